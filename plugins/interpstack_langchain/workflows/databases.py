@@ -25,16 +25,22 @@ _PAUSE_SECONDS: Final = 0.02
 _SETTING_UP: Final = 7_320_583_017_224
 
 
-def open_sqlite(url: str) -> CheckpointWorkflowStore:
-    """A store in a database of SQLite, which is made if there is none.
+def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
+    """A store in a database of SQLite.
 
     Args:
         url: A path, or a URL: with three slashes a relative path, with four an absolute one.
+        create: Make the database if there is none.
 
     Raises:
         ConfigurationError: The database cannot be opened, or a package is missing.
     """
     path = Path(unquote(url.removeprefix("sqlite:///")) if url.startswith("sqlite:") else url)
+    if not (create or path.exists()):
+        raise ConfigurationError(
+            f"there is no database {url}; a run makes it, and other commands take the one that "
+            "the run was given"
+        )
     saver = saver_class("sqlite", "this store")
     with ExitStack() as opening:
         try:
@@ -82,11 +88,12 @@ def _set_up(saver: Any) -> None:
             return
 
 
-def open_postgres(url: str) -> CheckpointWorkflowStore:
+def open_postgres(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     """A store in a database of PostgreSQL, whose tables are made if there are none.
 
     Args:
         url: As PostgreSQL writes it, `postgresql://user@host/database`.
+        create: Changes nothing: the database itself has to be there.
 
     Raises:
         ConfigurationError: The database cannot be opened, or a package is missing.

@@ -104,12 +104,21 @@ def _with_runner(
     url: str,
     *,
     engine: str = "quickjs",
+    create: bool = False,
     **options: Any,
 ) -> _T:
-    """Use a runner on the store of a URL; both are closed at the end."""
+    """Use a runner on the store of a URL; both are closed at the end.
+
+    Args:
+        use: Called with the runner.
+        url: The URL of the store.
+        engine: The engine of the runner.
+        create: Whether the store may be new: only one who starts a run has no use for another.
+        options: Everything else that the runner takes.
+    """
 
     async def main() -> _T:
-        store = open_store(url)
+        store = open_store(url, create=create)
         try:
             async with WorkflowRunner(engine, store=store, **options) as runner:
                 return await use(runner)
@@ -216,7 +225,7 @@ def run(
         )
 
     with progress() as events:
-        result = _with_runner(use, url, events=events, sandboxes=sandboxes, **options)
+        result = _with_runner(use, url, create=True, events=events, sandboxes=sandboxes, **options)
     print_result(result)
     sys.exit(status_of(result))
 

@@ -11,7 +11,7 @@ from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["STORE_URLS", "open_store"]
 
-#: Distributions add kinds of stores in this group: a URL's scheme, and a function of the URL.
+#: Distributions add kinds of stores in this group: a URL's scheme, and an `open_store` for it.
 _GROUP: Final = "interpstack.workflow_stores"
 _MEMORY: Final = "memory"
 #: The scheme of a path.
@@ -20,12 +20,14 @@ _FILES: Final = "sqlite"
 STORE_URLS: Final = "memory:, a path, sqlite:///relative.db, sqlite:////absolute.db, postgresql://…"
 
 
-def open_store(url: str) -> WorkflowStore:
+def open_store(url: str, *, create: bool = True) -> WorkflowStore:
     """Open a store; whoever opened it closes it.
 
     Args:
         url: `memory:`, a path to a database of SQLite, or a URL of a kind that an installed
-            distribution knows. A database is made if there is none.
+            distribution knows.
+        create: Make a database that is a file if there is none, rather than refuse it. A server's
+            databases are there or not.
 
     Raises:
         ConfigurationError: No installed distribution knows such a URL, or the store cannot be
@@ -45,10 +47,10 @@ def open_store(url: str) -> WorkflowStore:
             f"no installed package opens stores of {scheme!r:.40}; known are {others}; "
             f"a store is named by {STORE_URLS}"
         )
-    return _opened(known[scheme], url)
+    return _opened(known[scheme], url, create)
 
 
-def _opened(point: EntryPoint, url: str) -> WorkflowStore:
+def _opened(point: EntryPoint, url: str, create: bool) -> WorkflowStore:
     try:
         function = point.load()
     except ImportError as error:
@@ -56,7 +58,7 @@ def _opened(point: EntryPoint, url: str) -> WorkflowStore:
             f"stores of {point.name!r} need {error.name or error}, which is not installed; "
             "install it with: pip install 'interpstack[workflows]'"
         ) from error
-    store = function(url)
+    store = function(url, create=create)
     if not isinstance(store, WorkflowStore):
         raise ConfigurationError(f"{point.value} returned {store!r:.80}, which is no WorkflowStore")
     return store

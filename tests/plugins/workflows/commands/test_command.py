@@ -381,9 +381,12 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
         (["run", "shout.workflow.js", "--worktrees", "."], "is no git repository; name one"),
         (["list", "--status", "done"], "'done' is not one of"),
+        (["list", "--db", "gone.db"], "there is no database gone.db; a run makes it"),
+        (["resume", "run_x", "--db", "gone.db"], "there is no database gone.db; a run makes it"),
     ],
 )
 def test_wrong_input_is_answered_in_one_line(folder: Path, args: list[str], message: str) -> None:
+    (folder / "workflows.db").touch()
     done = CliRunner().invoke(main, ["workflow", *args], catch_exceptions=False)
     assert done.exit_code == 2
     last = done.stderr.strip().splitlines()[-1]

@@ -27,6 +27,16 @@ async def test_a_path_is_a_database_of_sqlite(tmp_path: Path, form: str) -> None
     assert (tmp_path / "runs é.db").is_file()
 
 
+@pytest.mark.parametrize("form", ["{path}", "sqlite:///{path}"])
+def test_a_database_is_made_only_where_it_may_be(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "runs.db"
+    with pytest.raises(
+        ConfigurationError, match=r"there is no database .*runs\.db; a run makes it"
+    ):
+        open_store(form.format(path=path), create=False)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [
@@ -52,7 +62,7 @@ class Point:
     def load(self) -> Any:
         if isinstance(self._made, Exception):
             raise self._made
-        return lambda url: self._made
+        return lambda url, *, create: self._made
 
 
 def test_distributions_bring_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
