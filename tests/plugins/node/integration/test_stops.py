@@ -12,6 +12,7 @@ import pytest
 from kernels import kernel_config
 
 from interpstack import InterpreterStack
+from interpstack_node import execution
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.programs import guest_programs
@@ -60,6 +61,7 @@ async def test_a_stop_while_the_host_looks_for_a_module(
         yield from original(self, question)
 
     monkeypatch.setattr(ModuleQuestions, "answers", answers)
+    monkeypatch.setattr(execution, "_WIND_DOWN_SECONDS", 30.0)  # a busy machine takes its time
     with InterpreterStack(NodeEngine(working_dir=tmp_path)) as stack, stack.session() as session:
         await session.eval("const kept = () => 1")
         running = asyncio.ensure_future(session.eval("await import('./a.mjs')"))
