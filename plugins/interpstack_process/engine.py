@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import attrs
 
 from interpstack_core import (
     BridgeSet,
-    Capability,
     ConfigurationError,
     Engine,
     Image,
@@ -23,11 +22,9 @@ from interpstack_process.confine import WorkerLimits
 from interpstack_process.processes.launch import WorkerConfig, default_python
 from interpstack_process.processes.pool import WorkerPool
 from interpstack_workers import OuterEngine, Residence, SavedState, WorkerRealm
+from interpstack_workers.outer import check_flag, check_number
 
 __all__ = ["ProcessEngine"]
-
-#: Capabilities of an engine whose cells are repeated when their worker has died.
-_REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
 
 
 class ProcessEngine(OuterEngine):
@@ -72,11 +69,10 @@ class ProcessEngine(OuterEngine):
         **options: Any,
     ) -> None:
         inner = self.named_inner()
-        _check_number("workers", 1 if workers is None else workers, 1)
-        _check_number("grace_seconds", grace_seconds, 0.1)
-        _check_number("worker_message_bytes", worker_message_bytes, 2**20)
-        if not isinstance(keep_state, bool):
-            raise ConfigurationError(f"keep_state takes True or False; got {keep_state!r}")
+        check_number("workers", 1 if workers is None else workers, 1)
+        check_number("grace_seconds", grace_seconds, 0.1)
+        check_number("worker_message_bytes", worker_message_bytes, 2**20)
+        check_flag("keep_state", keep_state)
         limits = WorkerLimits(
             memory_bytes=worker_memory_bytes, cpu_seconds=worker_cpu_seconds, files=worker_files
         )
@@ -93,7 +89,7 @@ class ProcessEngine(OuterEngine):
             max_bytes=worker_message_bytes,
             grace_seconds=grace_seconds,
         )
-        self._repeats = keep_state and inner.capabilities >= _REPEATABLE
+        self._repeats = keep_state and self.repeats_cells()
         self.pool = WorkerPool(config, workers or os.cpu_count() or 1)
         #: Ends the workers when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
@@ -134,11 +130,3 @@ def _environment(given: Mapping[str, str] | None) -> dict[str, str]:
             f"{given!r:.60}"
         )
     return dict(variables)
-
-
-def _check_number(name: str, value: Any, least: float) -> None:
-    whole = isinstance(least, int)
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
-    if not least <= value < float("inf"):
-        raise ConfigurationError(f"{name} takes a number of at least {least}; got {value!r}")

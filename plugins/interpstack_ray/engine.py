@@ -20,11 +20,10 @@ from interpstack_ray.cluster import Connection
 from interpstack_ray.pool import ActorPool, PoolSize
 from interpstack_ray.realm import ActorRealm
 from interpstack_workers import OuterEngine, Residence, SavedState
+from interpstack_workers.outer import check_flag, check_number
 
 __all__ = ["RayEngine"]
 
-#: Capabilities of an engine whose cells are repeated when their actor has died.
-_REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
 #: Options of actors that the pool settles.
 _SETTLED: Final = (
     "concurrency_groups",
@@ -88,7 +87,7 @@ class RayEngine(OuterEngine):
         _check_counts(min_actors, max_actors, actor_cells)
         _check_seconds(idle=idle_seconds, start=start_seconds, grace=grace_seconds)
         _check_bytes(actor_message_bytes, actor_memory_bytes)
-        _check_flag("keep_state", keep_state)
+        check_flag("keep_state", keep_state)
         config = ActorConfig(
             message={
                 "engine": self.reference(),
@@ -100,7 +99,7 @@ class RayEngine(OuterEngine):
             grace_seconds=grace_seconds,
             max_bytes=actor_message_bytes,
         )
-        self._repeats = keep_state and inner.capabilities >= _REPEATABLE
+        self._repeats = keep_state and self.repeats_cells()
         self.pool = ActorPool(
             Connection(_mapping("ray_init", ray_init)),
             config,
@@ -142,30 +141,17 @@ def _actor_options(given: Any) -> dict[str, Any]:
 
 
 def _check_counts(least: Any, most: Any, cells: Any) -> None:
-    _check_number("min_actors", least, 1)
-    _check_number("max_actors", least if most is None else most, least)
-    _check_number("actor_cells", cells, 1)
+    check_number("min_actors", least, 1)
+    check_number("max_actors", least if most is None else most, least)
+    check_number("actor_cells", cells, 1)
 
 
 def _check_seconds(**given: Any) -> None:
     for name, seconds in given.items():
-        _check_number(f"{name}_seconds", seconds, 0.1)
+        check_number(f"{name}_seconds", seconds, 0.1)
 
 
 def _check_bytes(message: Any, memory: Any) -> None:
-    _check_number("actor_message_bytes", message, 2**20)
+    check_number("actor_message_bytes", message, 2**20)
     if memory is not None:
-        _check_number("actor_memory_bytes", memory, 2**26)
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"{name} takes True or False; got {value!r}")
-
-
-def _check_number(name: str, value: Any, least: float) -> None:
-    whole = isinstance(least, int)
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
-    if not least <= value < float("inf"):
-        raise ConfigurationError(f"{name} takes a number of at least {least}; got {value!r}")
+        check_number("actor_memory_bytes", memory, 2**26)

@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from interpstack_core import Capability, ConfigurationError, Engine
 
-__all__ = ["OuterEngine", "load_engine"]
+__all__ = ["OuterEngine", "check_flag", "check_number", "load_engine"]
+
+#: Capabilities of an engine whose cells are repeated when their worker has died.
+_REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETERMINISM}
 
 
 class OuterEngine(Engine):
@@ -77,6 +80,11 @@ class OuterEngine(Engine):
                 f"'{cls.name}:quickjs'"
             )
         return cls.inner
+
+    @classmethod
+    def repeats_cells(cls) -> bool:
+        """Whether a cell whose worker has died can be run again, to the same effect."""
+        return cls.named_inner().capabilities >= _REPEATABLE
 
     @classmethod
     def inner_options(cls, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,3 +165,31 @@ def _try(inner: type[Engine], options: dict[str, Any]) -> None:
         return
     with contextlib.suppress(Exception):
         engine.close()
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False.
+
+    Raises:
+        ConfigurationError: The value is something else.
+    """
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} takes True or False; got {value!r}")
+
+
+def check_number(name: str, value: Any, least: float) -> None:
+    """Refuse what is not a finite number, or is too small.
+
+    Args:
+        name: The option.
+        value: Its value.
+        least: The smallest number that is accepted; if it is an `int`, so must the value be.
+
+    Raises:
+        ConfigurationError: The value is something else.
+    """
+    whole = isinstance(least, int)
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise ConfigurationError(f"{name} takes a {'whole ' if whole else ''}number; got {value!r}")
+    if not least <= value < float("inf"):
+        raise ConfigurationError(f"{name} takes a number of at least {least}; got {value!r}")

@@ -76,7 +76,6 @@ class WorkerProcess(Worker):
 
     @property
     def busy(self) -> bool:
-        """Whether a command is being carried out."""
         return self._lock.locked()
 
     def ask(
@@ -88,25 +87,6 @@ class WorkerProcess(Worker):
         interrupted: Callable[[], bool] = lambda: False,
         hear: Callable[[str], None] = lambda part: None,
     ) -> Answer | None:
-        """Run a command, after the commands of other threads.
-
-        Args:
-            command: The message.
-            attached: Bytes that go with it.
-            seconds: The time limit of the command, without its wait for others; `None` for no
-                limit.
-            interrupted: Becomes true when the guest is to be stopped.
-            hear: Receives the guest's output during the command.
-
-        Returns:
-            The answer; `None` if it was interrupted before its turn had come.
-
-        Raises:
-            WorkerDied: The process has ended, possibly because it did not answer or sent malformed
-                data.
-            ConfigurationError: The engine refuses the command; likewise `ImageError`,
-                `EngineFailure` and `NotImplementedError`.
-        """
         while not self._lock.acquire(timeout=0.05):
             if interrupted():
                 return None

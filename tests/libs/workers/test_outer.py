@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import pytest
@@ -11,6 +12,7 @@ from interpstack import Capability, ConfigurationError, Engine
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_testing import FakeEngine
 from interpstack_workers import OuterEngine, load_engine
+from interpstack_workers.outer import check_flag, check_number
 
 
 class Outer(OuterEngine):
@@ -91,3 +93,38 @@ def test_no_engine_and_wrong_options_are_refused() -> None:
     cls: Any = Outer.around(QuickJSEngine)
     with pytest.raises(TypeError, match="colour"):
         cls(colour="red")
+
+
+@pytest.mark.parametrize(("value", "least"), [(1, 1), (2**40, 1), (0.1, 0.1), (3, 0.1)])
+def test_numbers_are_accepted(value: Any, least: float) -> None:
+    check_number("size", value, least)
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "told"),
+    [
+        (True, 1, "size takes a whole number; got True"),
+        (1.0, 1, "size takes a whole number; got 1.0"),
+        ("1", 0.1, "size takes a number; got '1'"),
+        (0, 1, "size takes a number of at least 1; got 0"),
+        (float("inf"), 0.1, "size takes a number of at least 0.1; got inf"),
+        (float("nan"), 0.1, "size takes a number of at least 0.1; got nan"),
+    ],
+)
+def test_other_values_are_no_numbers(value: Any, least: float, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}$"):
+        check_number("size", value, least)
+
+
+def test_flags() -> None:
+    check_flag("keep", True)
+    check_flag("keep", False)
+    with pytest.raises(ConfigurationError, match="keep takes True or False; got 1"):
+        check_flag("keep", 1)
+
+
+def test_cells_are_repeated_where_the_inner_engine_can() -> None:
+    able: Any = Outer.around(QuickJSEngine)
+    unable: Any = Outer.around(FakeEngine)
+    assert able.repeats_cells() is True
+    assert unable.repeats_cells() is False

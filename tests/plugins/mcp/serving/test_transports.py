@@ -11,22 +11,12 @@ import pytest
 import pytest_asyncio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_requests import ACCEPT, INITIALIZE
 
 from interpstack import ConfigurationError
 from interpstack_mcp.api import HttpOptions, serve_http
 
 TOKEN = "a-token-for-tests-only"
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 
