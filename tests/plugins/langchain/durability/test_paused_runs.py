@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,7 +47,9 @@ async def test_runs_that_nobody_went_on_with_are_removed(monkeypatch: pytest.Mon
     store = InMemoryStore()
     await PausedRuns(store, "old", _call, Sweep()).keep({"text": "old"})
     later = time.time() + (KEPT_DAYS + 1) * 86400
-    monkeypatch.setattr(paused_runs.time, "time", lambda: later)
+    monkeypatch.setattr(
+        paused_runs, "time", SimpleNamespace(time=lambda: later, monotonic=time.monotonic)
+    )
     new = PausedRuns(store, "new", _call, Sweep())
     await new.keep({"text": "new"})
     assert await PausedRuns(store, "old", _call, Sweep()).find() is None

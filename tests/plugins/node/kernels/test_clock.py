@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import attrs
 import pytest
 
@@ -40,7 +42,7 @@ class Kernel:
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time; tests move it."""
     times = [1000.0]
-    monkeypatch.setattr(clock.time, "monotonic", lambda: times[0])
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: times[0]))
     return times
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import signal
@@ -67,7 +68,10 @@ async def test_each_kill_costs_a_session_its_running_cell_at_most(
 
     async def run(key: str) -> None:
         session = stack.session(key)
-        for cell in range(CELLS // SESSIONS):
+        # on a slow machine all cells may be over before a worker is up to be killed
+        for cell in itertools.count():
+            if cell >= CELLS // SESSIONS and all(told.values()):
+                break
             code = f"count = await kit.add({{session: '{key}', cell: {cell}, count}}); count"
             outcome = await asyncio.wait_for(session.eval(code), 120)
             if outcome.error is None:
@@ -83,8 +87,7 @@ async def test_each_kill_costs_a_session_its_running_cell_at_most(
         assert (await stack.session(key).eval("let count = 0; count")).text == "0"
     with killing(stack.engine):
         await asyncio.gather(*map(run, counts))
-    assert told["right"] + told["failed"] == CELLS
-    assert min(told.values()) > 0, told
+    assert sum(told.values()) >= CELLS
     assert len(set(made)) == len(made)  # no call was made again
     for key, count in counts.items():
         assert (await stack.session(key).eval("count")).text == str(count)

@@ -57,8 +57,8 @@ def office() -> Office:
 
 @pytest.fixture
 def chat(repl: Callable[..., Any], office: Office) -> Callable[..., Any]:
-    def make(**options: Any) -> Any:
-        return repl(tools=office.tools, background=BackgroundOptions(0.2), **options)
+    def make(seconds: float = 0.2, **options: Any) -> Any:
+        return repl(tools=office.tools, background=BackgroundOptions(seconds), **options)
 
     return make
 
@@ -87,7 +87,7 @@ async def test_a_cell_is_put_aside_and_continued(chat: Any, office: Office) -> N
 
 
 async def test_functions_stay_while_no_cell_is_put_aside(chat: Any, office: Office) -> None:
-    agent = chat()
+    agent = chat(seconds=60)
     office.go.set()
     assert (await agent.run("const double = n => 2 * n", "await codex.tool('slow', {n: 1})"))[
         1
