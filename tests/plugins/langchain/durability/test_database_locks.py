@@ -153,10 +153,11 @@ def test_a_loop_that_closes_right_before_or_after_a_lock_is_taken_leaves_none(
 
 def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: Path) -> None:
     """Code inside may not survive the end in another context, and raise what it likes."""
-    locks = FileLocks(str(tmp_path / "checkpoints.db"))
+    locks, inside = FileLocks(str(tmp_path / "checkpoints.db")), list[str]()
 
     async def hold() -> None:
         async with locks.held("eval"):
+            inside.append("hold")
             try:
                 await asyncio.Event().wait()
             finally:
@@ -165,7 +166,7 @@ def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: P
     loop = asyncio.new_event_loop()
     running = hold()
     task = loop.create_task(running)
-    while not locks._held:
+    while not inside:
         loop.run_until_complete(asyncio.sleep(0.01))
     loop.close()
 
