@@ -104,6 +104,11 @@ class LiveSession:
         """Let the records go until the next turn."""
         self.records = None
 
+    @property
+    def rests(self) -> bool:
+        """Whether no turn uses the session, and its state is stored or was given up."""
+        return self.records is None and not (self.entered or self.detached)
+
     def detach(self) -> None:
         """Record that the stored variables could not be restored."""
         self.detached = True

@@ -19,11 +19,15 @@ from interpstack_agents.eval_queue import QueuePosition
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.persistence import Persistence
 from interpstack_agents.reopening import Reopening, Visit
+from interpstack_core import Capability
 
 __all__ = ["LiveSessions"]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS: Final = 4096
+#: Sessions that may be live at once if the engine cannot hibernate them; each costs memory, and
+#: often a thread or a process. Those whose turns ended longest ago are closed: they are stored.
+_MAX_AWAKE: Final = 32
 
 
 @attrs.define(eq=False)
@@ -105,6 +109,7 @@ class LiveSessions:
             known.rest()
             close = close or known.detached  # the next turn tries to restore again
         if not close:
+            await self._trim_awake()
             return
         self._known.pop(owner, None)
         if known is not None:
@@ -122,6 +127,25 @@ class LiveSessions:
             owner, known = self._known.popitem(last=False)
             await known.session.aclose()
             self._forget_lock(owner)
+
+    async def _trim_awake(self) -> None:
+        """Close live sessions beyond their number, between two turns of their conversations."""
+        if Capability.IMAGES in self.stack.engine.capabilities or not self.mode.stores:
+            return
+        awake = [owner for owner, known in self._known.items() if known.session.live]
+        surplus = len(awake) - _MAX_AWAKE
+        if surplus <= 0:
+            return
+        for owner in [owner for owner in awake if self._rests(owner)][:surplus]:
+            if self._rests(owner):  # still: others were closed meanwhile
+                async with self._locks[owner].slot():
+                    await self._known.pop(owner).session.aclose()
+                self._forget_lock(owner)
+
+    def _rests(self, owner: str) -> bool:
+        """Whether a conversation is between two turns, so that its state is a stored one."""
+        known, lock = self._known.get(owner), self._locks.get(owner)
+        return known is not None and known.rests and lock is not None and not lock.busy
 
     def _forget_lock(self, owner: str) -> None:
         lock = self._locks.get(owner)
