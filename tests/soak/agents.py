@@ -1,0 +1,98 @@
+"""The load on an agent: turns that wait for an approval, in conversations that end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from cells import CELLS
+from gates import Gate, Log, Tally
+from langchain.agents import create_agent
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import Command
+from scripted import Script, answers
+
+from interpstack_langchain import CodeInterpreterMiddleware
+
+__all__ = ["AgentLoad"]
+
+_CONVERSATIONS = 3
+#: Turns of a conversation, after which its checkpoints are deleted.
+_TURNS = 6
+
+
+class AgentLoad:
+    """Runs turns of an agent on one engine, until the gate has ended."""
+
+    def __init__(self, engine: str, folder: Path, gate: Gate, log: Log, tally: Tally) -> None:
+        self._engine, self._folder = engine, folder
+        self._gate, self._log, self._tally = gate, log, tally
+
+    async def run(self) -> None:
+        """Run all conversations."""
+        tools = [
+            StructuredTool.from_function(coroutine=self._note, name="note", description="Note."),
+            StructuredTool.from_function(coroutine=self._pay, name="pay", description="Pay."),
+        ]
+        database = self._folder / f"{self._engine.replace(':', '-')}.db"
+        async with AsyncExitStack() as stack:
+            saver = await stack.enter_async_context(
+                AsyncSqliteSaver.from_conn_string(str(database))
+            )
+            await saver.conn.execute("PRAGMA synchronous=OFF")
+            interpreter = await stack.enter_async_context(
+                CodeInterpreterMiddleware(
+                    engine=self._engine, ptc=["note", "pay"], interrupt_on={"pay": True}
+                )
+            )
+            agent = create_agent(Script(), tools, middleware=[interpreter], checkpointer=saver)
+            language = interpreter.stack.language.name
+            async with asyncio.TaskGroup() as group:
+                for place in range(_CONVERSATIONS):
+                    group.create_task(self._converse(agent, saver, language, place))
+
+    async def _note(self, name: str) -> str:
+        self._log.write(name)
+        return "noted"
+
+    async def _pay(self, name: str) -> str:
+        self._log.write(name)
+        await asyncio.sleep(0.002)
+        return "paid"
+
+    async def _converse(self, agent: Any, saver: Any, language: str, place: int) -> None:
+        for number in itertools.count():
+            thread = f"agent {self._engine} {place}/{number}"
+            for turn in range(1, _TURNS + 1):
+                if self._gate.ended:
+                    return
+                async with self._gate.step():
+                    await self._turn(agent, language, thread, turn)
+                await asyncio.sleep(0.02)
+            await saver.adelete_thread(thread)
+
+    async def _turn(self, agent: Any, language: str, thread: str, turn: int) -> None:
+        """One turn: the code pays if that is approved, and the count goes on either way."""
+        name = f"{thread}/{turn}"
+        approved = self._tally.chance.random() < 0.7
+        self._log.expect(f"{name}/a", 1, 1)
+        self._log.expect(f"{name}/p", int(approved), int(approved))
+        config = {"configurable": {"thread_id": thread}}
+        code = CELLS[language].agent.replace("NAME", name)
+        state = await agent.ainvoke({"messages": [("user", json.dumps([code]))]}, config)
+        if len(state.get("__interrupt__", ())) != 1:
+            self._tally.report(f"{name}: no approval was asked for: {answers(state)}")
+            return
+        decision = {"type": "approve"} if approved else {"type": "reject", "message": "no"}
+        state = await agent.ainvoke(Command(resume={"decisions": [decision]}), config)
+        expected = f"<result>{turn} {'paid' if approved else 'refused'}</result>"
+        # V8 goes on from values, which it tells in a notice before the result.
+        if [text.rpartition("\n")[2] for text in answers(state)] != [expected]:
+            self._tally.report(f"{name}: {answers(state)} instead of {expected}")
+        kind = "turn approved" if approved else "turn rejected"
+        self._tally.note(f"agent on {self._engine}", kind)
