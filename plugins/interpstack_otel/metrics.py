@@ -1,21 +1,42 @@
-"""The instruments of all metrics, made as `names.METRICS` describes them."""
+"""The instruments of all metrics, made as `names.METRICS` describes them.
+
+Counters are plain numbers that a reader of metrics collects: an eval or a call only adds to them.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
-from opentelemetry.metrics import CallbackOptions, Meter, Observation
+from opentelemetry import metrics
+from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observation
 
-from interpstack import Session
-from interpstack_otel.names import METRICS
+from interpstack import Session, __version__
+from interpstack_otel.names import METRICS, SCOPE
 
 __all__ = ["Instruments", "Sessions"]
 
-#: The one metric that is read when it is exported.
+#: The metric that is no sum of amounts.
 _SESSIONS: Final = "interpstack.sessions"
+_Attributes = frozenset[tuple[str, str]]
+#: Guards all totals: evals run on any event loop and thread.
+_lock: Final = threading.Lock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+class _Process:
+    """A key for the provider of the process."""
+
+
+_PROCESS: Final = _Process()
 
 
 class Sessions:
@@ -55,31 +76,41 @@ def _state(session: Session) -> str:
 class Instruments:
     """The instruments of one meter.
 
+    An SDK collects a counter of one name once for each meter, so all plugin objects with one
+    provider share these; see `of`.
+
     Args:
         meter: Makes them.
+
+    Attributes:
         sessions: The sessions to count.
     """
 
-    def __init__(self, meter: Meter, sessions: Sessions) -> None:
-        self._by_name: dict[str, Callable[..., None]] = {}
+    def __init__(self, meter: Meter) -> None:
+        self.sessions = Sessions()
+        self._record: dict[str, Callable[..., None]] = {}
+        self._totals: dict[str, dict[_Attributes, float]] = {}
         for name, metric in METRICS.items():
             unit, description = metric.unit, metric.description
-            if name == _SESSIONS:
-                meter.create_observable_up_down_counter(
-                    name, [sessions.observe], unit=unit, description=description
-                )
-            elif metric.kind == "histogram":
-                self._by_name[name] = meter.create_histogram(
-                    name, unit=unit, description=description
-                ).record
-            elif metric.kind == "counter":
-                self._by_name[name] = meter.create_counter(
-                    name, unit=unit, description=description
-                ).add
+            if metric.kind == "histogram":
+                self._record[name] = meter.create_histogram(name, unit, description).record
+                continue
+            read = self.sessions.observe
+            if name != _SESSIONS:
+                read = partial(_observe, self._totals.setdefault(name, {}))
+            if metric.kind == "counter":
+                meter.create_observable_counter(name, [read], unit, description)
             else:
-                self._by_name[name] = meter.create_up_down_counter(
-                    name, unit=unit, description=description
-                ).add
+                meter.create_observable_up_down_counter(name, [read], unit, description)
+
+    @classmethod
+    def of(cls, provider: MeterProvider | None) -> Instruments:
+        """The instruments of a provider; of the process's, which may be set later, for `None`."""
+        shared = provider is None or provider is metrics.get_meter_provider()
+        owner = _PROCESS if shared else provider
+        if owner not in _made:
+            _made[owner] = cls(metrics.get_meter(SCOPE, __version__, provider))
+        return _made[owner]
 
     def add(self, name: str, amount: float, attributes: Mapping[str, str] | None = None) -> None:
         """Add an amount to a counter, or record it in a histogram.
@@ -89,4 +120,22 @@ class Instruments:
             amount: The amount.
             attributes: The attributes of the point, by their names.
         """
-        self._by_name[name](amount, attributes)
+        record = self._record.get(name)
+        if record is not None:
+            record(amount, attributes)
+            return
+        totals, key = self._totals[name], frozenset((attributes or {}).items())
+        with _lock:
+            totals[key] = totals.get(key, 0) + amount
+
+
+_made: Final[weakref.WeakKeyDictionary[Any, Instruments]] = weakref.WeakKeyDictionary()
+
+
+def _observe(
+    totals: Mapping[_Attributes, float], options: CallbackOptions
+) -> Iterator[Observation]:
+    with _lock:
+        found = tuple(totals.items())
+    for attributes, total in found:
+        yield Observation(total, dict(attributes))

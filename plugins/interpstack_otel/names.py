@@ -11,7 +11,10 @@ from typing import Final
 
 import attrs
 
-__all__ = ["METRICS", "OTHER", "SPANS", "Metric"]
+__all__ = ["METRICS", "OTHER", "SCOPE", "SPANS", "Metric"]
+
+#: The name of the tracer and the meter.
+SCOPE: Final = "interpstack"
 
 #: The value of an attribute of a metric in place of a name that the host does not know.
 OTHER: Final = "_OTHER"

@@ -23,7 +23,8 @@ from interpstack import (
 )
 from interpstack_otel.limits import limit_of, limits_hit, time_limit
 from interpstack_otel.logs import log_left, log_outcome
-from interpstack_otel.metrics import Instruments, Sessions
+from interpstack_otel.metrics import Instruments
+from interpstack_otel.names import SCOPE
 from interpstack_otel.payloads import Payloads
 from interpstack_otel.spans.calls import CallTrace
 from interpstack_otel.spans.evals import EvalTrace, running_eval
@@ -31,8 +32,6 @@ from interpstack_otel.spans.guard import TraceGuard
 from interpstack_otel.telemetry import Telemetry
 
 __all__ = ["OpenTelemetry", "plugin"]
-
-_SCOPE: Final = "interpstack"
 
 
 class OpenTelemetry:
@@ -66,11 +65,9 @@ class OpenTelemetry:
         if not isinstance(polls, bool):
             raise ConfigurationError(f"polls takes True or False; got {polls!r:.60}")
         self._tracers, self._meters = tracer_provider, meter_provider
-        self._sessions = Sessions()
-        meter = metrics.get_meter(_SCOPE, __version__, meter_provider)
         self._telemetry = Telemetry(
-            tracer=trace.get_tracer(_SCOPE, __version__, tracer_provider),
-            instruments=Instruments(meter, self._sessions),
+            tracer=trace.get_tracer(SCOPE, __version__, tracer_provider),
+            instruments=Instruments.of(meter_provider),
             payloads=payloads,
             polls=polls,
         )
@@ -87,11 +84,11 @@ class OpenTelemetry:
 
     @hookimpl
     def interpstack_session_opened(self, session: Session) -> None:
-        self._sessions.add(session)
+        self._telemetry.instruments.sessions.add(session)
 
     @hookimpl
     def interpstack_session_closing(self, session: Session) -> None:
-        self._sessions.remove(session)
+        self._telemetry.instruments.sessions.remove(session)
 
     @hookimpl
     def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Wrapper[Outcome]:

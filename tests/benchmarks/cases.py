@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shown import count, mb, ms, number_of_bytes, times
+from shown import count, mb, ms, number_of_bytes, times, us
 
 __all__ = ["CASES", "ROWS", "Case", "Row", "Target"]
 
@@ -139,21 +139,27 @@ ROWS = (
         (_at_most(0.002, "2 ms"),),
     ),
     Row(
-        "plugin otel without an SDK: 100 parallel calls, over none",
+        "plugin otel without an SDK, over no plugin: agent turn with one eval",
         "traced",
-        "api_calls",
+        "api_turn",
         times,
         (_at_most(1.03, "1.03 x"),),
     ),
-    Row("… agent turn with one eval", "traced", "api_turn", times, (_at_most(1.03, "1.03 x"),)),
+    Row("… eval of 1+1 in a warm session", "traced", "api_bare", times),
+    Row("… eval with 100 calls that do nothing", "traced", "api_calls", times),
     Row(
-        "… with an SDK whose exporter does nothing: agent turn with one eval",
+        "plugin otel, SDK whose exporter does nothing: agent turn with one eval",
         "traced",
         "sdk_turn",
         times,
         (_at_most(1.03, "1.03 x"),),
     ),
-    Row("… 100 parallel calls that do nothing", "traced", "sdk_calls", times),
+    Row("… eval of 1+1 in a warm session (2 spans)", "traced", "sdk_bare", times),
+    Row("… … the same spans made by hand", "traced", "hand_bare", times),
+    Row("… eval with 100 calls that do nothing (103 spans)", "traced", "sdk_calls", times),
+    Row("… … the same spans made by hand", "traced", "hand_calls", times),
+    Row("… added to it for each span", "traced", "sdk_span", us),
+    Row("… … by the same spans made by hand", "traced", "hand_span", us),
     Row("1,000 rows as a tool argument", "rows_argument", "s", ms, (_faster(300),)),
     Row("agent turn with one eval, fresh thread", "agent_turn", "s", ms, (_faster(5),)),
     Row("agent turn: restore, eval, persist", "thread_turn", "s", ms, (_faster(15),)),

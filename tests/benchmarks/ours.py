@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import statistics
 import threading
 import time
@@ -13,9 +12,6 @@ import guest_code
 from memory import resident_bytes
 
 __all__: list[str] = []
-
-#: Turns of each setting in one repetition of `traced`.
-_TRACED_TURNS = 10
 
 Once = Any  # agents.py, which names it, imports langchain
 
@@ -134,70 +130,9 @@ async def _durable(code: str) -> Once:
 
 
 async def traced() -> Once:
-    """The same work with three settings of traces, in one process, taking turns.
+    from traced import traced
 
-    Processor time is compared, of which other programs take nothing.
-    """
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-
-    from interpstack_otel.api import OpenTelemetry
-
-    class Dropped(SpanExporter):
-        def export(self, spans: Any) -> SpanExportResult:
-            return SpanExportResult.SUCCESS
-
-    provider = TracerProvider()
-    provider.add_span_processor(BatchSpanProcessor(Dropped()))
-    settings = {
-        "plain": [],
-        "api": [OpenTelemetry()],
-        "sdk": [OpenTelemetry(tracer_provider=provider)],
-    }
-    calls = {name: _turn(plugins, guest_code.PARALLEL_CALLS) for name, plugins in settings.items()}
-    single = {name: _turn(plugins, "1 + 1") for name, plugins in settings.items()}
-
-    async def once() -> dict[str, float]:
-        many, one = await _in_turn(calls), await _in_turn(single)
-        return {
-            "api_calls": many["api"] / many["plain"],
-            "sdk_calls": many["sdk"] / many["plain"],
-            "api_turn": one["api"] / one["plain"],
-            "sdk_turn": one["sdk"] / one["plain"],
-        }
-
-    await once()
-    return once
-
-
-def _turn(plugins: Sequence[Any], code: str) -> Any:
-    """A function that runs one turn of an agent, and returns its processor time."""
-    import uuid
-
-    from agents import agent, ask
-
-    graph = agent([code], _middleware("turn", plugins=plugins))
-
-    async def turn() -> float:
-        begun = time.process_time()
-        await ask(graph, uuid.uuid4().hex)
-        return time.process_time() - begun
-
-    return turn
-
-
-async def _in_turn(settings: dict[str, Any]) -> dict[str, float]:
-    """The medians of all settings, which take turns in changing order."""
-    found: dict[str, list[float]] = {name: [] for name in settings}
-    for number in range(_TRACED_TURNS):
-        for name in list(settings) if number % 2 else reversed(settings):
-            gc.collect()  # else each setting pays for the garbage of the one before
-            gc.disable()
-            try:
-                found[name].append(await settings[name]())
-            finally:
-                gc.enable()
-    return {name: statistics.median(seconds) for name, seconds in found.items()}
+    return await traced(_middleware)
 
 
 async def rows_argument() -> Once:

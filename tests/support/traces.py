@@ -29,8 +29,9 @@ class Traces:
         self.tracers = TracerProvider()
         self.tracers.add_span_processor(SimpleSpanProcessor(self.spans_in_memory))
         self.reader = InMemoryMetricReader()
+        self.meters = MeterProvider([self.reader])
         self.plugin = OpenTelemetry(
-            tracer_provider=self.tracers, meter_provider=MeterProvider([self.reader]), **settings
+            tracer_provider=self.tracers, meter_provider=self.meters, **settings
         )
 
     def spans(self, start: str = "") -> list[ReadableSpan]:

@@ -27,6 +27,37 @@ _NAME_CHARS: Final = 200
 _AGENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,63}", re.ASCII)
 
 
+@attrs.frozen(eq=False)
+class _Kind:
+    """Attributes that all calls of one bridge in an eval share.
+
+    Attributes:
+        tool: The tool of the bridge; a fixed word where code named no bridge.
+        measured: The attributes of metrics.
+        first: The attributes of a new span.
+        span_name: The name of the span, if all calls have the same.
+    """
+
+    tool: str
+    measured: dict[str, str]
+    first: dict[str, str]
+    span_name: str | None
+
+    @classmethod
+    def of(cls, name: str, bridge: Bridge | None) -> _Kind:
+        """The attributes of calls of a name, which code may have made up."""
+        dispatches = bridge is not None and bridge.dispatches
+        operation = "invoke_agent" if dispatches else "execute_tool"
+        tool = OTHER if bridge is None else bridge.tool or bridge.name
+        measured = {"gen_ai.operation.name": operation, "gen_ai.tool.name": tool}
+        first = {**measured, "interpstack.bridge.name": _exportable(name[:_NAME_CHARS])}
+        if bridge is None:
+            return cls(tool, measured, first, operation)
+        if not dispatches:
+            first["gen_ai.tool.type"] = "function"
+        return cls(tool, measured, first, None if dispatches else f"{operation} {tool}")
+
+
 @attrs.define(eq=False)
 class CallTrace:
     """The trace of one call, or of one import.
@@ -42,26 +73,32 @@ class CallTrace:
     bridge: Bridge | None
     _began: float = attrs.field(factory=time.perf_counter, init=False)
     _waited: float | None = attrs.field(default=None, init=False)
-    _of: dict[str, str] = attrs.field(init=False)
+    _kind: _Kind = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._of = self._kind()
+        kinds, name = self.trace.kinds, self.request.bridge
+        if name not in kinds:
+            if self.bridge is None:  # of any name: code must not fill the cache
+                self._kind = _Kind.of(name, None)
+                return
+            kinds[name] = _Kind.of(name, self.bridge)
+        self._kind = kinds[name]
 
     async def around(self, make: Callable[[], Awaitable[Settlement]]) -> Settlement:
         """Make the call."""
         trace = self.trace
         trace.calling()
-        name, attributes = self._described()
-        span = trace.telemetry.tracer.start_span(name, attributes=attributes)
+        span = self._begun()
         counted = self.request.bridge != MODULE
         if counted:
-            self._add("interpstack.call.waiting", 1)
+            trace.telemetry.instruments.add("interpstack.call.waiting", 1)
         token = running_call.set(self)
         outcome, error = "cancelled", None
+        last: dict[str, str | float] = {}
         try:
             with current(span):
                 settlement = await make()
-            outcome, error = self._ended(span, settlement)
+            outcome, error = self._ended(span, settlement, last)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as raised:  # for the host, such as a pause
@@ -72,9 +109,11 @@ class CallTrace:
             running_call.reset(token)
             if counted:
                 self._measure(outcome, error)
-            span.set_attribute("interpstack.call.outcome", outcome)
-            if self._waited is not None:
-                span.set_attribute("interpstack.call.queue_seconds", self._waited)
+            if span.is_recording():
+                last["interpstack.call.outcome"] = outcome
+                if self._waited is not None:
+                    last["interpstack.call.queue_seconds"] = self._waited
+                span.set_attributes(last)
             span.end()
         return settlement
 
@@ -82,71 +121,67 @@ class CallTrace:
         """Note that the call has its slot."""
         if self._waited is None:
             self._waited = time.perf_counter() - self._began
-            self._add("interpstack.call.waiting", -1)
-            self._add("interpstack.call.queue_time", self._waited, self._of)
+            add = self.trace.telemetry.instruments.add
+            add("interpstack.call.waiting", -1)
+            add("interpstack.call.queue_time", self._waited, self._kind.measured)
 
-    def _kind(self) -> dict[str, str]:
-        """Attributes that spans and metrics share."""
-        operation = "invoke_agent" if self.bridge and self.bridge.dispatches else "execute_tool"
-        tool = OTHER if self.bridge is None else self.bridge.tool or self.bridge.name
-        return {"gen_ai.operation.name": operation, "gen_ai.tool.name": tool}
+    def _begun(self) -> Span:
+        """The span of the call, begun; without the call's own attributes where none is recorded."""
+        start, request = self.trace.telemetry.tracer.start_span, self.request
+        if request.bridge == MODULE:
+            name = request.wire if isinstance(request.wire, str) else ""
+            module = {"interpstack.module.name": _exportable(name[:_NAME_CHARS])}
+            return start("interpstack.import", attributes=module)
+        if not self.trace.recording:
+            return start(self._kind.span_name or "invoke_agent", attributes=self._kind.first)
+        name, attributes = self._described()
+        return start(name, attributes=attributes)
 
     def _described(self) -> tuple[str, dict[str, str]]:
         """The name of the span, and its first attributes."""
-        request, bridge = self.request, self.bridge
-        if request.bridge == MODULE:
-            name = request.wire if isinstance(request.wire, str) else ""
-            attributes = {"interpstack.module.name": _exportable(name[:_NAME_CHARS])}
-            return "interpstack.import", attributes
-        attributes = {
-            **self._of,
-            "gen_ai.tool.call.id": f"{self.trace.cell.seed or 0:x}:{request.id}",
-            "interpstack.bridge.name": _exportable(request.bridge[:_NAME_CHARS]),
-        }
-        subject = self._of["gen_ai.tool.name"]
-        if bridge is None:
-            subject = ""
-        elif bridge.dispatches:
+        kind, request, name = self._kind, self.request, self._kind.span_name
+        attributes = {**kind.first, "gen_ai.tool.call.id": f"{self.trace.number}:{request.id}"}
+        if name is None:
             agent = subagent_named(request.wire, self.trace.session.language)
-            subject = agent if _AGENT.fullmatch(agent) else ""
-            attributes |= {"gen_ai.agent.name": subject} if subject else {}
-        else:
-            attributes["gen_ai.tool.type"] = "function"
+            name = "invoke_agent"
+            if _AGENT.fullmatch(agent):
+                attributes["gen_ai.agent.name"], name = agent, f"{name} {agent}"
         payloads = self.trace.telemetry.payloads
         if payloads is not None:
-            shown = payloads.tree(self._of["gen_ai.tool.name"], request.wire)
-            attributes |= {} if shown is None else {"gen_ai.tool.call.arguments": shown}
-        return f"{self._of['gen_ai.operation.name']} {subject}".rstrip(), attributes
+            shown = payloads.tree(kind.tool, request.wire)
+            if shown is not None:
+                attributes["gen_ai.tool.call.arguments"] = shown
+        return name, attributes
 
-    def _ended(self, span: Span, settlement: Settlement) -> tuple[str, str | None]:
+    def _ended(
+        self, span: Span, settlement: Settlement, last: dict[str, str | float]
+    ) -> tuple[str, str | None]:
         """Describe an answered call; returns its outcome, and the name of its error."""
-        error, telemetry = settlement.error, self.trace.telemetry
-        tool, text = self._of["gen_ai.tool.name"], settlement.text
+        error, telemetry, text = settlement.error, self.trace.telemetry, settlement.text
         if error is not None:
-            telemetry.fail(span, error, tool)
+            telemetry.fail(span, error, self._kind.tool)
             limit = limit_of_call(settlement)
             if limit is not None:
                 telemetry.hit(limit)
             return ("refused" if settlement.refused else "error"), error.name
         telemetry.transferred("answer", len(text))
-        span.set_attribute("interpstack.call.answer_bytes", len(text))
+        last["interpstack.call.answer_bytes"] = len(text)
         if self.request.bridge != MODULE:
-            telemetry.show(span, "gen_ai.tool.call.result", "answer", text, tool)
+            telemetry.show(span, "gen_ai.tool.call.result", "answer", text, self._kind.tool)
         return "ok", None
 
     def _measure(self, outcome: str, error: str | None) -> None:
+        add = self.trace.telemetry.instruments.add
         if self._waited is None:
-            self._add("interpstack.call.waiting", -1)
-        how = {**self._of, "interpstack.call.outcome": outcome, **metric_error(error)}
-        self._add("interpstack.call.duration", time.perf_counter() - self._began, how)
-
-    def _add(self, name: str, amount: float, attributes: dict[str, str] | None = None) -> None:
-        self.trace.telemetry.instruments.add(name, amount, attributes)
+            add("interpstack.call.waiting", -1)
+        measured = self._kind.measured
+        how = {**measured, "interpstack.call.outcome": outcome, **metric_error(error)}
+        add("interpstack.call.duration", time.perf_counter() - self._began, how)
 
 
 def _exportable(text: str) -> str:
     """A text without lone surrogates, which cannot be exported."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 #: The call that the current code answers.

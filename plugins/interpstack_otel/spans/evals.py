@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 import attrs
 from opentelemetry import trace
@@ -42,6 +42,7 @@ class EvalTrace:
         polls: The polls of the engine.
         limit: The limit of time that the cell ran into, if it did.
         replayed: Requests that the record answered.
+        kinds: Attributes that the calls of one bridge share, by its name; see `CallTrace`.
     """
 
     telemetry: Telemetry
@@ -50,6 +51,7 @@ class EvalTrace:
     polls: Polls = attrs.field(init=False)
     limit: Limit | None = None
     replayed: int = 0
+    kinds: dict[str, Any] = attrs.field(factory=dict, init=False)
     _span: Span | None = attrs.field(default=None, init=False)
     _pauses: Pauses = attrs.field(init=False)
     _record: RunRecord = attrs.field(factory=RunRecord, init=False)
@@ -69,6 +71,16 @@ class EvalTrace:
             "interpstack.engine.name": engine.name,
             "interpstack.guest.language": self.cell.language or engine.language,
         }
+
+    @property
+    def recording(self) -> bool:
+        """Whether the span of the eval is recorded; a sampler may have dropped it."""
+        return self._span is not None and self._span.is_recording()
+
+    @property
+    def number(self) -> str:
+        """The seed of the cell, by which ids of calls begin."""
+        return f"{self.cell.seed or 0:x}"
 
     # -- around the eval -------------------------------------------------------------------
 
@@ -122,7 +134,7 @@ class EvalTrace:
             links = [Link(self._earlier.context)]
             if not trace.get_current_span().get_span_context().is_valid:
                 context = trace.set_span_in_context(trace.NonRecordingSpan(self._earlier.context))
-        size = len(self.cell.source.encode("utf-8", "surrogatepass"))
+        size = _size(self.cell.source)
         self._span = self.telemetry.tracer.start_span(
             "interpstack.eval",
             context,
@@ -200,22 +212,27 @@ class EvalTrace:
         for kind in hits:
             self.telemetry.hit(kind)
         ended = limit_of(outcome, hits)
-        with current(span):
-            log_outcome(self.session.key, outcome, ended)
+        if error is not None or outcome.state == "lost":
+            with current(span):
+                log_outcome(self.session.key, outcome, ended)
+        last: dict[str, str | float] = {
+            "interpstack.eval.requests": outcome.usage.requests,
+            "interpstack.eval.state": outcome.state,
+        }
         if span.is_recording():
-            span.set_attribute("interpstack.eval.requests", outcome.usage.requests)
-            span.set_attribute("interpstack.eval.state", outcome.state)
             if ended is not None:
-                span.set_attribute("interpstack.limit.kind", ended)
+                last["interpstack.limit.kind"] = ended
             self.telemetry.show(span, "interpstack.eval.result", "result", outcome.text)
             self.telemetry.show(span, "interpstack.eval.console", "console", outcome.console)
             if error is not None:
                 self.telemetry.fail(span, error)
-        self.telemetry.transferred("result", len(outcome.text.encode("utf-8", "surrogatepass")))
-        self.telemetry.transferred("console", len(outcome.console.encode("utf-8", "surrogatepass")))
-        self._end("error" if error else "ok", error.name if error else None)
+        self.telemetry.transferred("result", _size(outcome.text))
+        self.telemetry.transferred("console", _size(outcome.console))
+        self._end("error" if error else "ok", error.name if error else None, last)
 
-    def _end(self, outcome: str, error: str | None) -> None:
+    def _end(
+        self, outcome: str, error: str | None, last: Mapping[str, str | float] | None = None
+    ) -> None:
         span = self._begun()
         self._pauses.resumed(self.replayed)
         self._pauses.end()
@@ -223,6 +240,7 @@ class EvalTrace:
         if span.is_recording():
             span.set_attributes(
                 {
+                    **(last or {}),
                     "interpstack.eval.outcome": outcome,
                     "interpstack.eval.cpu_seconds": self.polls.cpu_seconds,
                     "interpstack.eval.crossings": self.polls.count,
@@ -239,6 +257,11 @@ class EvalTrace:
     def _count(self, name: str, amount: int, *, language: bool = True) -> None:
         engine = {"interpstack.engine.name": self._where["interpstack.engine.name"]}
         self.telemetry.instruments.add(name, amount, self._where if language else engine)
+
+
+def _size(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 #: The eval that the current code runs in.

@@ -6,6 +6,7 @@ import time
 
 import attrs
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span, Tracer
 
 __all__ = ["Polls"]
@@ -15,7 +16,7 @@ __all__ = ["Polls"]
 class Polls:
     """The polls of one run.
 
-    The requests of a poll begin after it, so its span is kept until the next one.
+    The requests of a poll begin after it, so its span is made when the next one ends.
 
     Attributes:
         tracer: Makes the spans; `None` for no spans.
@@ -26,9 +27,10 @@ class Polls:
     tracer: Tracer | None
     count: int = 0
     cpu_seconds: float = 0.0
+    _context: Context | None = attrs.field(default=None, init=False)
     _requests: int = attrs.field(default=0, init=False)
     _began: int = attrs.field(factory=time.time_ns, init=False)
-    _open: tuple[Span, int] | None = attrs.field(default=None, init=False)
+    _last: tuple[Context, float, int, int] | None = attrs.field(default=None, init=False)
 
     def begin(self) -> None:
         """Note that a poll is about to begin."""
@@ -44,26 +46,26 @@ class Polls:
         self.end()
         self.count += 1
         self.cpu_seconds += seconds
-        if self.tracer is None or not parent.is_recording():
-            return
-        span = self.tracer.start_span(
-            "interpstack.poll",
-            trace.set_span_in_context(parent),
-            start_time=self._began,
-            attributes={
-                "interpstack.poll.number": self.count,
-                "interpstack.poll.cpu_seconds": seconds,
-            },
-        )
-        self._open, self._requests = (span, time.time_ns()), 0
+        if self.tracer is not None and parent.is_recording():
+            if self._context is None:
+                self._context = trace.set_span_in_context(parent)
+            self._last, self._requests = (self._context, seconds, self._began, time.time_ns()), 0
 
     def requested(self) -> None:
         """Note that a request of the last poll begins."""
         self._requests += 1
 
     def end(self) -> None:
-        """End the span of the last poll."""
-        if self._open is not None:
-            (span, ended), self._open = self._open, None
-            span.set_attribute("interpstack.poll.requests", self._requests)
-            span.end(ended)
+        """Make the span of the last poll, whose requests have all begun."""
+        if self._last is None or self.tracer is None:
+            return
+        (context, seconds, began, ended), self._last = self._last, None
+        attributes = {
+            "interpstack.poll.number": self.count,
+            "interpstack.poll.cpu_seconds": seconds,
+            "interpstack.poll.requests": self._requests,
+        }
+        span = self.tracer.start_span(
+            "interpstack.poll", context, start_time=began, attributes=attributes
+        )
+        span.end(ended)
