@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpstack_inspect.contract.options import reading_options
 from interpstack_inspect.contract.records import (
     AskedCall,
     Binding,
@@ -46,6 +47,7 @@ __all__ = [
     "Turn",
     "highlighted",
     "last_second",
+    "reading_options",
     "record_style",
     "templates",
     "timeline_rows",

@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from interpstack_core import ConfigurationError
+from interpstack_inspect.contract.options import reading_options
 from interpstack_inspect.contract.source import SourceRequest
 from interpstack_inspect.opening import open_source
 
@@ -22,27 +23,7 @@ __all__ = ["command"]
     metavar="N",
     help="The port on the loopback address. [default: a free one]",
 )
-@click.option(
-    "--tool-name",
-    metavar="NAME",
-    help="The interpreter's name in the agent. [default: eval and js_repl]",
-)
-@click.option(
-    "--signing-key-env",
-    metavar="VARIABLE",
-    help="Environment variable that holds the agent's snapshot_signing_key; with it, variables "
-    "that were not signed with that key are not shown.",
-)
-@click.option(
-    "--aes-key-env",
-    metavar="VARIABLE",
-    help="Environment variable that holds the key of the checkpointer's EncryptedSerializer (AES).",
-)
-@click.option(
-    "--serializer",
-    metavar="MODULE:ATTR",
-    help="The checkpointer's serializer, or a function that makes it, if it is one of your own.",
-)
+@reading_options
 def command(
     *,
     target: str,

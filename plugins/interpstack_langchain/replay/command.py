@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from interpstack import ConfigurationError, Limits
+from interpstack_inspect.api import reading_options
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page
 from interpstack_langchain.replay.recorded_evals import (
@@ -23,7 +24,8 @@ from interpstack_langchain.replay.recorded_evals import (
     records_before,
 )
 from interpstack_langchain.replay.replayer import Replay, Replayer
-from interpstack_langchain.replay.serializers import Checked, reading, serializer, signing_key
+from interpstack_langchain.replay.serializers import Checked, reading, signing_key
+from interpstack_langchain.replay.serializers import serializer as made_serializer
 from interpstack_langchain.replay.shown import Shown
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
 from interpstack_langchain.terminal import output, plain
@@ -85,28 +87,7 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
     help="Engine to run the code in. [default: the engine of its stored state; else node for "
     "js_repl, quickjs for others]",
 )
-@click.option(
-    "--tool-name",
-    metavar="NAME",
-    help="The interpreter's name in the agent. [default: eval and js_repl]",
-)
-@click.option(
-    "--signing-key-env",
-    metavar="VARIABLE",
-    help="Environment variable that holds the agent's snapshot_signing_key; with it, variables "
-    "that were not signed with that key are refused.",
-)
-@click.option(
-    "--aes-key-env",
-    metavar="VARIABLE",
-    help="Environment variable that holds the key of the checkpointer's EncryptedSerializer (AES).",
-)
-@click.option(
-    "--serializer",
-    "serializer_name",
-    metavar="MODULE:ATTR",
-    help="The checkpointer's serializer, or a function that makes it, if it is one of your own.",
-)
+@reading_options
 @click.option(
     "--timeout",
     type=float,
@@ -144,7 +125,7 @@ def command(
     tool_name: str | None,
     signing_key_env: str | None,
     aes_key_env: str | None,
-    serializer_name: str | None,
+    serializer: str | None,
     timeout: float,
     memory: int,
     chars: int | None,
@@ -162,8 +143,8 @@ def command(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
     replayer = Replayer(engine, limits, signing_key(signing_key_env))
-    serde = serializer(serializer_name, aes_key_env)
-    option = "--serializer" if serializer_name else "--aes-key-env" if aes_key_env else ""
+    serde = made_serializer(serializer, aes_key_env)
+    option = "--serializer" if serializer else "--aes-key-env" if aes_key_env else ""
     console = Console(file=output(), safe_box=True, highlight=False)
     shown = []
     with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
