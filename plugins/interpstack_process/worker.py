@@ -99,7 +99,7 @@ def _answer_all(channel: Channel, config: Mapping[str, Any], box: list[Service])
         _set_alarm(told["within"])
         message, answer = service.answer(told, attached)
         _set_alarm(None)
-        channel.send(message, answer)
+        channel.send({**message, "number": told["number"]}, answer)
 
 
 def _set_alarm(seconds: float | None) -> None:

@@ -138,6 +138,8 @@ class WorkerProcess(Worker):
                 part = read_text(told["printed"], PRINTED_CHARS)
                 if told.get("number") == self._number:  # else of a command that has ended
                     hear(part)
+            elif (number := told.pop("number", None)) != self._number or type(number) is not int:
+                raise Malformed("an answer to another command")
             else:
                 return told, data
             watch()  # it might go on like that for ever

@@ -117,7 +117,7 @@ def test_commands_are_answered_until_the_host_is_gone(
     host, worker = (Channel(each, 2**20) for each in pair)
     command = {"do": "leave", "realm": 1, "bridges": None, "leave": [], "number": 1}
     host.send({**command, "within": 2.0})
-    host.send({**command, "within": None})
+    host.send({**command, "number": 2, "within": None})
     pair[0].shutdown(socket.SHUT_WR)
     box: list[Any] = []
     config = {"engine": ["interpstack_testing.fake:FakeEngine"], "options": {}, "keep": True}
@@ -125,8 +125,8 @@ def test_commands_are_answered_until_the_host_is_gone(
         module._answer_all(worker, config, box)
     assert [host.receive()[0] for _ in range(3)] == [
         {"ready": os.getpid()},
-        {"done": None},
-        {"done": None},
+        {"done": None, "number": 1},
+        {"done": None, "number": 2},
     ]
     assert alarms == [7.0, 0, 0, 0]
     assert len(box) == 1

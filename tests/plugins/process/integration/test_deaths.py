@@ -59,6 +59,7 @@ SILENT = (
         ("recurse", "RecursionError: maximum recursion depth exceeded"),
         ("huge", "it sent a frame of 1099511627776 bytes; at most 268435456"),
         ("odd progress", "it sent data of another form: Progress takes an object; got "),
+        ("answer another", "it sent an answer to another command"),
         ("odd error", "it sent an error of another form"),
         ("refuse options", "it refused the cell that it runs (ConfigurationError: forged)"),
         ("refuse image", "it refused the cell that it runs (ImageError: forged)"),

@@ -42,6 +42,7 @@ class Process:
         self.returncode = 0
         self.status = 0
         self.hangs = False
+        self.number: int | None = None
         self._thread = threading.Thread(target=self._run, args=(talk,))
         self._thread.start()
 
@@ -61,10 +62,11 @@ class Process:
 
     def receive(self) -> dict[str, Any]:
         told, _ = self.commands.receive()
+        self.number = told.get("number")
         return dict(told)
 
     def answer(self, **message: Any) -> None:
-        self.commands.send(message)
+        self.commands.send({"number": self.number, **message})
 
 
 @pytest.fixture
@@ -163,6 +165,10 @@ def test_refusals_of_the_engine_leave_the_worker_alive(start: Any, kind: type[Ex
         {"error": ["EngineFailure", 5]},
         {"error": ["EngineFailure", "x" * 20_001]},
         {"printed": 5, "number": 1},
+        {"done": 1, "number": 0},
+        {"done": 1, "number": 2},
+        {"done": 1, "number": True},
+        {"done": 1, "number": None},
     ],
 )
 def test_answers_of_another_form_end_the_worker(start: Any, answer: dict[str, Any]) -> None:
@@ -176,6 +182,22 @@ def test_answers_of_another_form_end_the_worker(start: Any, answer: dict[str, An
         worker.ask({"do": "x"}, seconds=5.0)
     assert again.value.unread
     assert str(again.value) == str(died.value)
+
+
+def test_a_second_answer_is_not_taken_for_that_of_the_next_command(start: Any) -> None:
+    def talk(process: Process) -> None:
+        _ready(process)
+        process.receive()
+        process.answer(done="first")
+        process.answer(done="again")
+        process.receive()
+        process.answer(done="second")
+        process.control.recv(1)
+
+    worker = start(talk)
+    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": "first"}
+    with pytest.raises(WorkerDied, match="was killed because it sent an answer to another command"):
+        worker.ask({"do": "x"}, seconds=5.0)
 
 
 def test_an_answer_that_does_not_come_ends_the_worker(start: Any) -> None:
