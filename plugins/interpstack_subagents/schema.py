@@ -17,6 +17,13 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROPERTIES", "check_schema"]
 MAX_BYTES: Final = 4096
 MAX_DEPTH: Final = 5
 MAX_PROPERTIES: Final = 32
+#: Keywords of which a schema has at least one if it tells anything about an object.
+_TELLING: Final = frozenset(
+    (
+        *("properties", "patternProperties", "additionalProperties", "propertyNames", "required"),
+        *("minProperties", "maxProperties", "$ref", "allOf", "anyOf", "oneOf", "not", "const"),
+    )
+)
 _TITLE: Final = "subagent_response"
 #: Providers take the title for a function's name.
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
@@ -41,6 +48,8 @@ def check_schema(schema: Any, field: str = "responseSchema") -> Mapping[str, Any
 def _checked(schema: Any) -> Mapping[str, Any]:
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise ValueError('is a JSON Schema with type "object"')
+    if not _TELLING & schema.keys():
+        raise ValueError('tells nothing about the answer; name its fields in "properties"')
     try:
         size = len(json.dumps(schema, allow_nan=False).encode())
     except (TypeError, ValueError):

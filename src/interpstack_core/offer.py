@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 import attrs
 
 from interpstack_core.cells.outcome import CellContext
-from interpstack_core.checks import expect, shown
+from interpstack_core.checks import expect, shown, takes
 from interpstack_core.errors import ConfigurationError
 
 __all__ = ["HostOffer", "HostTool"]
 
 _P = TypeVar("_P")
+_text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
 
 
 @attrs.frozen(kw_only=True)
@@ -36,9 +37,9 @@ class HostTool:
         budget: See `Bridge.budget`.
     """
 
-    name: str
+    name: str = attrs.field(validator=_text)
     call: Callable[[dict[str, Any], CellContext], Awaitable[Any]]
-    description: str = ""
+    description: str = attrs.field(default="", validator=_text)
     input_schema: Mapping[str, Any] = attrs.field(factory=dict)
     output_schema: Mapping[str, Any] | None = None
     passes: tuple[type[BaseException], ...] = ()
@@ -58,15 +59,14 @@ def _as_parts(parts: Iterable[object]) -> tuple[object, ...]:
         raise ConfigurationError(f"parts takes a list of plugins' parts; got {shown(parts)}")
     given = tuple(parts)
     kinds = [type(part) for part in given]
-    for part in given:
-        if type(part).__module__ == "builtins":
+    for part, cls in zip(given, kinds, strict=True):
+        if cls.__module__ == "builtins":
             raise ConfigurationError(
                 "the parts of a HostOffer are objects of classes that plugins declare, such as "
                 f"interpstack_skills.api.Skills; got {shown(part)}"
             )
-        if kinds.count(type(part)) > 1:
-            name = type(part).__name__
-            raise ConfigurationError(f"a HostOffer has two parts of class {name}; pass one")
+        if kinds.count(cls) > 1:
+            raise ConfigurationError(f"a HostOffer has two parts of class {cls.__name__}; pass one")
     return given
 
 

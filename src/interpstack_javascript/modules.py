@@ -81,6 +81,7 @@ class ModuleTable:
         The kernel imports by name. Modules import each other by relative paths, which lead nowhere
         but to names in their own bundle, or by a name of their bundle that has a scheme, as in
         `team:prompts`. For others the name tells what is wrong, and `load` has no source for it.
+        Engines quote the name of a module that they cannot load, so its text fits into quotes.
         """
         if base == KERNEL_NAME:
             return self._checked(specifier) if specifier in self._bundles else None
@@ -91,11 +92,11 @@ class ModuleTable:
         if not specifier.startswith(("./", "../")):
             if _is_named(specifier) and specifier in bundle:
                 return self._checked(specifier)
-            others = "".join(f", or {name}" for name in bundle if _is_named(name))
-            return f"{shown}: {base} can import only files of its own, as in './helper.js'{others}"
+            others = "".join(f"', or '{name}" for name in bundle if _is_named(name))
+            return f"{shown}': {base} can import only files of its own, as in './helper.js{others}"
         path = posixpath.normpath(posixpath.join(posixpath.dirname(base), specifier))
         found = next((self._checked(name) for name in _candidates(path) if name in bundle), None)
-        return found or f"{shown}: there is no such code file beside {base}"
+        return found or f"{shown}': there is no such code file beside '{base}"
 
     def source(self, name: str) -> str | None:
         """The JavaScript of a module, to be shown; `None` if it is not known any more."""

@@ -29,6 +29,12 @@ def test_an_offer_is_fixed_whatever_it_was_made_of() -> None:
         offer.code_tool = "run"  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("wrong", [{"name": 5}, {"name": None}, {"name": "a", "description": 5}])
+def test_names_and_descriptions_of_host_tools_are_text(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"a HostTool: \w+ takes a string; got (5|None)"):
+        HostTool(call=_call, **wrong)
+
+
 def test_an_offer_takes_host_tools_alone() -> None:
     with pytest.raises(ConfigurationError, match="tools of a HostOffer are HostTools; got 5"):
         HostOffer(tools=[5])  # type: ignore[list-item]

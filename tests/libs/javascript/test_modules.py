@@ -40,7 +40,7 @@ def test_names_lead_nowhere_but_into_the_bundle(
 ) -> None:
     found = table.resolve(base, specifier)
     if name is None:  # in place of a name there may be one that tells why
-        assert found is None or (found.startswith(f"{specifier}: ") and table.load(found) is None)
+        assert found is None or (found.startswith(f"{specifier}': ") and table.load(found) is None)
     else:
         assert found == name
 

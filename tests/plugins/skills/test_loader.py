@@ -350,9 +350,12 @@ async def test_a_source_may_have_names(stack: InterpreterStack, source: Any, tol
     ("source", "told"),
     [
         ('import "@/skills/other"', "can import only files of its own, as in './helper.js'"),
-        ('import "fs"', "can import only files of its own, as in './helper.js'"),
-        ('import "./gone.js"', "./gone.js: there is no such code file beside @/skills/m/index.js"),
-        ('import "../other/index.js"', "../other/index.js: there is no such code file beside"),
+        ('import "fs"', "'fs': @/skills/m/index.js can import only files of its own, as in './"),
+        (
+            'import "./gone.js"',
+            "'./gone.js': there is no such code file beside '@/skills/m/index.js'",
+        ),
+        ('import "../other/index.js"', "'../other/index.js': there is no such code file beside '@"),
     ],
 )
 async def test_a_skill_imports_its_own_files_only(

@@ -16,9 +16,10 @@ def _nested(levels: int) -> dict[str, Any]:
 
 
 def test_a_schema_has_a_type_and_a_title() -> None:
-    assert check_schema({}) == {"type": "object", "title": "subagent_response"}
-    assert check_schema({"title": "My report!"})["title"] == "My_report"
-    assert check_schema({"title": "é"})["title"] == "subagent_response"
+    fields = {"properties": {}}
+    assert check_schema(fields) == {"type": "object", "title": "subagent_response", **fields}
+    assert check_schema({"title": "My report!", **fields})["title"] == "My_report"
+    assert check_schema({"title": "é", **fields})["title"] == "subagent_response"
 
 
 @pytest.mark.parametrize(
@@ -26,9 +27,11 @@ def test_a_schema_has_a_type_and_a_title() -> None:
     [
         ([], "'responseSchema' is a JSON Schema with type \"object\""),
         ({"type": "array"}, 'type "object"'),
-        ({"default": float("nan")}, "is plain JSON"),
-        ({"default": b""}, "is plain JSON"),
-        ({"description": "x" * MAX_BYTES}, f"may have {MAX_BYTES} bytes"),
+        ({}, "'responseSchema' tells nothing about the answer; name its fields"),
+        ({"type": "object", "title": "Report", "items": {}}, "tells nothing about the answer"),
+        ({"required": [], "default": float("nan")}, "is plain JSON"),
+        ({"required": [], "default": b""}, "is plain JSON"),
+        ({"required": [], "description": "x" * MAX_BYTES}, f"may have {MAX_BYTES} bytes"),
         (_nested(MAX_DEPTH + 1), f"may nest {MAX_DEPTH} levels; it nests {MAX_DEPTH + 1}"),
         (
             {"properties": {f"p{n}": {} for n in range(MAX_PROPERTIES + 1)}},
@@ -37,7 +40,7 @@ def test_a_schema_has_a_type_and_a_title() -> None:
         ({"properties": []}, 'has an object as "properties"'),
         ({"properties": None}, 'has an object as "properties"'),
     ],
-    ids=["list", "array", "nan", "bytes", "long", "deep", "wide", "odd", "null"],
+    ids=["list", "array", "empty", "untold", "nan", "bytes", "long", "deep", "wide", "odd", "null"],
 )
 def test_what_is_none_or_too_large_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(GuestException, match=message):
@@ -50,4 +53,4 @@ def test_schemas_inside_count_wherever_they_stand(place: str) -> None:
     given = {"anyOf": [inner], "$defs": {"a": inner}}.get(place, inner)
     assert json.dumps(given)
     with pytest.raises(GuestException, match="levels"):
-        check_schema({place: given})
+        check_schema({"properties": {}, place: given})
