@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from interpstack_protocol import read_json
 from interpstack_workers import Malformed
 
 __all__ = ["Channel", "Closed"]
@@ -102,7 +103,7 @@ class Channel:
         text = self._read(text_size, check)
         attached = self._read(attached_size, check)
         try:
-            return json.loads(text.decode("ascii")), bytes(attached)
+            return read_json(str(text, "ascii")), bytes(attached)
         except (ValueError, RecursionError) as error:
             raise Malformed(f"text that is not JSON ({error})") from error
 

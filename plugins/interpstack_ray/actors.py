@@ -14,6 +14,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import EngineFailure
+from interpstack_protocol import read_json
 from interpstack_ray.actor import Message, about_here
 from interpstack_workers import Answer, Malformed, Worker, WorkerDied, checked_answer
 from interpstack_workers.messages import PRINTED_CHARS, read_text
@@ -232,7 +233,7 @@ class ActorWorker(Worker):
         """
         if len(text) + len(attached) > self._config.max_bytes:
             raise Malformed(f"a message of more than {self._config.max_bytes} bytes")
-        told = json.loads(text)
+        told = read_json(str(text, "ascii"))
         if not isinstance(told, dict) or not isinstance(told.get("number"), int):
             raise Malformed("a message without the number of a command")
         if "printed" in told:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from interpstack_core.errors import EngineFailure
+from interpstack_protocol import read_json
 
 __all__ = ["read_drained"]
 
@@ -26,7 +26,7 @@ def read_drained(text: str) -> dict[str, Any]:
         EngineFailure: The answer does not have the kernel's form.
     """
     try:
-        drained = json.loads(text)
+        drained = read_json(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise EngineFailure(f"the guest's memory is damaged: {error}") from error
     if not _is_sound(drained):

@@ -10,6 +10,7 @@ from interpstack_core.bridges import Bridge, BridgeSet
 from interpstack_core.errors import EngineFailure
 from interpstack_core.limits import Limits
 from interpstack_core.protocol import Call, Completion, Progress, Request, Settlement
+from interpstack_protocol import read_json
 
 __all__ = [
     "MEMBER_SECONDS",
@@ -73,17 +74,9 @@ def read_answer(text: str) -> Any:
         EngineFailure: The text is no JSON, or is nested deeper than Python reads.
     """
     try:
-        return _decode(text)
+        return read_json(text)
     except (ValueError, RecursionError) as error:
         raise EngineFailure(f"the answer of the guest's kernel cannot be read: {error}") from error
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
-# `json.loads` with options makes a decoder each time, which takes longer than most answers.
-_decode: Final = json.JSONDecoder(parse_constant=_refused).decode
 
 
 def seed_words(seed: int | None) -> list[int]:

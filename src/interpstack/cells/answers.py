@@ -1,4 +1,4 @@
-"""Values for handlers, and their return values as JSON text of bounded size."""
+"""Arguments of handlers, and their return values as JSON text of bounded size."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from interpstack_core.bridges import Bridge
+from interpstack_core.languages import GuestLanguage
+from interpstack_core.protocol import Request
 from interpstack_core.threads import call_blocking, outlasted
 from interpstack_core.wire.encoding import TooLarge, encode
 from interpstack_core.wire.plain import simplified
 from interpstack_core.wire.values import decode
 
-__all__ = ["answer_text", "decoded"]
+__all__ = ["answer_text", "arguments"]
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an answer that are encoded on the event loop; it stops for some 20 ms.
@@ -22,14 +25,18 @@ _AT_ONCE_CHARS: Final = 2**17
 _PIECE_ITEMS: Final = 1000
 
 
-async def decoded(wire: Any) -> Any:
-    """The host's value of a guest's; a tree of many parts is decoded in a thread."""
-    parts = [wire]
+async def arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
+    """See `Bridge.arguments`; a tree of many parts is decoded and checked in a thread."""
+    parts = [] if request.plain and bridge.signature is None else [request.wire]
     for part in parts:
         parts += part.values() if type(part) is dict else part if type(part) is list else ()
         if len(parts) > _PIECE_ITEMS:
-            return await call_blocking(partial(decode, wire))
-    return decode(wire)
+            return await call_blocking(partial(_arguments, bridge, request, language))
+    return _arguments(bridge, request, language)
+
+
+def _arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
+    return bridge.arguments(request.wire if request.plain else decode(request.wire), language)
 
 
 async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lambda: 0.0) -> str:
@@ -71,7 +78,7 @@ def _encoded(value: Any, most: int) -> str:
 
 def _in_pieces(wire: Any) -> str:
     """The same as `_to_json`, which lets no other thread run before it ends."""
-    if type(wire) is dict and len(wire) < _PIECE_ITEMS:
+    if type(wire) is dict:
         fields = [f"{_to_json(key)}:{_in_pieces(item)}" for key, item in wire.items()]
         return "{" + ",".join(fields) + "}"
     if type(wire) is list and len(wire) > _PIECE_ITEMS:

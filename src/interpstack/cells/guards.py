@@ -44,10 +44,8 @@ class Guards:
 
     def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
         """The first refusal; guards behind it are not asked."""
-        for guard in self._all:
-            if (error := guard.admit(bridge, request)) is not None:
-                return error
-        return None
+        errors = (guard.admit(bridge, request) for guard in self._all)
+        return next((error for error in errors if error is not None), None)
 
     def amounts(self) -> dict[str, float]:
         """The amounts of all guards; of one kind, the largest."""

@@ -4,8 +4,7 @@ Errors of a guest never raise out of `run_cell`. Exceptions that do: cancellatio
 `EngineFailure` when the engine broke, what a `StepSource` raises, and exceptions that a
 bridge declared to be the host's own (`Bridge.passes`).
 
-A `StepSource` supplies the guest's steps. An exception out of a cell whose source repeats means
-that the cell will be run again.
+A `StepSource` supplies the guest's steps. One that repeats runs the cell again after an exception.
 """
 
 from __future__ import annotations
@@ -296,11 +295,9 @@ def _checked(progress: Progress, limits: Limits) -> Progress:
     """
     if not progress.calls and not progress.requests:
         return progress
-    requests = []
-    for request in progress.requests:
-        wire, plain = check(request.wire, limits.value_bytes)
-        requests.append(Request(request.id, request.bridge, wire, plain))
+    most = limits.value_bytes
+    requests = [Request(one.id, one.bridge, *check(one.wire, most)) for one in progress.requests]
     # One may be the output, whose characters have up to four bytes.
-    most = limits.value_bytes + 4 * limits.console_chars + _CONSOLE_CHARS
+    most += 4 * limits.console_chars + _CONSOLE_CHARS
     calls = [Call(call.bridge, check(call.wire, most)[0]) for call in progress.calls]
     return attrs.evolve(progress, calls=calls, requests=requests)

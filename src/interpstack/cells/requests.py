@@ -1,7 +1,6 @@
 """The host's side of a cell, which answers the guest's requests.
 
-Each request is a task. The task is refused, or waits for a slot, runs its bridge's handler, and
-ends as a settlement, whatever the handler does.
+Each request is a task, which ends as a settlement, whatever the handler of its bridge does.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from interpstack.cells.answers import answer_text, decoded
+from interpstack.cells.answers import answer_text, arguments
 from interpstack.cells.cancels import Cancels
 from interpstack.cells.counts import RequestCounts
 from interpstack.cells.guards import Guards
@@ -170,7 +169,8 @@ class Requests:
         if bridge is None or (bridge.awaited and not bridge.repeats):
             return
         try:
-            called = self._called(bridge, await decoded(wire), self.context)
+            given = await arguments(bridge, Request(0, name, wire), self.bridges.language)
+            called = self._called(bridge, given, self.context)
             if isinstance(called, Awaitable):
                 async with asyncio.timeout(seconds):
                     await apart(_value(bridge, called), called)
@@ -277,7 +277,7 @@ class Requests:
         async with self._own_slots[name], self._slots:
             for guard in self.guards:
                 await guard.before_call()
-            given = request.wire if request.plain else await decoded(request.wire)
+            given = await arguments(bridge, request, self.bridges.language)
             self.begun.add(request.id)
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
             value = await _value(bridge, self._called(bridge, given, context))
@@ -291,7 +291,7 @@ class Requests:
 
     def _called(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         """The return value of a handler, which may be awaitable, or the awaitable of that value."""
-        args, kwargs = bridge.arguments(given, self.bridges.language)
+        args, kwargs = given
         if bridge.takes_context:
             kwargs["context"] = context
         call = partial(bridge.handler, *args, **kwargs)

@@ -77,9 +77,7 @@ def sound(image: Image) -> Image:
     Raises:
         ImageError: It is damaged.
     """
-    data = image.data
-    if isinstance(data, (bytearray, memoryview)):
-        data = bytes(data)
+    data = bytes(image.data) if isinstance(image.data, (bytearray, memoryview)) else image.data
     if [type(part) for part in (image.engine, image.base, data)] != [str, str, bytes]:
         raise ImageError("the image is damaged: it takes two strings and bytes")
     return attrs.evolve(image, data=data)

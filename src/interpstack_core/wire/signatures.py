@@ -1,7 +1,6 @@
 """Checks a guest's input object against a function's annotations.
 
-The core depends on no validation library, so this module covers plain types. Any other annotation
-accepts every value. Bridges with richer input validate it themselves (`Bridge(raw=True)`).
+Only plain types are checked; bridges with richer input validate it themselves (`Bridge(raw=True)`).
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ from interpstack_core.wire.values import UNDEFINED, MapValue, SetValue
 
 __all__ = ["Signature"]
 
+#: Fields of one call: while Python binds them, no other thread runs.
+_FIELDS: Final = 10_000
 #: What a bridge may return as text, it takes as text, too.
 _TEXTS: Final = (datetime, date, time, UUID, Decimal)
 _SCALARS: Final = (str, bool, int, float, bytes, NoneType, *_TEXTS)
@@ -96,6 +97,8 @@ class Signature:
         usage = functools.partial(language.usage, self.name, fields)
         if not isinstance(value, dict):
             raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage()}")
+        if len(value) > _FIELDS:
+            raise TypeError(f"{self.name} takes at most {_FIELDS} fields; put them in one of them")
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
         for key in [key for key in given if key not in fields and self.more is None]:
             raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}")
@@ -251,13 +254,11 @@ class _Checker:
     def _typed_dict(self, value: Any, typed_dict: Any, path: str) -> Any:
         if not isinstance(value, dict):
             self._refuse(value, typed_dict, path)
-        fields, unknown = _fields_of(typed_dict), (Any, False)
+        fields, rest = _fields_of(typed_dict), (Any, False)
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
         for key in [key for key, (_, must) in fields.items() if must and key not in given]:
             self._refuse(value, typed_dict, path, f" with the field {key!r}")
-        return {
-            k: self.check(v, fields.get(k, unknown)[0], f"{path}.{k}") for k, v in given.items()
-        }
+        return {k: self.check(v, fields.get(k, rest)[0], f"{path}.{k}") for k, v in given.items()}
 
 
 def _scalar(value: Any, kind: Any) -> Any:

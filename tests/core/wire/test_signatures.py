@@ -297,6 +297,18 @@ def test_var_keyword_takes_any_field_of_its_annotation() -> None:
         signature.bind({"a": "x"}, JAVASCRIPT)
 
 
+def test_a_call_has_a_bounded_number_of_fields() -> None:
+    def any_field(**fields: Any) -> None: ...
+
+    signature, given = (
+        Signature.of(any_field, "f", skip="context"),
+        dict.fromkeys(map(str, range(10_000)), 1),
+    )
+    assert signature.bind(given, JAVASCRIPT) == given
+    with pytest.raises(TypeError, match="f takes at most 10000 fields; put them in one of them"):
+        signature.bind({**given, "x": 1}, JAVASCRIPT)
+
+
 class _Counter:
     def __call__(self, step: int) -> int:
         return step

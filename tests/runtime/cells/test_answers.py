@@ -17,12 +17,23 @@ from uuid import UUID
 import attrs
 import pytest
 
-from interpstack import UNDEFINED, ErrorValue, MapValue, UnsupportedValue
-from interpstack.cells.answers import answer_text, decoded
+from interpstack import (
+    UNDEFINED,
+    Bridge,
+    ErrorValue,
+    GuestLanguage,
+    MapValue,
+    Request,
+    UnsupportedValue,
+    bridge,
+)
+from interpstack.cells.answers import answer_text, arguments
 from interpstack_core.wire.encoding import TooLarge
 from interpstack_core.wire.values import decode
 
 _MOST = 2**24
+_CODE = GuestLanguage(name="code")
+_TAKES_ANY = Bridge(name="any", handler=lambda value: value, raw=True)
 _EAST = timezone(timedelta(hours=2))
 
 
@@ -207,6 +218,7 @@ async def test_the_answer_of_a_call_that_is_over_outlasts_its_cancellation() -> 
 @pytest.mark.parametrize(
     ("wire", "in_thread"),
     [
+        ({}, False),
         ("x" * 10**6, False),
         ([{"$": "date", "v": 0}] * 300, False),
         ([{"$": "date", "v": 0}] * 1000, True),
@@ -223,5 +235,31 @@ async def test_large_inputs_are_decoded_in_a_thread(
         return decode(given)
 
     monkeypatch.setattr("interpstack.cells.answers.decode", noted)
-    assert await decoded(wire) == decode(wire)
+    took = await arguments(_TAKES_ANY, Request(1, "any", wire), _CODE)
+    assert took == ((decode(wire),), {})
     assert [one is not threading.main_thread() for one in threads] == [in_thread]
+
+
+@pytest.mark.parametrize(("count", "in_thread"), [(10, False), (2000, True)])
+async def test_large_inputs_are_checked_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch, count: int, in_thread: bool
+) -> None:
+    threads = []
+
+    def noted(self: Any, value: Any, language: Any) -> Any:
+        threads.append(threading.current_thread())
+        return dict(value)
+
+    @bridge
+    async def rows(items: list[int]) -> None: ...
+
+    monkeypatch.setattr("interpstack_core.wire.signatures.Signature.bind", noted)
+    wire = {"items": list(range(count))}
+    assert await arguments(rows, Request(1, "rows", wire, True), _CODE) == ((), wire)
+    assert [one is not threading.main_thread() for one in threads] == [in_thread]
+
+
+async def test_plain_input_without_a_signature_is_passed_as_it_is() -> None:
+    wire = {"items": list(range(2000))}
+    (took,), _ = await arguments(_TAKES_ANY, Request(1, "any", wire, True), _CODE)
+    assert took is wire

@@ -91,6 +91,8 @@ _LARGE = {
     "text": "'x' * 5_000_000",
     "list": "['x' * 10] * 200_000",
     "dict": "{n: n for n in range(50_000)}",
+    "sent": "len(await host.echo({str(n): n for n in range(100_000)}))",
+    "sent, nested": "len(await host.echo([[n, {'a': [n]}] for n in range(30_000)]))",
     "output": "print('x' * 3_000_000)",
     "integer": "7 ** 4000",
 }

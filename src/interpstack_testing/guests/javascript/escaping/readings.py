@@ -118,6 +118,32 @@ _REFUSED = {
     "digits": "await host.echo(2n ** 500000n)",
 }
 
+_MANY: Final = Limits(cpu_seconds=30, wall_seconds=60, memory_bytes=256 * 2**20)
+#: Values with very many parts, each with the text that it shows.
+_MANY_PARTS = {
+    "keys": (
+        "const o = {}; for (let i = 0; i < 300000; i++) o['k' + i] = i; Object.keys(await host.echo({o: [o]}).then(a => a.o[0])).length",
+        "300000",
+    ),
+    "numbers": (
+        "(await host.echo(Array.from({length: 300000}, (_, i) => i / 3))).length",
+        "300000",
+    ),
+    "rows": (
+        "(await host.echo(Array.from({length: 50000}, (_, i) => ({a: i, b: '' + i, c: [i]})))).at(-1).b",
+        "49999",
+    ),
+    "pairs": (
+        "(await host.echo(new Map(Array.from({length: 50000}, (_, i) => [i, {i}])))).get(49999).i",
+        "49999",
+    ),
+    "empty lists": ("(await host.echo(Array.from({length: 200000}, () => []))).length", "200000"),
+    "texts that look like JSON": (
+        r"""const t = await host.echo(Array.from({length: 20000}, () => ['"},{[', '\\"]', '\ud800,'])); t.every(x => x[0] === '"},{[' && x[1] === '\\"]')""",
+        "true",
+    ),
+}
+
 #: What code gets for an answer, and what it cannot make of one; each with the text that it shows.
 _ANSWERS = {
     "a field called then": ("const a = await host.echo({then: 'x', constructor: 1}); [a.then, Object.keys(a)].join()", "x,then,constructor"),
@@ -177,6 +203,9 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     **group(
         "bounded readings",
         {k: Attack(v, ("RangeError", "TypeError"), limits=_LIMITS) for k, v in _REFUSED.items()},
+    ),
+    **group(
+        "many parts", {k: Attack(v, shows=n, limits=_MANY) for k, (v, n) in _MANY_PARTS.items()}
     ),
     **group("answers", {k: Attack(v, shows=shown) for k, (v, shown) in _ANSWERS.items()}),
     "answers/a getter that makes its own call": Attack(
