@@ -40,8 +40,7 @@ def take_state(
         EngineFailure: None of them could be taken.
     """
     image = realm.image() if Capability.IMAGES in engine.capabilities else None
-    alone = image is not None and not wants_values(image)
-    if alone or Capability.VALUES not in engine.capabilities:
+    if (image and not wants_values(image)) or Capability.VALUES not in engine.capabilities:
         return SessionState(image=image)
     try:
         values = {name: _portable(wire) for name, wire in realm.values().items()}
@@ -130,8 +129,8 @@ def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) ->
 
 
 def squeezed(image: Image) -> Image:
-    """The image in the form for memory."""
-    return attrs.evolve(image, data=zlib.compress(image.data, 1))
+    """The image in the form for memory: compressed, if it is not as small as most."""
+    return attrs.evolve(image, data=zlib.compress(image.data, len(image.data) > 2**13))
 
 
 def expanded(image: Image) -> Image:

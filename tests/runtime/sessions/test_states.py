@@ -67,6 +67,13 @@ def test_images_are_kept_smaller_and_come_back_whole() -> None:
     assert expanded(kept) == _IMAGE
 
 
+def test_small_images_are_kept_as_they_are() -> None:
+    small = Image("fake", "base", b"ab" * 1000)
+    kept = squeezed(small)
+    assert len(kept.data) < len(small.data) + 20
+    assert expanded(kept) == small
+
+
 def test_what_was_not_restored_is_named() -> None:
     assert notice_of_values({"n": 1}).endswith("restored from their values.")
     lost = {"g": {"$": "lost", "v": "type: function"}, "f": {"$": "lost", "v": "?"}, "n": 1}
