@@ -79,3 +79,8 @@ async def agent_turn() -> Once:
 
 async def thread_turn() -> Once:
     return await restored_turn(_middleware)
+
+
+def turn_middleware() -> Any:
+    """What this side adds to the graph whose turns are measured under load."""
+    return _middleware("turn")

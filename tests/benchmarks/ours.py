@@ -157,3 +157,8 @@ async def stored() -> Once:
     from stored import sizes
 
     return await sizes(_middleware, ("interpreter_record", "interpreter_turn"))
+
+
+def turn_middleware() -> Any:
+    """What this side adds to the graph whose turns are measured under load."""
+    return _middleware("turn")

@@ -115,3 +115,8 @@ async def thread_turn() -> Once:
 async def stored() -> Once:
     channels = ("_quickjs_snapshot_payload", "_quickjs_slot_id")
     return await sizes(_middleware, channels)
+
+
+def turn_middleware() -> Any:
+    """What this side adds to the graph whose turns are measured under load."""
+    return _middleware("turn")

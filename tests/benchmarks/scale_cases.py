@@ -1,4 +1,6 @@
-"""One engine under the load of a server: `scale_cases.py ENGINE MIX SECONDS` writes a line of JSON.
+"""One engine under the load of a server; writes a line of JSON.
+
+`scale_cases.py ENGINE MIX SECONDS [--at-once N] [--sessions N] [--workers N] [--nodes N]`
 
 Many conversations take turns: 32 evals run at once, each in the conversation that has waited
 longest. Every cell counts itself in a variable of its conversation, and each answer is compared
@@ -7,12 +9,16 @@ with the count, so an engine that loses or repeats a cell has no figures.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import os
 import resource
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +26,9 @@ import psutil
 
 from interpstack import InterpreterStack, Limits, Session, bridge
 
-__all__ = ["MIXES", "Mix"]
+__all__ = ["AT_ONCE", "MIXES", "Mix"]
 
-_AT_ONCE = 32
+AT_ONCE = 32
 _CALL_SECONDS = 0.005
 #: Before figures count: processes start, and every conversation has its first cell.
 _WARM_SECONDS = 1.0
@@ -93,7 +99,7 @@ class _Conversation:
         return spent
 
 
-async def _load(waiting: deque[_Conversation], seconds: float) -> list[float]:
+async def _load(waiting: deque[_Conversation], seconds: float, at_once: int) -> list[float]:
     """Take turns for some time; the seconds of each eval."""
     found: list[float] = []
     until = time.perf_counter() + seconds
@@ -104,7 +110,7 @@ async def _load(waiting: deque[_Conversation], seconds: float) -> list[float]:
             found.append(await conversation.turn())
             waiting.append(conversation)
 
-    await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+    await asyncio.gather(*(work() for _ in range(at_once)))
     return found
 
 
@@ -115,26 +121,29 @@ def _cpu_seconds() -> float:
     return sum(u.ru_utime + u.ru_stime for u in ended) + sum(t.user + t.system for t in running)
 
 
-async def _measure(engine: str, mix: Mix, seconds: float) -> dict[str, Any]:
+async def _measure(load: argparse.Namespace, options: dict[str, Any]) -> dict[str, Any]:
+    mix = MIXES[load.mix]
+    sessions = load.sessions or max(mix.sessions, load.at_once)
     async with InterpreterStack(
-        engine,
+        load.engine,
         bridges=[_wait],
         limits=_LIMITS,
-        max_live_sessions=mix.awake,
+        max_live_sessions=mix.awake if mix.images else max(mix.awake, sessions),
+        options=options,
     ) as stack:
         language = stack.engine.language
         code = _cell(language, mix)
         waiting = deque(
             _Conversation(stack.session(f"conversation {number}"), code)
-            for number in range(mix.sessions)
+            for number in range(sessions)
         )
         for conversation in waiting:
             outcome = await conversation.session.eval(_FIRST[language])
             if not outcome.ok:
                 raise RuntimeError(str(outcome))
-        await _load(waiting, _WARM_SECONDS)
+        await _load(waiting, _WARM_SECONDS, load.at_once)
         cpu, begun = _cpu_seconds(), time.perf_counter()
-        found = sorted(await _load(waiting, seconds))
+        found = sorted(await _load(waiting, load.seconds, load.at_once))
         wall, cpu = time.perf_counter() - begun, _cpu_seconds() - cpu
     return {
         "per_second": len(found) / wall,
@@ -144,7 +153,52 @@ async def _measure(engine: str, mix: Mix, seconds: float) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    _engine, _mix, _seconds = sys.argv[1:]
-    figures = asyncio.run(_measure(_engine, MIXES[_mix], float(_seconds)))
+@contextmanager
+def _prepared(load: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The options of the engine, while the cluster that it needs is there."""
+    if not load.engine.startswith("ray:"):
+        yield {"workers": load.workers} if load.workers else {}
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    count = load.nodes or load.workers or os.cpu_count() or 1
+    options = {"min_actors": count, "max_actors": count}
+    if not load.nodes:
+        ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False)
+        try:
+            yield options
+        finally:
+            ray.shutdown()
+        return
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+    )
+    try:
+        for _ in range(load.nodes):
+            cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        yield {**options, "actor_options": {"num_cpus": 1}}
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("engine")
+    parser.add_argument("mix", choices=MIXES)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("--at-once", type=int, default=AT_ONCE)
+    for name in ("sessions", "workers", "nodes"):
+        parser.add_argument(f"--{name}", type=int)
+    load = parser.parse_args()
+    with _prepared(load) as options:
+        figures = asyncio.run(_measure(load, options))
     sys.stdout.write(json.dumps(figures) + "\n")
+
+
+if __name__ == "__main__":
+    _main()
