@@ -23,7 +23,7 @@ __all__ = ["AgentLoad"]
 
 _CONVERSATIONS = 3
 #: Turns of a conversation, after which its checkpoints are deleted.
-_TURNS = 6
+_TURNS = 3
 
 
 class AgentLoad:
