@@ -165,7 +165,7 @@ def _prepared(load: argparse.Namespace) -> Iterator[dict[str, Any]]:
     count = load.nodes or load.workers or os.cpu_count() or 1
     options = {"min_actors": count, "max_actors": count}
     if not load.nodes:
-        ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False)
+        ray.init("local", num_cpus=count, include_dashboard=False, log_to_driver=False)
         try:
             yield options
         finally:

@@ -95,7 +95,7 @@ def _main() -> None:
     if arguments.measure:
         for name in arguments.only or PICTURES:
             found[name] = _measured(name, arguments)
-        _FIGURES.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+            _FIGURES.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     for name, lines in found.items():
         _draw(PICTURES[name], lines, _FIGURES.with_name(f"{name}.svg"))
 

@@ -27,6 +27,8 @@ pytest.importorskip("ray")
 FULL = os.environ.get("INTERPSTACK_LOAD") == "1"
 SESSIONS, CELLS = (500, 10) if FULL else (24, 4)
 AT_ONCE = 32
+#: Files that Ray may open meanwhile, such as for an actor more and for what it logs.
+_FILES = 16
 
 #: The outside log: each effect of each cell, by the name that the guest gave it.
 _effects: Counter[str] = Counter()
@@ -107,6 +109,14 @@ def _owners(stack: InterpreterStack) -> list[int]:
     return [number for actor in engine.pool.actors for number in actor.realms]
 
 
+def _wait_for_files(most: int) -> None:
+    """Wait until this process has no more files open: Ray closes connections of the dead late."""
+    end = time.monotonic() + 120
+    while psutil.Process().num_fds() > most:
+        assert time.monotonic() < end, f"{psutil.Process().num_fds()} files, more than {most}"
+        time.sleep(0.5)
+
+
 @pytest.fixture
 def nothing_left() -> Iterator[None]:
     """All actors of the cluster are gone, and no thread of an engine is left."""
@@ -122,10 +132,14 @@ def test_actors_that_are_killed_again_and_again_cost_no_effect_twice() -> None:
 
         async def main() -> None:
             async with stack:
+                assert await _all(stack) == []  # all threads and connections are there
+                before = psutil.Process().num_fds()
+                await _anew(stack)
                 async with _beside(_kill_actors(stack, killed, 0.1 if FULL else 0.5)):
                     assert await _all(stack) == []
                 owners = _owners(stack)
                 assert len(owners) == len(set(owners)) <= SESSIONS
+                await asyncio.to_thread(_wait_for_files, before + _FILES)
 
         asyncio.run(main())
         assert len(killed) >= 2
@@ -164,9 +178,14 @@ async def _until_changed(
         if last:
             break
         rounds += 1
-        _effects.clear()
-        await asyncio.gather(*(stack.session(f"session {n}").reset() for n in range(SESSIONS)))
+        await _anew(stack)
     return rounds, wrong
+
+
+async def _anew(stack: InterpreterStack) -> None:
+    """Let all sessions begin anew."""
+    _effects.clear()
+    await asyncio.gather(*(stack.session(f"session {n}").reset() for n in range(SESSIONS)))
 
 
 def _until_ready(stack: InterpreterStack, count: int) -> None:
