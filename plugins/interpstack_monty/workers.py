@@ -66,6 +66,9 @@ def kernel_source() -> str:
 _all: weakref.WeakSet[Workers | Worker] = weakref.WeakSet()
 #: Objects of a forked process's parent: dropping them would end processes that the parent uses.
 _left: list[object] = []
+#: Ids of the processes that used Monty: this one, and those it was forked from. Monty's client
+#: starts threads of its own with the first pool, and they stay when all pools are closed.
+_users: set[int] = set()
 
 
 class Workers:
@@ -145,12 +148,13 @@ class Workers:
             self._held -= 1
 
     def _started(self) -> pydantic_monty.Monty:
-        if _left:
+        if _users - {os.getpid()}:
             raise EngineFailure(
                 "Monty was used in this process before it was forked, and a fork copies no "
                 "threads; fork before Monty is used, start processes with 'spawn', or use "
                 "engine='process:monty'"
             )
+        _users.add(os.getpid())
         with self._lock:
             if self._pool is None:
                 pool = pydantic_monty.Monty(

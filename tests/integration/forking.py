@@ -22,9 +22,12 @@ def hang() -> None:
     threading.Event().wait(30)
 
 
-stack = InterpreterStack(
-    engine, bridges=[Bridge(name="kit.hang", handler=hang)], limits=Limits(cpu_seconds=20)
-)
+def made() -> InterpreterStack:
+    bridges = [Bridge(name="kit.hang", handler=hang)]
+    return InterpreterStack(engine, bridges=bridges, limits=Limits(cpu_seconds=20))
+
+
+stack = made()
 busy, idle = stack.session("busy"), stack.session("idle")
 for session in (busy, idle):
     session.eval_sync(define)
@@ -36,7 +39,10 @@ def found(name: str, source: str = "x") -> dict[str, Any]:
     return {"text": outcome.text, "error": told, "notices": list(outcome.notices)}
 
 
-if state != "idle":
+if state == "closed":
+    stack.close()
+    stack = made()
+elif state != "idle":
     source = "await kit.hang()" if state == "waiting" else endless
     threading.Thread(target=busy.eval_sync, args=[source], daemon=True).start()
     if state == "waiting":

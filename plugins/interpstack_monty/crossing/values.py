@@ -15,6 +15,7 @@ from typing import Any, Final
 from interpstack_core import (
     UNDEFINED,
     BigInt,
+    EngineFailure,
     ErrorValue,
     GuestError,
     MapValue,
@@ -24,6 +25,7 @@ from interpstack_core import (
     encode,
 )
 from interpstack_monty.crossing.errors import exception_for
+from interpstack_protocol import read_json
 
 __all__ = ["Room", "answer", "clean", "from_guest", "to_guest"]
 
@@ -143,8 +145,15 @@ def _order(item: Any, known: dict[int, str]) -> str:
 
 
 def answer(text: str) -> Any:
-    """The same as `to_guest` for JSON text from the host; most texts hold nothing special."""
-    wire = json.loads(text)
+    """The same as `to_guest` for JSON text from the host; most texts hold nothing special.
+
+    Raises:
+        EngineFailure: The text is not JSON, or is nested deeper than Python reads.
+    """
+    try:
+        wire = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise EngineFailure(f"an answer of the host cannot be read: {error}") from error
     return wire if '"$"' not in text and "\\ud" not in text else to_guest(wire)
 
 

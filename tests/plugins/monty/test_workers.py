@@ -220,12 +220,13 @@ def test_after_a_fork_processes_are_the_parents(
 ) -> None:
     workers = Workers(None)
     assert workers.start_anew() == []
-    held = [workers.take(Limits()) for _ in range(17)]
+    for _ in range(17):
+        workers.take(Limits())
     assert workers.start_anew() == pools[:1]
     assert not workers.crowded
     workers.close()
     assert pools[0].left == 0
-    monkeypatch.setattr(module, "_left", [held])
+    monkeypatch.setattr(module, "_users", {os.getpid(), -1})
     with pytest.raises(EngineFailure, match="fork before Monty is used"):
         workers.take(Limits())
 

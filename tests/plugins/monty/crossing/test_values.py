@@ -15,6 +15,7 @@ from interpstack import (
     UNDEFINED,
     BigInt,
     Bridge,
+    EngineFailure,
     ErrorValue,
     ImageError,
     InterpreterStack,
@@ -26,7 +27,7 @@ from interpstack import (
     decode,
     encode,
 )
-from interpstack_monty.crossing.values import Room, from_guest, to_guest
+from interpstack_monty.crossing.values import Room, answer, from_guest, to_guest
 
 FROM_HOST = [
     (UNDEFINED, "None"),
@@ -327,3 +328,9 @@ async def test_no_cell_gives_a_bridge_another_value_for_later_cells(forges: str)
         assert (await session.eval(f"def fake(): return 'forged'\n{forges}\n1")).text == "1"
         for code in ("await shop.price()", "await shop.sub.of()"):
             assert (await session.eval(code)).text == "real"
+
+
+@pytest.mark.parametrize("text", ["", "{", "NaN", "[" * 5000 + "]" * 5000])
+def test_an_answer_that_is_not_json_is_the_hosts_failure(text: str) -> None:
+    with pytest.raises(EngineFailure, match="an answer of the host cannot be read"):
+        answer(text)
