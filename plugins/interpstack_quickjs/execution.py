@@ -42,6 +42,8 @@ _OUT_OF_MEMORY: Final = (
 _MODULE_FAULT: Final = re.compile(
     r"\s*at (?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?:\n|$)"
 )
+#: How QuickJS refuses a source whose expressions take more than its stack; only templates do.
+_TOO_WIDE: Final = "stack overflow (op="
 #: Name QuickJS gives to every script, in stack traces.
 _SCRIPT: Final = "eval_script"
 
@@ -212,6 +214,8 @@ class QuickJSExecution(KernelExecution):
         name, message = told["name"], told["message"]
         if (name, message) in _OUT_OF_MEMORY or self._has_no_room_for_error(told):
             return self._out_of_memory()
+        if name == "InternalError" and message.startswith(_TOO_WIDE):
+            name, message = "SyntaxError", "a template with too many parts (only 65534 allowed)"
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
         if self._mistyped:

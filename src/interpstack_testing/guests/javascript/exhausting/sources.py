@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from interpstack_core.engine import Capability
-from interpstack_testing.guests.guest import Attack, group, repeated
+from interpstack_core.limits import Limits
+from interpstack_testing.guests.guest import VALUE, Attack, group, repeated
 
 __all__ = ["ATTACKS", "SHAPES"]
 
@@ -56,7 +57,24 @@ def _attacks(before: str, language: str | None = None) -> dict[str, Attack]:
     return repeated(SHAPES, before, needs, language)
 
 
+_WIDE_LIMITS: Final = Limits(cpu_seconds=5, wall_seconds=20)
+#: Single expressions with more parts than an engine may take.
+_WIDE: Final[Mapping[str, str]] = {
+    "template": f"`{'${1}' * 70_000}`.length",
+    "tagged template": f"String.raw`{'${1}' * 70_000}`.length",
+    "call": f"Math.max({'1,' * 70_000}1)",
+    "list": f"[{'1,' * 70_000}].length",
+    "parameters": f"(function ({','.join(f'a{n}' for n in range(70_000))}) {{}})()",
+}
+
 ATTACKS: Final[Mapping[str, Attack]] = {
+    **group(
+        "wide sources",
+        {
+            k: Attack(v, (VALUE, "SyntaxError", "RangeError"), limits=_WIDE_LIMITS)
+            for k, v in _WIDE.items()
+        },
+    ),
     **group("sources", _attacks("let a=1;")),
     **group("sources that await", _attacks("await 1;let a=")),
     **group("typed sources", _attacks("let a:number=1;", "typescript")),
