@@ -136,14 +136,34 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
         lease.check_run(run_id)
-        own = lease.run_id, lease.token
-        if self._clock() >= self._until.get(own, lease.until):  # else nobody has claimed the run
+        if not self._is_valid(lease):
             await self._check(lease)
-        if (following := self._next.get(own, index)) != index:
+        if (following := self._following(lease, index)) != index:
             raise WorkflowError(f"the next entry of {run_id!r} is {following}, not {index}")
-        writes = [(WRITES, _to_json(entry_to_json(entry))) for entry in entries]
-        await self._write(run_id, ENTRIES, writes, f"{index:010d}-{lease.token:08d}")
-        self._next[own] = index + len(entries)
+        task, writes = _entry_writes(index, entries, lease)
+        await self._write(run_id, ENTRIES, writes, task)
+        self._appended(lease, index + len(entries))
+
+    def append_now(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> bool:
+        is_next = run_id == lease.run_id and self._following(lease, index) == index
+        if not is_next or not self._is_valid(lease):
+            return False
+        task, writes = _entry_writes(index, entries, lease)
+        stored = self._write_now(run_id, ENTRIES, writes, task)
+        if stored:
+            self._appended(lease, index + len(entries))
+        return stored
+
+    def _is_valid(self, lease: Lease) -> bool:
+        """Whether a lease lasts still, so that nobody else has claimed its run."""
+        return self._clock() < self._until.get((lease.run_id, lease.token), lease.until)
+
+    def _following(self, lease: Lease, index: int) -> int:
+        """The place of the next entry under a lease: the one that is named, for the first."""
+        return self._next.get((lease.run_id, lease.token), index)
+
+    def _appended(self, lease: Lease, following: int) -> None:
+        self._next[lease.run_id, lease.token] = following
 
     # -- leases ----------------------------------------------------------------------------
 
@@ -246,6 +266,14 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
         return sent_messages(await self._known(run_id, TURNS), after)
+
+
+def _entry_writes(
+    index: int, entries: Sequence[Entry], lease: Lease
+) -> tuple[str, list[tuple[str, Any]]]:
+    """The task of some entries, and its writes."""
+    writes = [(WRITES, _to_json(entry_to_json(entry))) for entry in entries]
+    return f"{index:010d}-{lease.token:08d}", writes
 
 
 def _run_of(found: CheckpointTuple) -> RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
+from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_langchain.workflows.opened_stores import OpenedStore, SqliteStore
 
@@ -44,29 +45,31 @@ def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     saver = saver_class("sqlite", "this store")
     with ExitStack() as opening:
         try:
-            waiting, made = _opened_file(path, saver, opening)
-            at_once, quick = _opened_file(path, saver, opening)
+            waiting = _opened_file(path, opening)
+            made = saver(waiting)
+            _set_up(made)
             (mode,) = waiting.execute("PRAGMA journal_mode").fetchone()
-            if mode != "wal":  # one connection only sees what another one has written
-                return OpenedStore(made, opening.pop_all().close)
+            at_once = _opened_file(path, opening, isolation_level=None)
             at_once.execute("PRAGMA busy_timeout=0")
             at_once.execute("PRAGMA wal_autocheckpoint=0")
+            writes = SqliteWrites.of(at_once, made.serde)
         except sqlite3.Error as error:
             raise _unopened(url, error) from error
-        return SqliteStore(made, quick, opening.pop_all().close)
+        # Without a log of writes, one connection only sees what another one has written.
+        if mode != "wal" or writes is None:
+            return OpenedStore(made, opening.pop_all().close)
+        return SqliteStore(made, writes, opening.pop_all().close)
 
 
-def _opened_file(
-    path: Path, saver: Callable[..., Any], opening: ExitStack
-) -> tuple[sqlite3.Connection, Any]:
-    """A connection, which `opening` closes, and a checkpointer for it."""
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+def _opened_file(path: Path, opening: ExitStack, **options: Any) -> sqlite3.Connection:
+    """A connection, which `opening` closes."""
+    connection: sqlite3.Connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, check_same_thread=False, **options
+    )
     opening.callback(connection.close)
-    made = saver(connection)
-    _set_up(made)
     # A write survives the process; only a failing machine may lose the last ones.
     connection.execute("PRAGMA synchronous=NORMAL")
-    return connection, made
+    return connection
 
 
 def _set_up(saver: Any) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows.batches import Batches
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_langchain.workflows.whole_methods import runs_method
+from interpstack_langchain.workflows.checkpoints import thread_of
 from interpstack_workflows.api import WorkflowError
 
 __all__ = ["OpenedStore", "SqliteStore"]
@@ -62,31 +63,27 @@ class SqliteStore(OpenedStore):
 
     Args:
         saver: The checkpointer, set up, whose connection may wait.
-        at_once: Another one of the same database, whose connection neither waits nor moves the log.
+        at_once: Writes through another connection, which neither waits nor moves the log.
         close: Closes both connections.
     """
 
-    def __init__(self, saver: Any, at_once: Any, close: Callable[[], None]) -> None:
+    def __init__(self, saver: Any, at_once: SqliteWrites, close: Callable[[], None]) -> None:
         super().__init__(saver, close)
         self._at_once = at_once
         self._written = 0
 
-    async def _write(
-        self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
-    ) -> None:
-        if runs_method():
-            await super()._write(run_id, namespace, writes, task)
-            return
+    def _write_now(
+        self, run_id: str, namespace: str, writes: Sequence[tuple[str, Any]], task: str
+    ) -> bool:
         self._written += 1
-        if self._thread is not None and self._written % _WRITES_PER_THREAD and _is_short(writes):
-            try:
-                self._at_once.put_writes(self._place(run_id, namespace), writes, task)
-            except sqlite3.OperationalError:
-                pass  # another connection writes; what else it may be, the thread will raise
-            else:
-                return
-        await super()._write(run_id, namespace, writes, task)
+        is_due = self._written % _WRITES_PER_THREAD == 0
+        if self._thread is None or is_due or not _is_short(writes):
+            return False
+        try:
+            return self._at_once.add((thread_of(run_id), namespace, namespace), task, writes)
+        except sqlite3.OperationalError:
+            return False  # another connection writes; what else it may be, the thread will raise
 
 
-def _is_short(writes: list[tuple[str, Any]]) -> bool:
+def _is_short(writes: Sequence[tuple[str, Any]]) -> bool:
     return sum(len(text) for _, text in writes) <= _SHORT_CHARS

@@ -82,6 +82,7 @@ class _Pot:
     def __init__(self, name: str, limits: BudgetLimits) -> None:
         self.name = name
         self.limits = limits
+        self.is_limited = any(getattr(limits, kind) is not None for kind in _KINDS)
         self.spent = Usage()
         self._reserved = dict.fromkeys(_KINDS, 0.0)
 
@@ -138,7 +139,8 @@ class Reservation:
         if self._open:
             self._open = False
             for pot in self._pots:
-                pot.hold(self._wanted, -1)
+                if pot.is_limited:
+                    pot.hold(self._wanted, -1)
 
 
 class RunBudget:
@@ -207,11 +209,12 @@ class RunBudget:
         Raises:
             BudgetExceeded: A budget has not that much left.
         """
-        wanted = {kind: float(getattr(usage, kind)) for kind in _KINDS}
         pots = self._pots(names)
-        for pot in pots:
+        limited = [pot for pot in pots if pot.is_limited]
+        wanted = {kind: float(getattr(usage, kind)) for kind in _KINDS} if limited else {}
+        for pot in limited:
             pot.check(wanted)
-        for pot in pots:
+        for pot in limited:
             pot.hold(wanted)
         return Reservation(pots, wanted)
 
@@ -221,5 +224,7 @@ class RunBudget:
             pot.add(usage)
 
     def _pots(self, names: Iterable[str | None]) -> list[_Pot]:
+        if not self._inner:
+            return [self._run]
         inner = dict.fromkeys(name for name in names if name in self._inner)
         return [self._run, *(self._inner[name] for name in inner if name is not None)]

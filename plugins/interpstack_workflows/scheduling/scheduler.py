@@ -7,7 +7,6 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
@@ -61,10 +60,6 @@ class Rate:
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
-def _new_future() -> asyncio.Future[None]:
-    return asyncio.get_running_loop().create_future()
-
-
 @attrs.define(eq=False)
 class _Job:
     """One call that waits for its slot, or has it."""
@@ -77,13 +72,31 @@ class _Job:
     tokens: int
     #: The names under which the job is counted.
     caps: tuple[tuple[str, str], ...] = attrs.field(init=False)
-    #: Done when a job that had to wait may begin.
-    ready: asyncio.Future[None] = attrs.field(init=False, factory=_new_future)
+    #: Whether the job has its slot.
+    begun: bool = attrs.field(init=False, default=False)
+    #: Done when a job that has to wait may begin; `None` for one that need not.
+    ready: asyncio.Future[None] | None = attrs.field(init=False, default=None)
 
     @caps.default
     def _named(self) -> tuple[tuple[str, str], ...]:
         named = (("run", self.run_id), ("provider", self.provider), ("model", self.model))
         return tuple((kind, name) for kind, name in named if name is not None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the caller waits for the slot."""
+        return self.ready is not None and not self.ready.done()
+
+    def wait(self) -> asyncio.Future[None]:
+        """What the caller awaits from now on."""
+        self.ready = asyncio.get_running_loop().create_future()
+        return self.ready
+
+    def begin(self) -> None:
+        """The job has its slot now."""
+        self.begun = True
+        if self.ready is not None:
+            self.ready.set_result(None)
 
 
 class _Window:
@@ -129,7 +142,7 @@ class _Queue:
         """Remove and return the next job that may begin; `None` if none may."""
         for priority in sorted(self._jobs):
             # Callers that were cancelled have gone.
-            queue = deque(job for job in self._jobs.pop(priority) if not job.ready.done())
+            queue = deque(job for job in self._jobs.pop(priority) if job.waits)
             found = next((job for job in queue if may_begin(job)), None)
             if found is not None:
                 queue.remove(found)
@@ -251,17 +264,21 @@ class Scheduler:
             tokens: Tokens that the call is expected to use, for rates.
         """
         job = _Job(run_id, scope, provider, model, priority, tokens)
-        return _Slot(partial(self._enter, job), partial(self._leave, job))
+        return _Slot(job, self._enter_now, self._enter, self._leave)
+
+    def _enter_now(self, job: _Job) -> bool:
+        """Give a job its slot, if it need not wait; whether it has one."""
+        if self._waiting.is_empty and self._count < self._max and self._may_begin(job, []):
+            self._begin(job)
+        return job.begun
 
     async def _enter(self, job: _Job) -> None:
         """Wait for the slot of a job."""
-        if self._waiting.is_empty and self._count < self._max and self._may_begin(job, []):
-            self._begin(job)
-            return
+        ready = job.wait()
         self._waiting.add(job, (job.run_id, *job.scope))
         self._give()
         try:
-            await job.ready
+            await ready
         except BaseException:
             self._leave(job)
             raise
@@ -269,11 +286,12 @@ class Scheduler:
     def _leave(self, job: _Job) -> None:
         """Take the slot of a job back, or its place among those that wait."""
         # Cancelled just as the slot was given: the slot goes back all the same.
-        if job.ready.done() and not job.ready.cancelled():
+        if job.begun:
             self._end(job)
-        else:
+        elif job.ready is not None:
             job.ready.cancel()
-        self._give()
+        if not self._waiting.is_empty:
+            self._give()
 
     def _give(self) -> None:
         while self._count < self._max and not self._waiting.is_empty:
@@ -305,7 +323,7 @@ class Scheduler:
         self._count += 1
         for name in job.caps:
             self._working[name] += 1
-        job.ready.set_result(None)
+        job.begin()
 
     def _end(self, job: _Job) -> None:
         self._count -= 1
@@ -329,16 +347,27 @@ class _Slot(AbstractAsyncContextManager[None]):
     No generator, as a decorated function would make: there is a slot for each step of a run.
 
     Args:
+        job: The job.
+        enter_now: Gives the job its slot, if it need not wait; tells whether it has one.
         enter: Waits for the slot.
-        leave: Gives the slot back.
+        leave: Takes the slot back.
     """
 
-    def __init__(self, enter: Callable[[], Awaitable[None]], leave: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        job: _Job,
+        enter_now: Callable[[_Job], bool],
+        enter: Callable[[_Job], Awaitable[None]],
+        leave: Callable[[_Job], None],
+    ) -> None:
+        self._job = job
+        self._enter_now = enter_now
         self._enter = enter
         self._leave = leave
 
     async def __aenter__(self) -> None:
-        await self._enter()
+        if not self._enter_now(self._job):
+            await self._enter(self._job)
 
     async def __aexit__(
         self,
@@ -346,4 +375,4 @@ class _Slot(AbstractAsyncContextManager[None]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._leave()
+        self._leave(self._job)

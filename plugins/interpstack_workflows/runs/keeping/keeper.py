@@ -13,7 +13,7 @@ import attrs
 from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
-from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Standby
+from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Rush, Standby
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
@@ -136,6 +136,7 @@ class RunKeeper:
         self._kept: dict[str, KeptRun] = {}
         pace = Pace(parts.early_seconds, max(1, int(live_runs * _EARLY_SHARE)))
         self._pace = pace
+        self._rush = Rush()
         self._alarms = Alarms(self._wake_early, pace, parts.clock)
         self._beating: asyncio.Task[None] | None = None
 
@@ -280,7 +281,7 @@ class RunKeeper:
             live = LiveRun(
                 *(self._parts, record, lease, taken),
                 retry_failed=kept.stay.retry_failed,
-                standby=Standby(self._is_soon, kept.early),
+                standby=Standby(self._is_soon, self._rush, kept.early),
             )
             kept.came_alive(live)
             self._beat()

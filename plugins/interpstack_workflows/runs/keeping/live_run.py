@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import attrs
@@ -81,11 +81,11 @@ class LiveRun:
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
         self.teller = RunTeller(parts, record)
-        self._active, self._parking = 0, False
+        self._active, self._parking, self._complete = 0, False, False
         self._ending: Failed | None = None
         self._main: asyncio.Task[ScopeEnd] | None = None
         self._answered: set[str] = set()
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm = _Alarm(parts, self._wake)
         self._sent = taken.messages
         self._read = 0
         self._gone: LeaseLost | None = None
@@ -106,12 +106,13 @@ class LiveRun:
         try:
             await asyncio.wait({self._main})
         finally:
+            self._standby.gone_on()
             await _stopped([self._main])
-            if self._alarm is not None:
-                self._alarm.cancel()
+            self._alarm.set(None)
         await self._writer.safe()
         if self._gone is not None:
             raise self._gone
+        await self._standby.others_first()
         return await self._finished(self._main)
 
     async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
@@ -134,7 +135,7 @@ class LiveRun:
     def finish_early(self, error: Failed) -> None:
         """Refuse all requests from now on, so that the run comes to its end."""
         ended = self._main is not None and self._main.done()
-        if self._ending is None and not ended:
+        if self._ending is None and not ended and not self._complete:
             self._ending = error
             for scope in list(self._scopes):
                 scope.wake()
@@ -162,17 +163,15 @@ class LiveRun:
         self._deliver(await self._parts.store.messages(self._record.id, self._read))
 
     def _deliver(self, found: Sequence[tuple[int, Message]]) -> None:
-        if found and not self._parking:  # a run at rest looks again when it wakes
-            self._read = found[-1][0]
-            self._take(found)
-
-    def _take(self, found: Sequence[tuple[int, Message]]) -> None:
+        if not found or self._parking:  # a run at rest looks again when it wakes
+            return
+        self._read = found[-1][0]
         seen = self._record.options.get("messages_read", 0)
         for number, message in found:
             if message.kind == "cancel" and number > seen:
                 self.finish_early(_CANCELLED)
         self.waits.take([pair for pair in found if pair[1].kind in ("signal", "answer")])
-        self._set_alarm()
+        self._alarm.set(self._wake_at())
 
     # --- What the scopes need.
 
@@ -203,7 +202,13 @@ class LiveRun:
             raise lease_lost(self._record.id)
 
     def start(self, opened: OpenRequest) -> Cancellable | None:
+        self._standby.gone_on()
         return self._verbs.start(opened)
+
+    async def completed(self, place: ScopePlace) -> None:
+        if place.scope == ROOT:
+            self._complete = True
+            await self._standby.others_first()
 
     async def stop(self, effects: Sequence[Cancellable]) -> None:
         for effect in effects:
@@ -236,15 +241,7 @@ class LiveRun:
         """Begin a wait."""
         self.teller.waits(opened, wait)
         self.waits.open(wait)
-        self._set_alarm()
-
-    def _set_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        when = self._wake_at()
-        if when is not None:
-            left = min(max(0.0, when - self._parts.clock()), _RECHECK_SECONDS)
-            self._alarm = asyncio.get_running_loop().call_later(left, self._wake)
+        self._alarm.set(self._wake_at())
 
     def _wake_at(self) -> float | None:
         """When something happens by itself: a wait ends, or the run's time is up."""
@@ -258,8 +255,9 @@ class LiveRun:
         if deadline is not None and self._parts.clock() >= deadline:
             self.finish_early(_OUT_OF_TIME)
         for wait in self.waits.expired(self._parts.clock()):
+            self._standby.due()
             wait.ended(0, None)
-        self._set_alarm()
+        self._alarm.set(self._wake_at())
 
     def _park_if_idle(self) -> None:
         if self._active or not self.waits or self._ending is not None or self._main is None:
@@ -294,6 +292,28 @@ class LiveRun:
         await self._parts.store.leave(self._record, self._lease)
         self.teller.run_ended(self._record, ROOT)
         return self._record
+
+
+class _Alarm:
+    """Calls back at a time of the wall clock, or before it, to be set again.
+
+    Args:
+        parts: Has the clock.
+        ring: Called back.
+    """
+
+    def __init__(self, parts: RunParts, ring: Callable[[], None]) -> None:
+        self._parts = parts
+        self._ring = ring
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, when: float | None) -> None:
+        """Call back at this time, and not at an earlier set one; `None` for never."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if when is not None:
+            left = min(max(0.0, when - self._parts.clock()), _RECHECK_SECONDS)
+            self._timer = asyncio.get_running_loop().call_later(left, self._ring)
 
 
 def _dropped(main: asyncio.Task[ScopeEnd]) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final
 
-__all__ = ["EarlyStart", "Pace", "Standby"]
+__all__ = ["EarlyStart", "Pace", "Rush", "Standby"]
 
 #: Seconds that a start takes, until some were measured.
 _FIRST_GUESS: Final = 0.01
@@ -17,6 +18,8 @@ _SHARE: Final = 0.1
 _SPARE: Final = 2.0
 #: Seconds by which a start may be early.
 _MOST_SECONDS: Final = 60.0
+#: Seconds that an end waits at most for runs whose time has come.
+_MOST_PATIENCE: Final = 2.0
 
 
 class Pace:
@@ -106,22 +109,75 @@ class EarlyStart:
             self._pace.end(counts=counts)
 
 
+class Rush:
+    """Runs whose time has come, and whose scripts have not gone on yet.
+
+    The ends of other runs wait for them: nobody is late where a run ends a moment later.
+    """
+
+    def __init__(self) -> None:
+        self._due = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def begin(self) -> None:
+        """The time of a run has come."""
+        self._due += 1
+
+    def end(self) -> None:
+        """The script of such a run has gone on, or the run has ended."""
+        self._due -= 1
+        if not self._due:
+            waiting, self._waiting = self._waiting, []
+            for one in waiting:
+                if not one.done():
+                    one.set_result(None)
+
+    async def over(self) -> None:
+        """Wait until all such runs have gone on; not for long."""
+        if self._due:
+            passed = asyncio.get_running_loop().create_future()
+            self._waiting.append(passed)
+            await asyncio.wait({passed}, timeout=_MOST_PATIENCE)
+
+
 class Standby:
     """The waiting of a run that is live.
 
     Args:
         is_soon: Tells of a time whether a run that is due then would have to be made live at once.
+        rush: The runs of this process whose time has come.
         early: The start of the run, if it was made live before its time.
     """
 
-    def __init__(self, is_soon: Callable[[float], bool], early: EarlyStart | None = None) -> None:
+    def __init__(
+        self, is_soon: Callable[[float], bool], rush: Rush, early: EarlyStart | None = None
+    ) -> None:
         self._is_soon = is_soon
+        self._rush = rush
         self._early = early
+        self._is_due = False
 
     def ready(self) -> None:
         """Nothing but waits is left."""
         if self._early is not None:
             self._early.ready()
+
+    def due(self) -> None:
+        """The time of the run has come."""
+        if not self._is_due:
+            self._is_due = True
+            self._rush.begin()
+
+    def gone_on(self) -> None:
+        """The script has gone on since, or the run has ended; else nothing happens."""
+        if self._is_due:
+            self._is_due = False
+            self._rush.end()
+
+    async def others_first(self) -> None:
+        """Wait for other runs whose time has come, before this one is brought to its end."""
+        self.gone_on()
+        await self._rush.over()
 
     def lasts_until(self, when: float) -> bool:
         """Whether the run stays live until a time."""

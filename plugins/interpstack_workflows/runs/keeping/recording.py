@@ -29,15 +29,16 @@ class RecordWriter:
         self._index = index
         self._failed = failed
         self._waiting: list[Entry] = []
+        self._turn: asyncio.Handle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._error: Exception | None = None
 
     def write(self, entry: Entry) -> None:
-        """Append an entry soon; `safe` says when it is stored."""
+        """Append an entry soon, in the next turn of the loop; `safe` says when it is stored."""
         self._waiting.append(entry)
-        if self._writing is None and self._error is None:
-            self._writing = asyncio.create_task(self._write())
+        if self._turn is None and self._writing is None and self._error is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._begin)
 
     async def safe(self) -> None:
         """Wait until everything is stored that was written before.
@@ -46,6 +47,9 @@ class RecordWriter:
             LeaseLost: Another runner works on the run now.
             Exception: The store's own error.
         """
+        if self._turn is not None:
+            self._turn.cancel()
+            self._begin()
         while self._writing is not None:
             written = asyncio.get_running_loop().create_future()
             self._waiters.append(written)
@@ -57,6 +61,25 @@ class RecordWriter:
         """Write under a lease that was renewed."""
         self._lease = lease
 
+    def _begin(self) -> None:
+        """Store the entries that are ready: at once if the store can do so, else in a task."""
+        self._turn = None
+        ready, lease = self._waiting, self._lease
+        try:
+            stored = self._store.append_now(lease.run_id, self._index, ready, lease)
+        except Exception as error:  # noqa: BLE001 - raised by `safe`
+            self._fail(error)
+            return
+        if stored:
+            self._waiting = []
+            self._index += len(ready)
+        else:
+            self._writing = asyncio.create_task(self._write())
+
+    def _fail(self, error: Exception) -> None:
+        self._error = error
+        self._failed()
+
     async def _write(self) -> None:
         try:
             while self._waiting:
@@ -64,8 +87,7 @@ class RecordWriter:
                 await self._store.append(self._lease.run_id, self._index, ready, self._lease)
                 self._index += len(ready)
         except Exception as error:  # noqa: BLE001 - raised by `safe`
-            self._error = error
-            self._failed()
+            self._fail(error)
         finally:
             self._writing = None
             waiters, self._waiters = self._waiters, []

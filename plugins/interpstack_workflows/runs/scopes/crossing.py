@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from interpstack_workflows.runs.failures import as_failed
 from interpstack_workflows.runs.values import ScopePlace
@@ -44,6 +45,10 @@ def module_input(
     )
 
 
+#: Budgets are the same for many steps: those that end together, or that use no tokens.
+_module_budget: Final = lru_cache(maxsize=16, typed=True)(ModuleBudget)
+
+
 def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
     """The resolution that a module gets at the end of a step.
 
@@ -51,7 +56,7 @@ def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
         step: The record of its end.
         budget: The record of the budget at that time.
     """
-    told = ModuleBudget(budget.get("total"), budget.get("spent", 0)) if budget else None
+    told = _module_budget(budget.get("total"), budget.get("spent", 0)) if budget else None
     if not step.ok:
         return as_failed(step.error or {}, told)
     if step.kind == "sleep":

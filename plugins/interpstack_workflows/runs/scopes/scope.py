@@ -103,6 +103,9 @@ class ScopeHost(Protocol):
     def start(self, opened: OpenRequest) -> Cancellable | None:
         """Begin what a request asks for; `ScopeLoop.settle` gets its end."""
 
+    async def completed(self, place: ScopePlace) -> None:
+        """The script of a scope has its result; its module is closed when this returns."""
+
     async def stop(self, effects: Sequence[Cancellable]) -> None:
         """Cancel effects, and wait until they have stopped."""
 
@@ -152,9 +155,13 @@ class ScopeLoop:
         self._host.begin()
         try:
             module = await self._host.open_module(self.place)
-            return await self._drive(module)
+            end = await self._drive(module)
+            await self._host.stop(list(self._running.values()))  # nobody awaits them
+            await self._host.completed(self.place)
         except WorkflowModuleError as error:
             raise ScopeFailed.of_module(error) from error
+        else:
+            return end
         finally:
             try:
                 await self._host.stop(list(self._running.values()))

@@ -41,6 +41,8 @@ __all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
 #: Types whose values are the same in JSON.
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
 _NOTHING: Final = Usage()
+#: What a call reserves that does not know what it may use.
+_ONE_CALL: Final = Usage(agents=1)
 
 
 class AgentHost(Protocol):
@@ -267,7 +269,7 @@ class AgentCalls:
         ):
             if task.work is not None:
                 call = await task.work.enter(call)
-            wanted = Usage(output_tokens=tokens, cost=agent.max_cost or 0.0, agents=1)
+            wanted = _wanted(tokens, agent.max_cost or 0.0)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
             told, calls, began = _NOTHING, 0, time.monotonic()
             try:
@@ -289,6 +291,11 @@ class AgentCalls:
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
+
+
+def _wanted(tokens: int, cost: float) -> Usage:
+    """The use that a call reserves."""
+    return Usage(output_tokens=tokens, cost=cost, agents=1) if tokens or cost else _ONE_CALL
 
 
 def _used(told: Usage, calls: int, began: float) -> Usage:

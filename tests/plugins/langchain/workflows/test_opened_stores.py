@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows.databases import open_sqlite
 from interpstack_langchain.workflows.opened_stores import SqliteStore
 from interpstack_workflows.api import (
@@ -41,15 +42,27 @@ async def store(path: Path) -> AsyncIterator[WorkflowStore]:
 def writers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The threads that wrote, in order."""
     seen: list[str] = []
-    put_writes = SqliteSaver.put_writes
 
-    def noted(saver: Any, *rest: Any) -> None:
-        put_writes(saver, *rest)
-        is_own = threading.current_thread().name.startswith("interpstack-workflows")
-        seen.append("thread" if is_own else "loop")
+    def note(owner: type, name: str) -> None:
+        write = getattr(owner, name)
 
-    monkeypatch.setattr(SqliteSaver, "put_writes", noted)
+        def noted(self: Any, *rest: Any) -> Any:
+            told = write(self, *rest)
+            is_own = threading.current_thread().name.startswith("interpstack-workflows")
+            seen.append("thread" if is_own else "loop")
+            return told
+
+        monkeypatch.setattr(owner, name, noted)
+
+    note(SqliteSaver, "put_writes")
+    note(SqliteWrites, "add")
     return seen
+
+
+async def _append(store: WorkflowStore, index: int, entry: Entry, lease: Lease) -> None:
+    """Append an entry as a run does."""
+    if not store.append_now("run", index, [entry], lease):
+        await store.append("run", index, [entry], lease)
 
 
 async def _begun(store: WorkflowStore) -> Lease:
@@ -71,7 +84,7 @@ async def test_short_records_are_written_at_once_and_long_ones_by_the_thread(
     writers.clear()
     entries = [_entry("short"), _entry("long " * 10_000), _entry("short again")]
     for number, entry in enumerate(entries):
-        await store.append("run", number, [entry], lease)
+        await _append(store, number, entry, lease)
     assert writers == ["loop", "thread", "loop"]
     other = open_sqlite(str(path))  # another process would see the same
     assert await other.entries("run") == entries
@@ -85,7 +98,7 @@ async def test_nothing_waits_on_the_loop_while_another_connection_writes(
     writers.clear()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    append = asyncio.create_task(store.append("run", 0, [_entry(1)], lease))
+    append = asyncio.create_task(_append(store, 0, _entry(1), lease))
     await asyncio.sleep(0.1)  # the loop goes on
     assert not append.done()
     assert writers == []
@@ -101,7 +114,7 @@ async def test_the_log_of_a_long_run_is_moved_to_the_database(
 ) -> None:
     lease = await _begun(store)
     for number in range(1500):
-        await store.append("run", number, [_entry("x" * 1000)], lease)
+        await _append(store, number, _entry("x" * 1000), lease)
     assert writers.count("thread") >= 5
     sizes = [os.path.getsize(f"{path}{end}") for end in ("", "-wal")]  # noqa: ASYNC240, PTH202
     assert sizes[0] > 2**20
@@ -112,7 +125,36 @@ async def test_the_log_of_a_long_run_is_moved_to_the_database(
 async def test_a_database_without_a_log_has_its_thread_alone(writers: list[str]) -> None:
     store = open_sqlite(":memory:")
     lease = await _begun(store)
-    await store.append("run", 0, [_entry(1)], lease)
+    await _append(store, 0, _entry(1), lease)
+    assert await store.entries("run") == [_entry(1)]
+    assert set(writers) == {"thread"}
+    await store.aclose()
+
+
+async def test_what_is_written_at_once_is_under_a_valid_lease_and_in_order(
+    store: WorkflowStore, path: Path
+) -> None:
+    lease = await _begun(store)
+    assert store.append_now("run", 0, [_entry(0)], lease)
+    assert not store.append_now("run", 2, [_entry(2)], lease)
+    assert not store.append_now("other", 1, [_entry(1)], lease)
+    lapsed = Lease("run", "me", lease.token, 0.0)
+    assert not store.append_now("run", 1, [_entry(1)], lapsed)
+    other = open_sqlite(str(path))
+    assert await other.entries("run") == [_entry(0)]
+    await other.aclose()
+
+
+async def test_a_table_of_another_form_is_left_to_the_checkpointer(
+    path: Path, writers: list[str]
+) -> None:
+    await open_sqlite(str(path)).aclose()
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE writes ADD COLUMN more TEXT")
+    connection.close()
+    store = open_sqlite(str(path))
+    lease = await _begun(store)
+    await _append(store, 0, _entry(1), lease)
     assert await store.entries("run") == [_entry(1)]
     assert set(writers) == {"thread"}
     await store.aclose()
@@ -122,6 +164,7 @@ async def test_a_closed_store_says_so(store: WorkflowStore) -> None:
     lease = await _begun(store)
     await store.aclose()
     await store.aclose()
+    assert not store.append_now("run", 0, [_entry(1)], lease)
     for used in (store.append("run", 0, [_entry(1)], lease), store.read("run")):
         with pytest.raises(WorkflowError, match="was closed"):
             await used

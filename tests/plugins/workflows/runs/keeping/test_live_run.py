@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from workflow_runs import Prompts, runner, script, spent, until
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.runtime.boundary import Failed
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
@@ -263,3 +265,36 @@ async def test_the_census_counts_what_children_did_in_earlier_stays() -> None:
         "dropped": 1,
         "agents": {"default": {"ok": 3}},
     }
+
+
+async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -> None:
+    agent = Prompts()
+    async with runner(agent, linger_seconds=60) as one:
+        rush = one._keeper._rush
+        rush.begin()  # another run's time has come
+        handle = await one.start(script("agent('for ever'); return agent('a')"), wall_seconds=60)
+        await until(lambda: agent.stopped)  # nothing that a script has left goes on meanwhile
+        kept = one._keeper.kept(handle.run_id)
+        assert kept is not None
+        assert kept.live is not None
+        kept.live.finish_early(Failed("too late", "WorkflowTimeout", escapes=True))
+        assert (await one.show(handle.run_id)).status == "running"
+        rush.end()
+        assert (await handle.result()).result == "echo: a"
+
+
+@pytest.mark.parametrize(
+    "rest", ["return agent('b')", "return 1", "throw new Error('no')", "await sleep(10); return 1"]
+)
+async def test_a_run_is_due_from_its_time_until_its_script_has_gone_on(rest: str) -> None:
+    async with runner(Prompts(), linger_seconds=60) as one:
+        rush, counts = one._keeper._rush, []
+        begin, end = rush.begin, rush.end
+
+        def note(change: Any, by: int) -> None:
+            change()
+            counts.append(by)
+
+        rush.begin, rush.end = partial(note, begin, 1), partial(note, end, -1)  # type: ignore[method-assign]
+        await one.run(script(f"await sleep(10); {rest}"))
+    assert counts == [1, -1] * (2 if "sleep" in rest else 1)

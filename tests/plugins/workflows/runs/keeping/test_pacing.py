@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Standby
+from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Rush, Standby
 
 
 class _Clock:
@@ -74,9 +76,49 @@ def test_a_start_that_comes_to_nothing_tells_nothing() -> None:
 def test_a_run_stays_live_until_the_time_for_which_it_was_made_live() -> None:
     clock = _Clock()
     pace = Pace(0.5, 100, clock)
-    standby = Standby(lambda when: when < 10, EarlyStart(100.0, pace))
+    standby = Standby(lambda when: when < 10, Rush(), EarlyStart(100.0, pace))
     clock.now = 0.5
     standby.ready()
     assert pace.start_seconds > 0.01
     assert [standby.lasts_until(when) for when in (5.0, 50.0, 100.0, 101.0)] == [1, 1, 1, 0]
-    assert [Standby(lambda when: when < 10).lasts_until(when) for when in (5.0, 50.0)] == [1, 0]
+    alone = Standby(lambda when: when < 10, Rush())
+    assert [alone.lasts_until(when) for when in (5.0, 50.0)] == [1, 0]
+
+
+def _standbys(count: int) -> list[Standby]:
+    rush = Rush()
+    return [Standby(lambda when: False, rush) for _ in range(count)]
+
+
+async def test_an_end_waits_for_all_runs_whose_time_has_come() -> None:
+    ends, first, second = _standbys(3)
+    for due in (first, second, second):  # a run counts once, however many of its waits are over
+        due.due()
+    ending = asyncio.create_task(ends.others_first())
+    first.gone_on()
+    first.gone_on()
+    await asyncio.sleep(0.01)
+    assert not ending.done()
+    second.gone_on()
+    await ending
+    await ends.others_first()  # nothing is left to wait for
+
+
+async def test_an_end_waits_for_no_run_that_ends_itself() -> None:
+    one, other = _standbys(2)
+    one.due()
+    other.due()
+    await asyncio.gather(one.others_first(), other.others_first())
+
+
+async def test_an_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interpstack_workflows.runs.keeping.pacing._MOST_PATIENCE", 0.01)
+    one, other = _standbys(2)
+    other.due()
+    await one.others_first()
+    cancelled = asyncio.create_task(one.others_first())
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    other.gone_on()  # nobody waits any more, which is no fault
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -35,6 +35,15 @@ async def _store() -> tuple[_SlowStore, Lease]:
     return store, lease
 
 
+async def _until(reached: Callable[[], bool]) -> None:
+    """Give the loop turns until something is so."""
+    for _ in range(10):
+        if reached():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("not within ten turns of the loop")
+
+
 def _entry(number: int) -> Entry:
     return Entry(scope="root", now=float(number))
 
@@ -43,7 +52,7 @@ async def test_entries_that_are_ready_go_together() -> None:
     store, lease = await _store()
     writer = RecordWriter(store, lease, 0, lambda: None)
     writer.write(_entry(0))
-    await asyncio.sleep(0)
+    await _until(lambda: bool(store.writes))
     for number in range(1, 5):
         writer.write(_entry(number))
     assert await store.entries("run_a") == ()
@@ -51,6 +60,64 @@ async def test_entries_that_are_ready_go_together() -> None:
     assert [entry.now for entry in await store.entries("run_a")] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert store.writes == [1, 4]
     await writer.safe()
+
+
+class _QuickStore(MemoryWorkflowStore):
+    """A store that writes one entry at once, and leaves several to `append`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now: list[int] = []
+        self.fails = False
+
+    def append_now(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> bool:
+        if self.fails:
+            raise OSError("the disk is full")
+        if len(entries) > 1:
+            return False
+        self.now.append(index)
+        self._stored[run_id].entries.extend(entries)
+        return True
+
+
+async def _quick() -> tuple[_QuickStore, RecordWriter, list[bool]]:
+    store = _QuickStore()
+    await store.create(RunRecord(id="run_a"))
+    lease = await store.claim("run_a", "me", 60)
+    assert lease is not None
+    failed: list[bool] = []
+    return store, RecordWriter(store, lease, 0, lambda: failed.append(True)), failed
+
+
+async def test_an_entry_that_the_store_takes_at_once_needs_no_waiting() -> None:
+    store, writer, _ = await _quick()
+    writer.write(_entry(0))
+    with pytest.raises(StopIteration):
+        writer.safe().send(None)  # it does not wait
+    assert store.now == [0]
+    writer.write(_entry(1))
+    await _until(lambda: len(store.now) == 2)  # in the next turn of the loop, though nobody asks
+    for number in range(2, 4):
+        writer.write(_entry(number))
+    await writer.safe()
+    writer.write(_entry(4))
+    await writer.safe()
+    assert [entry.now for entry in await store.entries("run_a")] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert store.now == [0, 1, 4]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_store_that_fails_at_once_ends_the_writing(asked: bool) -> None:
+    store, writer, failed = await _quick()
+    store.fails = True
+    writer.write(_entry(0))
+    await _until(lambda: asked or bool(failed))
+    for _ in range(2):
+        with pytest.raises(OSError, match="full"):
+            await writer.safe()
+        writer.write(_entry(1))
+    assert failed == [True]
+    assert await store.entries("run_a") == ()
 
 
 async def test_nothing_is_written_after_a_failure() -> None:
