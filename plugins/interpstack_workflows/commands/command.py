@@ -14,6 +14,7 @@ import click
 
 from interpstack import InterpreterStack
 from interpstack_workflows.budgets.budget import BudgetLimits
+from interpstack_workflows.commands.checking import checked
 from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
     WholeNumber,
@@ -30,14 +31,7 @@ from interpstack_workflows.commands.shown import (
     run_tree,
     status_of,
 )
-from interpstack_workflows.errors import WorkflowModuleError
-from interpstack_workflows.module.arguments import arguments_schema
-from interpstack_workflows.module.metadata import read_metadata
-from interpstack_workflows.runs.catalog import Catalog
-from interpstack_workflows.runs.host_modules import read_modules
 from interpstack_workflows.runs.runner import WorkflowRunner
-from interpstack_workflows.runtime.boundary import WorkflowModuleInput
-from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
 
 __all__ = ["command"]
@@ -145,34 +139,19 @@ def command() -> None:
     required=True,
     callback=lambda c, o, v: [script_path(c, o, one) for one in v],
 )
+@_agents
 @_engine
 @_modules
-def check(files: list[Path], engine: str, modules: Mapping[str, Path]) -> None:
-    """Check the metadata, imports and exports of workflow files.
+def check(
+    files: list[Path], agents: Mapping[str, Any], engine: str, modules: Mapping[str, Path]
+) -> None:
+    """Check metadata, imports, exports and children of workflow files; with --agents, agents too.
 
-    Their code runs until it first waits for something, which it does not get: no agent is called.
+    Their code runs with stand-ins for all answers: no agent is called, no command runs.
     """
     with InterpreterStack(engine) as stack:
-        _check(files, WorkflowRuntime(stack.engine), read_modules(modules))
-
-
-def _check(files: list[Path], runtime: WorkflowRuntime, modules: Mapping[str, str]) -> None:
-    for path in files:
-        script = Catalog().given(path)
-        found = read_metadata(script.source, name=path.name)
-        arguments_schema(found)
-        try:
-            runtime.check_module(
-                WorkflowModuleInput(
-                    source=script.source, source_name=script.source_name, modules=modules
-                )
-            )
-        except WorkflowModuleError as error:
-            raise WorkflowModuleError(f"{path.name}: {error}".partition("\n")[0]) from error
-        phases = ", ".join(phase.title for phase in found.phases)
-        click.echo(
-            f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")
-        )
+        for line in checked(files, stack, agents, modules):
+            click.echo(line)
 
 
 @command.command("run")

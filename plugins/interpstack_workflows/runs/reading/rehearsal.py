@@ -90,11 +90,17 @@ class ScriptFault:
         message: The fault, on one line.
         line: Number of its line, from 1; 0 if it is not known.
         column: Number of the character in that line, from 1; 0 if it is not known.
+        name: The name of the error that a run would get, such as `UnknownAgent`; may be empty.
+        source_name: The name of the script that has the line, which may be a child.
+        computed: Whether it is about a name that is not in the script, but computed by it.
     """
 
     message: str
     line: int = 0
     column: int = 0
+    name: str = ""
+    source_name: str = ""
+    computed: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -253,7 +259,7 @@ class _Rehearsing:
             if options.isolated:
                 check_isolation(self._parts, name, agent)
         except UnknownAgent as error:
-            self._wrong(place, str(error), str(name or ""))
+            self._wrong(place, str(error), str(name or ""), "UnknownAgent")
         except (StepFailed, SchemaFault) as error:
             self._wrong(place, str(error))
         phase = given.get("phase")
@@ -276,7 +282,7 @@ class _Rehearsing:
             child = await child_place(self._parts, place, request, step, None)
         except StepFailed as error:
             ref = request.ref if isinstance(request.ref, str) else request.ref.path
-            self._wrong(place, str(error), ref)
+            self._wrong(place, str(error), ref, error.name)
             return _failed(error)
         try:
             return await self.scope(child)
@@ -285,10 +291,17 @@ class _Rehearsing:
             self._wrong(place, f"the workflow {child.names[-1]} failed: {found.message}")
             return _failed(error)
 
-    def _wrong(self, place: ScopePlace, message: str, named: str = "") -> None:
-        """Note a fault, at the place where the script has a name."""
+    def _wrong(self, place: ScopePlace, message: str, named: str = "", name: str = "") -> None:
+        """Note a fault, at the place where the script names what is wrong."""
         line, column = _position(place.script.source, named)
-        fault = ScriptFault(message=_one_line(message), line=line, column=column)
+        fault = ScriptFault(
+            message=_one_line(message),
+            line=line,
+            column=column,
+            name=name,
+            source_name=place.script.source_name,
+            computed=bool(named) and not line,
+        )
         if fault not in self.faults and len(self.faults) < _FAULTS:
             self.faults.append(fault)
 

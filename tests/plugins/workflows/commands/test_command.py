@@ -229,6 +229,28 @@ def test_modules_of_the_host_are_named(folder: Path) -> None:
         assert message in command("check", "uses.js", *wrong, status=2).stderr
 
 
+def test_a_check_knows_agents_and_other_workflows(folder: Path) -> None:
+    body = b"export default agent('x', {agentType: 'nobody'})"
+    (folder / "names.js").write_bytes(_META % b"phases: []" + body)
+    assert command("check", "names.js").stdout == "names.js: n: d\n"
+    refused = command("check", "names.js", "--agents", team(folder), status=2)
+    assert refused.stderr == "Error: names.js:2: Unknown agent: nobody. Known agents: default\n"
+    checked = command("check", "shout.workflow.js", "--agents", team(folder))
+    assert checked.stdout == "shout.workflow.js: shout: Shouts words (Shout)\n"
+    (folder / "calls.js").write_bytes(_META % b"phases: []" + b"export default workflow('gone')")
+    refused = command("check", "calls.js", status=2)
+    assert refused.stderr == "Error: calls.js:2: Unknown workflow: gone. Known workflows: none\n"
+    for wrong, message in (
+        ("team", "takes MODULE:ATTRIBUTE; got team"),
+        ("no_such_module:team", "cannot import no_such_module: No module named"),
+        (team(folder) + "s", "it has calls, shout, team"),
+        (team(folder).replace(":team", ":calls"), "is no agent"),
+    ):
+        refused = command("check", "names.js", "--agents", wrong, status=2)
+        assert message in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
 def test_checking_a_file_runs_nothing(folder: Path) -> None:
     done = command("check", "shout.workflow.js")
     assert done.stdout == "shout.workflow.js: shout: Shouts words (Shout)\n"
