@@ -88,7 +88,7 @@ class _Job:
         return self.ready is not None and not self.ready.done()
 
     def wait(self) -> asyncio.Future[None]:
-        """What the caller awaits from now on."""
+        """A future that is done when the job has its slot."""
         self.ready = asyncio.get_running_loop().create_future()
         return self.ready
 
