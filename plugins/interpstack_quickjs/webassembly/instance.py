@@ -156,13 +156,16 @@ class Instance:
         """Whether the memory is a view of this template."""
         return self._view is not None and self._view[0] is template
 
-    def written(self) -> tuple[Template, bytes] | None:
+    def written(self, start: int = 0) -> tuple[Template, bytes] | None:
         """The template of the memory, and a byte for each page, 0 if the page is as it began.
 
         `None` if that is not known.
+
+        Args:
+            start: Where the part of interest starts; the pages before it are not looked at.
         """
         view = self._current_view()
-        written = None if view is None else view[0].written(view[1], self.memory_bytes)
+        written = None if view is None else view[0].written(view[1], self.memory_bytes, start)
         return None if view is None or written is None else (view[0], written)
 
     def _current_view(self) -> tuple[Template, int] | None:

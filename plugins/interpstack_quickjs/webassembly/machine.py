@@ -125,8 +125,12 @@ class Machine(Clock):
         return ctypes.string_at(self._host_address(address, length), length)
 
     def written(self, base: bytes | bytearray) -> bytes | None:
-        """A byte for each page of 4096 bytes, 0 if it equals that of `base`; `None` if unknown."""
-        found = self._instance.written()
+        """A byte for each page of 4096 bytes, 0 if it equals that of `base`; `None` if unknown.
+
+        The pages below the stack pointer count as equal.
+        """
+        instance = self._instance
+        found = instance.written(instance.stack_pointer.value(instance.store))
         return found[1] if found is not None and found[0].memory is base else None
 
     def pages(self, earlier: Pages | None) -> tuple[bytes | None, int, Pages]:
@@ -141,7 +145,7 @@ class Machine(Clock):
         """
         instance, size = self._instance, self.memory_bytes
         stack: int = instance.stack_pointer.value(instance.store)
-        known = instance.written()
+        known = instance.written(stack)
         written = [(stack, size)] if known is None else runs(known[1])
         parts = [(max(start, stack), end) for start, end in written if end > stack]
         copy = Pages(self._host_address(0, size), parts, earlier)

@@ -52,7 +52,7 @@ def test_both_kinds_of_copies_have_the_same_memory(
     guest: Guest, monkeypatch: pytest.MonkeyPatch, source: str, tells: bool
 ) -> None:
     if not tells:
-        monkeypatch.setattr(Instance, "written", lambda instance: None)
+        monkeypatch.setattr(Instance, "written", lambda instance, start: None)
     guest.load(base_heaps.get(()).heap)
     guest.evaluate(f"globalThis.kept = {source}")
     whole, written = guest.heap(), guest.written_heap()

@@ -130,6 +130,39 @@ def test_a_view_knows_the_pages_that_were_written(instance: Instance, template: 
     assert not instance.is_view_of(None)
 
 
+def test_pages_before_the_part_of_interest_are_not_looked_at(
+    instance: Instance, template: Template
+) -> None:
+    assert instance.begin_with(template)
+    for page in (1, 2, 300, 310):
+        ctypes.memset(instance.host_address() + page * PAGE, 7, 1)
+    found = instance.written(2 * PAGE + 5)
+    if found is None:
+        pytest.skip("this system does not tell")
+    assert len(found[1]) == len(template.memory) // PAGE
+    assert [page for page, byte in enumerate(found[1]) if byte] == [2, 300, 310]
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [
+        ("", []),
+        ("0000", []),
+        ("1", [(0, 1)]),
+        ("0110", [(1, 3)]),
+        ("1000000100", [(0, 8)]),
+        ("10000000100", [(0, 1), (8, 9)]),
+        ("0000000001", [(9, 10)]),
+        ("11000000000", [(0, 2)]),
+    ],
+)
+def test_runs_hold_all_written_pages_and_small_gaps(
+    marks: str, expected: list[tuple[int, int]]
+) -> None:
+    found = list(runs(bytes(int(mark) for mark in marks)))
+    assert [(start // PAGE, end // PAGE) for start, end in found] == expected
+
+
 def test_a_wiped_view_has_no_more_written_pages_than_before(
     instance: Instance, template: Template, memory: bytes
 ) -> None:
