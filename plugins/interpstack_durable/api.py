@@ -14,9 +14,10 @@ from interpstack_durable.forms import UnreadableJournal, damage_told, form_of
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
-from interpstack_durable.steps import JournalSteps, journal_of
+from interpstack_durable.steps import GRACE_SECONDS, JournalSteps, journal_of, made_when
 
 __all__ = [
+    "GRACE_SECONDS",
     "BackgroundCells",
     "CallsInFlight",
     "CellAnswer",
@@ -41,6 +42,7 @@ __all__ = [
     "form_of",
     "free_parked",
     "journal_of",
+    "made_when",
     "noted_in",
     "read_cell",
     "retry_entry",

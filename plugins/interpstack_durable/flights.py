@@ -162,7 +162,7 @@ class Flights:
         flight = self.get(key)
         if flight is None:
             return None
-        run.requests.begun.add(request.id)
+        run.requests.begun[request.id] = False
         try:
             settlement = await flight.wait()
         except asyncio.CancelledError:

@@ -32,16 +32,42 @@ from interpstack_durable.journal import Journal, ReplayDivergence, Suspension
 from interpstack_durable.pauses import compute, quiesce
 from interpstack_durable.suspensions import StoredRun
 
-__all__ = ["JournalSteps", "journal_of"]
+__all__ = ["GRACE_SECONDS", "JournalSteps", "journal_of", "made_when"]
 
 #: Seconds that a journal has for its last record when the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
+#: Seconds that a call which was made gets to end when the cell is cancelled.
+GRACE_SECONDS: Final = 5.0
 
 
 def journal_of(context: CellContext) -> Journal | None:
     """The journal of the cell that called a handler; `None` for a cell without one."""
     record = context.record
     return record.journal if isinstance(record, JournalSteps) else None
+
+
+class made_when:  # noqa: N801 - a block, written out because each call from code enters one
+    """Let the call of a handler end although its cell is cancelled, if it was made by then.
+
+    Otherwise its answer would be lost, and the call repeated when the cell is run again.
+
+    Args:
+        context: The context of the handler.
+        made: Called when the cell is cancelled; True if the call had its effect, and ends soon.
+    """
+
+    __slots__ = ("_calls", "_id", "_made")
+
+    def __init__(self, context: CellContext, made: Callable[[], bool]) -> None:
+        record = context.record
+        self._calls = record.calls if isinstance(record, JournalSteps) else {}
+        self._id, self._made = context.request_id, made
+
+    def __enter__(self) -> None:
+        self._calls[self._id] = self._made
+
+    def __exit__(self, *raised: object) -> None:
+        del self._calls[self._id]
 
 
 @attrs.define(eq=False, slots=False)
@@ -53,6 +79,7 @@ class JournalSteps(StepSource):
         flights: Calls that earlier runs left running.
         look: The look for which a cell in the background runs; `None` for other cells.
         lander: Has the answers of calls recorded that a pause leaves running, if the host does.
+        calls: By the ids of running requests, whether their calls were made; see `made_when`.
     """
 
     journal: Journal
@@ -60,6 +87,7 @@ class JournalSteps(StepSource):
     look: Look | None = None
     lander: Callable[[CallsInFlight], Awaitable[None]] | None = None
     repeats = True
+    calls: dict[int, Callable[[], bool]] = attrs.field(factory=dict, init=False)
     _began: float = attrs.field(default=0.0, init=False)
     _stored: StoredRun = attrs.field(init=False)
     _replaying: bool = attrs.field(default=True, init=False)
@@ -158,6 +186,10 @@ class JournalSteps(StepSource):
             return None
         return await self._held.repeated(request, await self.flights.landed(self.run, request))
 
+    def grace(self, request_id: int) -> float:
+        made = self.calls.get(request_id)
+        return GRACE_SECONDS if made is not None and made() else 0.0
+
     @property
     def _shift(self) -> int:
         """The offset of request ids to the engine's: 0, except for journals of an older form."""
@@ -208,10 +240,7 @@ class JournalSteps(StepSource):
         requests = self.run.requests
         if requests.idle:
             return None
-        wall, look = self.run.clock.wall_left(), None if self.look is None else self.look.left
-        known = [seconds for seconds in (wall, look) if seconds is not None]
-        waiting = requests.wait(min(known, default=None))
-        in_time = await (waiting if self.look is None else self.look.within(waiting))
+        in_time = await _in_time(self.run, self.look)
         if not in_time and not requests.paused:  # a pause that is due comes before the limit
             if self.look is not None and not self.look.left and not self._held.out_of_time:
                 raise await self._put_aside()
@@ -292,6 +321,15 @@ class JournalSteps(StepSource):
             calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
             await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
         raise error
+
+
+async def _in_time(run: CellRun, look: Look | None) -> bool:
+    """Wait until something is settled or paused; False when the time is up first."""
+    wall = run.clock.wall_left()
+    if look is None:
+        return await run.requests.wait(wall)
+    known = [seconds for seconds in (wall, look.left) if seconds is not None]
+    return await look.within(run.requests.wait(min(known, default=None)))
 
 
 def _of_cell(request: Request, shift: int) -> Request:

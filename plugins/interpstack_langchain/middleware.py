@@ -25,6 +25,7 @@ from interpstack import (
 )
 from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
+from interpstack_durable.api import GRACE_SECONDS
 from interpstack_langchain.assembly import assembled
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
@@ -34,7 +35,6 @@ from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.stacks import PRESET
 from interpstack_langchain.state.graph_state import InterpreterState, new_turn
-from interpstack_langchain.tools.finishing import FINISH_SECONDS
 from interpstack_langchain.tools.tool_twins import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -268,7 +268,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
         async def run(inner: ToolCallRequest) -> Any:
             # Its thread cannot be stopped, so its effects count although the eval is cancelled.
-            return await call_blocking(lambda: whole(inner), outlasts=lambda: FINISH_SECONDS)
+            return await call_blocking(lambda: whole(inner), outlasts=lambda: GRACE_SECONDS)
 
         with self._interpreter.eval_call(request, run, is_async=False) as running:
             return _beside(handler(request), running)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-__all__ = ["call_blocking", "outlasted", "run_guest", "start_anew_after_fork", "to_end"]
+__all__ = ["call_blocking", "run_guest", "start_anew_after_fork", "to_end"]
 
 _T = TypeVar("_T")
 
@@ -117,24 +117,29 @@ async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = Non
     Raises:
         CancelledError: The caller was cancelled; the coroutine has ended, or was cancelled, too.
     """
-    task = asyncio.ensure_future(coroutine)
-    cancelled: asyncio.CancelledError | None = None
-    left = None
+    ended, cancelled, left = asyncio.Event(), None, None
+    task = asyncio.ensure_future(_telling(coroutine, ended))
+    task.add_done_callback(lambda _: coroutine.close())  # if the task never began
+    task.add_done_callback(lambda _: ended.set())
     while not task.done():
-        try:
-            await asyncio.wait({task}, timeout=left)
+        try:  # at first the event: `asyncio.wait` goes on a turn of the loop later
+            await (ended.wait() if cancelled is None else asyncio.wait({task}, timeout=left))
         except asyncio.CancelledError as error:
-            cancelled = cancelled or error
-            left = seconds
+            cancelled, left = cancelled or error, seconds
         else:
             if not task.done():  # out of time
                 task.cancel()
                 left = None
     if cancelled is None:
         return task.result()
-    if not task.cancelled() and (failed := task.exception()) is not None:
-        raise cancelled from failed
-    raise cancelled
+    raise cancelled from (None if task.cancelled() else task.exception())
+
+
+async def _telling(coroutine: Coroutine[Any, Any, _T], ended: asyncio.Event) -> _T:
+    try:
+        return await coroutine
+    finally:
+        ended.set()
 
 
 async def call_blocking(
@@ -162,15 +167,10 @@ async def call_blocking(
         seconds = 0.0 if running.cancelled() else outlasts()
         ending = asyncio.wrap_future(running)  # may be an exception that nobody retrieves
         ending.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        if not seconds or not await outlasted(ending, seconds):
+        if seconds:
+            await asyncio.wait({ending}, timeout=seconds)
+        task = asyncio.current_task()
+        if not seconds or not running.done() or task is None:
             raise
-        return running.result()
-
-
-async def outlasted(running: asyncio.Future[Any], seconds: float) -> bool:
-    """Whether the awaitable of a cancelled task ends in time; then the task continues."""
-    await asyncio.wait({running}, timeout=seconds)
-    task = asyncio.current_task()
-    if running.done() and task is not None:
         task.uncancel()
-    return running.done()
+        return running.result()

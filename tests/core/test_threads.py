@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge
-from interpstack_core.threads import call_blocking, run_guest
+from interpstack_core.threads import call_blocking, run_guest, to_end
 
 _WHO: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 
@@ -127,3 +127,69 @@ async def test_a_handler_that_fails_after_a_cancellation_leaves_nothing_behind(
     del task
     gc.collect()
     assert logged == []
+
+
+async def test_what_runs_to_its_end_ends_before_the_cancellation_of_its_caller() -> None:
+    begun, end, done = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def work() -> None:
+        begun.set()
+        await end.wait()
+        done.append("work")
+
+    caller = asyncio.ensure_future(to_end(work()))
+    await begun.wait()
+    for _ in range(3):
+        caller.cancel()
+        await asyncio.sleep(0)
+    end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert done == ["work"]
+
+
+async def test_what_runs_to_its_end_returns_its_value_or_raises_its_exception() -> None:
+    async def work(n: int) -> float:
+        await asyncio.sleep(0)
+        return 6 / n
+
+    assert await to_end(work(2)) == 3
+    with pytest.raises(ZeroDivisionError):
+        await to_end(work(0))
+
+
+async def test_what_takes_too_long_after_the_cancellation_is_cancelled_too() -> None:
+    caller = asyncio.ensure_future(to_end(asyncio.sleep(600), 0.01))
+    await asyncio.sleep(0)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+
+
+async def test_what_fails_after_the_cancellation_is_the_cause_of_it() -> None:
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        await asyncio.sleep(0)
+        raise ValueError("the disk is full")
+
+    caller = asyncio.ensure_future(to_end(work()))
+    await begun.wait()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await caller
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+async def test_a_task_that_is_thrown_away_before_it_begins_leaves_nothing_behind() -> None:
+    async def work() -> None:
+        raise AssertionError("it runs")
+
+    caller = asyncio.ensure_future(to_end(work()))
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task(), caller}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    gc.collect()  # a coroutine that is never awaited is a warning, and warnings are errors

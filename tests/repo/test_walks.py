@@ -19,7 +19,7 @@ def names(source: str) -> set[str]:
     for node in tree_of(source).body:
         if isinstance(node, ast.ClassDef):
             inner = [one for one in node.body if isinstance(one, _FUNCTIONS)]
-            found |= {f"{node.name}.{one.name}" for one in inner}
+            found |= {node.name, *(f"{node.name}.{one.name}" for one in inner)}
         elif isinstance(node, _FUNCTIONS):
             found.add(node.name)
     return found
@@ -52,4 +52,4 @@ def test_a_pause_is_read_in_few_modules(root: Path) -> None:
 
 def test_functions_are_found_where_they_are() -> None:
     source = "class A:\n    async def b(self): ...\ndef c(): ...\nx = lambda: 0"
-    assert names(source) == {"A.b", "c"}
+    assert names(source) == {"A", "A.b", "c"}

@@ -29,6 +29,7 @@ class NativeCall:
         told: The content of the message that LangChain made of the value, as text.
         at_work: How many threads run the tool.
         left: Whether the call is abandoned; it must not begin then.
+        refused: Whether it did not begin for that reason.
         commands: State updates of an eval of another interpreter, if the call is one.
     """
 
@@ -40,6 +41,7 @@ class NativeCall:
     told: str | None = None
     at_work: int = 0
     left: bool = False
+    refused: bool = False
     commands: list[Command[Any]] = attrs.field(factory=list)
 
     @contextmanager
@@ -52,6 +54,7 @@ class NativeCall:
         self.at_work += 1  # before `left` is read: `leave` does it the other way round
         try:
             if self.left:
+                self.refused = True
                 raise RuntimeError("the eval was cancelled before this call began")
             yield
         finally:

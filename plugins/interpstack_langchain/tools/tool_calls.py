@@ -4,10 +4,15 @@ An eval runs the calls of its code through the agent's own `ToolNode`, with all 
 middleware around it, whatever its order (see `tool_chains`). So argument validation, injected
 state, store and runtime, error handling and `wrap_tool_call` are exactly those of a call by the
 model.
+
+An eval with a journal runs again when its graph is resumed, and repeats the calls that its journal
+does not answer. So a call whose tool has returned, or runs in a thread that nothing can stop, comes
+to its end although the eval is cancelled. A tool that awaits something is cancelled.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import reprlib
 from collections.abc import Mapping
@@ -27,11 +32,11 @@ from interpstack import (
     GuestException,
     HostTool,
 )
+from interpstack_durable.api import made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import CallLog
-from interpstack_langchain.tools.finishing import finished
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_schemas import (
@@ -152,19 +157,29 @@ async def run_tool(
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
     scoped = inside(scope, running.id) if scope else nullcontext()
     with CallLog(tool.name, call_id, PASSES) as log, scoped:
-        made = running.run(request)
         try:
-            answer = await (made if running.store is None else finished(made, call))
-        except (*PASSES, GuestException):
+            with made_when(context, lambda: not call.leave()):
+                answer = await running.run(request)
+        except (*PASSES, GuestException, asyncio.CancelledError):
+            call.leave()
             raise
         except Exception as error:
+            await _check_begun(call)
             if _is_invalid_resume(error):  # the answer to its question, which stays open
                 raise UnfitAnswer(str(error)) from error
             running.raised.append(error)
             raise
+        await _check_begun(call)
         value = _value(tool, call, answer, running, context)
         log.answered(value)
     return value, call.value
+
+
+async def _check_begun(call: NativeCall) -> None:
+    """Cancel the task again if its thread outlasted the cancellation, but the tool did not run."""
+    if call.refused and (task := asyncio.current_task()) is not None:
+        task.cancel()
+        await asyncio.sleep(0)
 
 
 def _request(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
 from interpstack_core.bridges import Bridge
+from interpstack_core.errors import UnsupportedValue
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.protocol import Request
-from interpstack_core.threads import call_blocking, outlasted
+from interpstack_core.threads import call_blocking
 from interpstack_core.wire.encoding import TooLarge, encode
 from interpstack_core.wire.plain import simplified
 from interpstack_core.wire.values import decode
@@ -39,33 +39,21 @@ def _arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any
     return bridge.arguments(request.wire if request.plain else decode(request.wire), language)
 
 
-async def answer_text(value: Any, most: int, outlasts: Callable[[], float] = lambda: 0.0) -> str:
-    """The return value of a handler, as JSON text; large values are encoded in a thread.
-
-    Args:
-        value: The handler's own object.
-        most: Bytes that the text may have.
-        outlasts: Seconds to wait for the text once the caller is cancelled: the call is over, so
-            its answer is not to be lost.
+async def answer_text(name: str, value: Any, most: int) -> str:
+    """The return value of a bridge's handler, as JSON text; a large one is encoded in a thread.
 
     Raises:
-        TooLarge: It has more than `most` bytes.
-        UnsupportedValue: It has no form in the guest.
+        UnsupportedValue: It has no form in the guest, or more than `most` bytes as JSON.
     """
-    try:
+    with suppress(TooLarge):
         return _encoded(value, min(most, _AT_ONCE_CHARS))
-    except TooLarge:
-        if most <= _AT_ONCE_CHARS:
-            raise
-    encoding = asyncio.ensure_future(call_blocking(partial(_encoded, value, most)))
     try:
-        return await asyncio.shield(encoding)
-    except asyncio.CancelledError:
-        seconds = outlasts()
-        if not seconds or not await outlasted(encoding, seconds):
-            encoding.cancel()
-            raise
-        return encoding.result()
+        return await call_blocking(partial(_encoded, value, most))
+    except TooLarge:
+        raise UnsupportedValue(
+            f"the answer of {name} has more than the {most} bytes that may cross as JSON; "
+            "return less, or a part at a time"
+        ) from None
 
 
 def _encoded(value: Any, most: int) -> str:

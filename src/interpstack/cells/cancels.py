@@ -24,7 +24,7 @@ class Cancels:
     """The host's cancellations of one cell; made in the cell's task.
 
     Attributes:
-        tasks: Tasks of requests that were cancelled.
+        tasks: Tasks of requests that were cancelled, or are about to end.
     """
 
     tasks: list[asyncio.Task[None]] = attrs.field(factory=list)
@@ -36,9 +36,9 @@ class Cancels:
     def __attrs_post_init__(self) -> None:
         self._before = self._cell.cancelling()
 
-    def cancel(self, request_id: int, task: asyncio.Task[None]) -> None:
-        """Cancel a request."""
-        task.cancel()
+    def cancel(self, request_id: int, task: asyncio.Task[None], grace: float) -> None:
+        """Cancel a request that does not end by itself within `grace` seconds."""
+        task.get_loop().call_later(grace, task.cancel) if grace else task.cancel()
         self.expect(request_id)
         self.tasks.append(task)
 

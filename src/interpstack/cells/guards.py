@@ -34,8 +34,8 @@ class Guards:
 
     def least(self, kind: Seconds, own: float | None) -> float | None:
         """The smallest of the cell's own seconds and all allowances."""
-        given = [own, *[guard.allowance(kind) for guard in self._all]] if self._all else [own]
-        return min([one for one in given if one is not None], default=None)
+        given = (own, *(guard.allowance(kind) for guard in self._all)) if self._all else ()
+        return min((one for one in given if one is not None), default=None) if given else own
 
     def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
         """The first error that a guard has for a cell out of time."""

@@ -95,7 +95,7 @@ async def run_cell(
     steps, guards, wraps = extensions.steps, extensions.guards, extensions.wraps
     around = None if wraps is None else partial(wrapped_request, wraps, limits.value_bytes)
     requests = Requests(
-        context.cell, start.bridges, limits, context, resolve_module, guards, steps.earlier, around
+        start.bridges, limits, context, resolve_module, guards, steps.earlier, steps.grace, around
     )
     execution = await _begin(start, context.cell)
     began(execution)

@@ -21,12 +21,10 @@ from interpstack.sync import apart
 from interpstack_core.bridges import Bridge, BridgeSet
 from interpstack_core.cells.outcome import CellContext
 from interpstack_core.cells.raised import GuestException, describe_error
-from interpstack_core.errors import UnsupportedValue
 from interpstack_core.limits import Limits
 from interpstack_core.modules import ModuleLoader
-from interpstack_core.protocol import MODULE, TIMER, Cell, GuestError, Request, Settlement
+from interpstack_core.protocol import MODULE, TIMER, GuestError, Request, Settlement
 from interpstack_core.threads import call_blocking
-from interpstack_core.wire.encoding import TooLarge
 
 __all__ = ["Requests", "Taker"]
 
@@ -55,32 +53,32 @@ class Requests:
     """The requests of one cell.
 
     Attributes:
-        cell: Whose they are.
         bridges: The bridges on offer.
         limits: How many may be made, and run at once.
         context: Passed to handlers that want it.
         resolve_module: Finds the loader of a module; `None` for unavailable modules.
         guards: May refuse requests, and count them.
         earlier: Finds the answer of a call that an earlier run of the cell made.
+        grace: Seconds that a cancelled request gets to end; see `StepSource.grace`.
         around: Makes a request inside its wrappers, see `wrapped_request`; `None` without any.
         counts: Counts the requests, and refuses the ones that are too many.
         open: Started, unanswered requests.
-        begun: Ids of requests whose handlers were called.
+        begun: Requests whose handlers were called, and whether the answer is being encoded.
         paused: Requests that cannot be answered now, with the exceptions of their handlers.
         settled: Answers that the guest has not got yet, in the order in which they came.
     """
 
-    cell: Cell
     bridges: BridgeSet
     limits: Limits
     context: CellContext
     resolve_module: Callable[[str], ModuleLoader | None]
     guards: Guards
     earlier: Callable[[Request], Awaitable[Settlement | None]]
+    grace: Callable[[int], float]
     around: _Around | None = None
     counts: RequestCounts = attrs.field(init=False)
     open: dict[int, tuple[Request, asyncio.Task[None]]] = attrs.field(factory=dict)
-    begun: set[int] = attrs.field(factory=set)
+    begun: dict[int, bool] = attrs.field(factory=dict)
     paused: list[tuple[Request, BaseException]] = attrs.field(factory=list)
     settled: list[Settlement] = attrs.field(factory=list)
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -131,7 +129,11 @@ class Requests:
     def drop(self, request_id: int) -> None:
         """Cancel a request whose answer is no longer needed."""
         if request_id in self.open:
-            self._cancels.cancel(request_id, self.open.pop(request_id)[1])
+            self._cancel(*self.open.pop(request_id))
+
+    def _cancel(self, request: Request, task: asyncio.Task[None]) -> None:
+        grace = self._grace() if self.begun.get(request.id) else self.grace(request.id)
+        self._cancels.cancel(request.id, task, grace)
 
     def detach(self, request_id: int, taker: Taker) -> None:
         """Leave a call alone: `close` does not cancel it, and its end goes to `taker`."""
@@ -141,7 +143,7 @@ class Requests:
 
     def key(self, request_id: int) -> str:
         """Identifies a request, the same in every run of the cell."""
-        return f"{self.cell.seed:x}:{request_id}"
+        return f"{self.context.cell.seed:x}:{request_id}"
 
     async def close(self, *, finish: bool = False) -> None:
         """Cancel open requests, and wait a moment for handlers to clean up.
@@ -150,8 +152,8 @@ class Requests:
             finish: Take the values of handlers that cannot be cancelled, such as those in threads.
         """
         self._finishing = finish
-        for request, task in self.open.values():
-            self._cancels.cancel(request.id, task)
+        for started in self.open.values():
+            self._cancel(*started)
         if not finish:
             self.open.clear()
         if self._cancels.tasks:
@@ -254,8 +256,7 @@ class Requests:
     async def _load_module(self, request: Request) -> Settlement:
         specifier = request.wire[:_SPECIFIER_CHARS] if isinstance(request.wire, str) else ""
         try:
-            load = self.resolve_module(specifier)
-            if load is None:
+            if (load := self.resolve_module(specifier)) is None:
                 message = f"there is no module {specifier!r} to import"
                 return Settlement(request.id, error=GuestError("ModuleNotFound", message))
             async with self._slots:
@@ -278,16 +279,14 @@ class Requests:
             for guard in self.guards:
                 await guard.before_call()
             given = await arguments(bridge, request, self.bridges.language)
-            self.begun.add(request.id)
+            self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
             value = await _value(bridge, self._called(bridge, given, context))
+        self.begun[request.id] = True
         try:
-            return await answer_text(value, self.limits.value_bytes, self._grace)
-        except TooLarge:
-            raise UnsupportedValue(
-                f"the answer of {bridge.name} has more than the {self.limits.value_bytes} bytes "
-                "that may cross as JSON; return less, or a part at a time"
-            ) from None
+            return await answer_text(bridge.name, value, self.limits.value_bytes)
+        finally:
+            self.begun[request.id] = False
 
     def _called(self, bridge: Bridge, given: Any, context: CellContext) -> Any:
         """The return value of a handler, which may be awaitable, or the awaitable of that value."""
@@ -298,7 +297,7 @@ class Requests:
         return call() if bridge.on_loop else call_blocking(call, outlasts=self._grace)
 
     def _grace(self) -> float:
-        """Seconds that a thread gets to end once the cell is cancelled."""
+        """Seconds that a call which was made gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
 
 

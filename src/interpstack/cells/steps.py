@@ -124,6 +124,10 @@ class StepSource(CellExtension, RunRecord):
         """The answer of a call that an earlier run made; `None` to make the call now."""
         return None
 
+    def grace(self, request_id: int) -> float:
+        """Seconds that a cancelled request gets to end by itself, because its call was made."""
+        return 0.0
+
     @property
     def outstanding(self) -> Sequence[Request]:
         """Requests that are not answered yet."""

@@ -78,13 +78,13 @@ class _World:
         )
         cell = Cell(source="", seed=1)
         requests = Requests(
-            cell=cell,
             bridges=BridgeSet({one.name: one for one in bridges}),
             limits=limits or Limits(),
             context=CellContext("s", cell),
             resolve_module=lambda specifier: None,
             guards=Guards((self.guard,)),
             earlier=StepSource().earlier,
+            grace=StepSource().grace,
         )
         parts: Any = (_Realm(), requests, requests.context, _Clock())
         self.run = CellRun(*parts)

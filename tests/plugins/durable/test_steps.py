@@ -13,15 +13,18 @@ from journal_stores import Died, Memory, Waits
 
 from interpstack import (
     Bridge,
+    Cell,
+    CellContext,
     GuestException,
     HostOffer,
     InterpreterStack,
     Limits,
     Outcome,
     Session,
+    StepSource,
 )
 from interpstack_accounts.api import Account, Budget
-from interpstack_durable.api import Journals, ReplayDivergence
+from interpstack_durable.api import Journals, ReplayDivergence, made_when
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
@@ -287,6 +290,36 @@ async def test_what_ends_while_the_guest_computes_is_kept_however_often_it_is_ca
     assert again.error is not None
     assert again.error.name == "Timeout"
     assert sorted(host.done) == [1, 2]
+
+
+@pytest.mark.parametrize("made", [True, False])
+async def test_a_call_that_was_made_ends_although_its_cell_is_cancelled(
+    host: Host, made: bool
+) -> None:
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    async def act(n: int, context: CellContext) -> int:
+        with made_when(context, lambda: made):
+            begun.set()
+            await end.wait()
+            host.done.append(n)
+            return n
+
+    host.handlers = {"free": act}
+    running = asyncio.ensure_future(host.run("await kit.free({n: 1})"))
+    await begun.wait()
+    running.cancel()
+    await asyncio.sleep(0)
+    end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (await host.run("await kit.free({n: 1})")).text == "1"
+    assert host.done == [1]
+
+
+async def test_a_call_of_a_cell_without_a_journal_needs_no_grace() -> None:
+    with made_when(CellContext("s", Cell(source="")), lambda: True):
+        assert StepSource().grace(0) == 0.0
 
 
 @attrs.define(eq=False)

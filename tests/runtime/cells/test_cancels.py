@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+import pytest
+
 from interpstack.cells.cancels import Cancels
 
 
@@ -27,10 +29,29 @@ async def test_a_request_that_the_host_cancels() -> None:
 
     task = asyncio.ensure_future(request())
     await asyncio.sleep(0)
-    cancels.cancel(1, task)
+    cancels.cancel(1, task, 0.0)
     await task
     assert told == [(True, False)]
     assert cancels.tasks == [task]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_request_with_grace_is_cancelled_only_if_it_does_not_end(ends: bool) -> None:
+    cancels, end = Cancels(), asyncio.Event()
+
+    async def request() -> None:
+        await end.wait()
+
+    task = asyncio.ensure_future(request())
+    cancels.cancel(1, task, 600.0 if ends else 0.01)
+    assert cancels.tasks == [task]
+    if ends:
+        await asyncio.sleep(0)
+        end.set()
+        await task
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 async def test_a_cell_that_was_cancelled_before_it_began_is_not_cancelled_by_that() -> None:

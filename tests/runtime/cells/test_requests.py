@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -34,8 +35,9 @@ def _requests(*bridges: Bridge, names: Any = None, **options: Any) -> Requests:
     cell = Cell(source="", seed=0xAB)
     offer = BridgeSet({one.name: one for one in bridges}, error_names=names or {})
     options = {"resolve_module": lambda specifier: None, "limits": Limits(), **options}
-    options = {"guards": Guards(), "earlier": StepSource().earlier, **options}
-    return Requests(cell=cell, bridges=offer, context=CellContext("s", cell), **options)
+    source = {"earlier": StepSource().earlier, "grace": StepSource().grace}
+    options = {"guards": Guards(), **source, **options}
+    return Requests(bridges=offer, context=CellContext("s", cell), **options)
 
 
 def _bridge(handler: Callable[..., Any], name: str = "a.b", **options: Any) -> Bridge:
@@ -112,7 +114,7 @@ async def test_a_bridge_with_a_limit_of_its_own_holds_nobody_else_up() -> None:
     requests.start(Request(3, "a.b", 3))
     assert await requests.wait(20)
     assert [s.id for s in requests.take_settled()] == [3]
-    assert requests.begun == {1, 3}
+    assert set(requests.begun) == {1, 3}
     gate.open.set()
     assert [s.id for s in await _answers(requests)] == [1, 2]
     assert gate.most == 1
@@ -295,6 +297,39 @@ async def test_answers_that_are_too_large_name_the_bridge_and_the_limit() -> Non
     (answer,) = await _answers(requests, Request(1, "a.b", "x" * 200))
     assert answer.error is not None
     assert "the answer of a.b has more than the 100 bytes" in answer.error.message
+
+
+@pytest.mark.parametrize("finish", [True, False])
+async def test_an_answer_that_is_being_encoded_outlasts_the_end_of_its_cell(finish: bool) -> None:
+    async def many(value: Any) -> list[list[int]]:
+        return [[n] for n in range(30_000)]
+
+    requests = _requests(_bridge(many), limits=Limits(value_bytes=2**26))
+    requests.start(Request(1, "a.b", 1))
+    async with asyncio.timeout(30):
+        while not requests.begun.get(1):  # noqa: ASYNC110 - of a thread
+            await asyncio.sleep(0)
+    await requests.close(finish=finish)
+    assert [len(json.loads(answer.text)) for answer in requests.settled] == [30_000] * finish
+
+
+@pytest.mark.parametrize("grace", [600.0, 0.0])
+async def test_a_request_may_end_although_its_cell_is_cancelled(grace: float) -> None:
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    async def act(value: Any) -> Any:
+        begun.set()
+        await end.wait()
+        return value
+
+    requests = _requests(_bridge(act), grace=lambda request_id: grace if request_id == 1 else 0.0)
+    requests.start(Request(1, "a.b", "made"))
+    await begun.wait()
+    closing = asyncio.ensure_future(requests.close(finish=True))
+    await asyncio.sleep(0)
+    end.set()
+    await closing
+    assert [answer.text for answer in requests.settled] == ['"made"'] * (grace > 0)
 
 
 @pytest.mark.parametrize("wire", ["soon", None, True, -5, [1], {"$": "number", "v": "NaN"}])

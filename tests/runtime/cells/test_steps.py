@@ -75,13 +75,13 @@ def _steps(heard: _Heard | None = None, left: float | None = 20.0) -> StepSource
     )
     cell, steps = Cell(source="", seed=7), StepSource()
     requests = Requests(
-        cell=cell,
         bridges=BridgeSet({bridge.name: bridge for bridge in bridges}),
         limits=Limits(),
         context=CellContext("s", cell),
         resolve_module=lambda specifier: None,
         guards=Guards(),
         earlier=steps.earlier,
+        grace=steps.grace,
     )
     clock: Any = _Clock(left)
     steps.begin(CellRun(realm=None, requests=requests, context=requests.context, clock=clock))  # type: ignore[arg-type]

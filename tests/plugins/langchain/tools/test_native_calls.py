@@ -57,7 +57,7 @@ def test_a_call_that_has_not_begun_can_be_left_and_never_begins() -> None:
     cancelled = "the eval was cancelled before this call began"
     with pytest.raises(RuntimeError, match=cancelled), call.working():
         raise AssertionError("it runs")
-    assert call.at_work == 0
+    assert (call.at_work, call.refused) == (0, True)
 
 
 def test_a_call_that_runs_in_a_thread_or_has_returned_is_not_left() -> None:
