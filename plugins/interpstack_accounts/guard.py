@@ -170,6 +170,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _start(text: str, size: int) -> str:
-    """As much of a text as fits into so many bytes."""
+    """The start of a text that fits into a number of bytes."""
     # Each character has a byte at least, so there is no need to encode more than that.
     return _bytes(text[:size])[:size].decode("utf-8", "ignore")

@@ -107,7 +107,7 @@ class Flights:
 
     @property
     def empty(self) -> bool:
-        """Whether no call is left running, or has an answer that nobody has taken."""
+        """Whether no call is left running and all answers have been taken."""
         return not self._known
 
     def add(self, key: str, flight: Flight) -> None:

@@ -11,10 +11,10 @@ __all__ = ["output", "plain"]
 
 
 def output() -> TextIO:
-    """Standard output; a command that nobody could see the result of does not begin.
+    """Standard output; a command whose result could not be shown does not begin.
 
     Raises:
-        ConfigurationError: Standard output was closed by whoever started this process.
+        ConfigurationError: Standard output was closed by the parent process.
     """
     if sys.stdout is None:
         raise ConfigurationError(

@@ -39,7 +39,7 @@ class PrintedLines:
         self._hear = hear
 
     def ignored(self) -> None:
-        """Pass lines to nobody any more; a step of the cell still delivers its output."""
+        """Stop passing lines on; a step of the cell still delivers its output."""
         if self._hear is not None:
             self._hear = lambda line: None
 

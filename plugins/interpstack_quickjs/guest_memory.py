@@ -168,7 +168,7 @@ class GuestMemory(Machine):
         self._workspace = heap.workspace
 
     def _copy_in(self, heap: Heap) -> None:
-        """Copy the memory that the heap is told by, and zeros behind it."""
+        """Copy the memory that the heap builds on, and zeros behind it."""
         stack, end = heap.stack_pointer, len(heap.memory)
         if end > stack:
             self.write(heap.memory, stack, stack)

@@ -77,7 +77,7 @@ class LiveGuest:
     # -- bridges on offer ------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
-        """Tell the guest of bridges and limits."""
+        """Pass the names of bridges and the limits to the guest."""
         first, self._bridges = self._bridges is None, bridges
         new = self._offer(bridges, undo=not first)  # there is nothing to go back to at first
         if first and new and not self._touched:

@@ -64,7 +64,7 @@ class _Command:
     stopping: float = 0.0
 
     def stop(self, now: float, interrupt: Any) -> None:
-        """Have the actor stop the command, if nobody wants it any more."""
+        """Have the actor stop the command, if its result is no longer needed."""
         if not self.stopping and self.interrupted():
             self.stopping = now
             interrupt.remote(self.number)

@@ -50,7 +50,7 @@ class Terms:
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """In the child of a fork, which has none of its parent's threads."""
+        """Forget the parent's threads; called in the child of a fork."""
         self._lock = threading.Lock()
         self._left, self._threads = self._left + self._threads, []
 
@@ -85,7 +85,7 @@ class Claim:
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """In the child of a fork: the claim is its parent's."""
+        """Leave the claim to the parent; called in the child of a fork."""
         self.token = ""
 
     async def take(self) -> bytes | None:

@@ -1,7 +1,7 @@
 """Isolates that give cells a top-level `await`; sources pass through them, guests never run there.
 
 So nothing that a guest has changed changes the transform, and V8's limits hold for it as for
-guests: the time counts as the cell's, and a source too large or too deep harms nobody else.
+guests: the time counts as the cell's, and a source too large or too deep harms no other cell.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from interpstack_core.errors import (
 from interpstack_core.languages import GuestLanguage
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 else:
     EntryPoint = Any  # that module, with its parsers, takes long to import
 
@@ -239,9 +239,14 @@ class PluginManager:
         hooks = tuple(sorted(one.name for one in self._manager.get_hookcallers(plugin) or ()))
         engines = "interpstack_register_engine" in hooks
         engine = getattr(plugin.interpstack_register_engine() if engines else None, "name", None)
-        entry = self._entries.get(name)  # its version is in a file, so it is read on demand
-        version = entry.dist.version if entry is not None and entry.dist is not None else ""
+        entry = self._entries.get(name)
+        version = _version(entry.dist) if entry is not None and entry.dist is not None else ""
         return PluginInfo(name, version, hooks, engine)
+
+
+@lru_cache
+def _version(distribution: Distribution) -> str:
+    return distribution.version  # in a file, which takes milliseconds to read
 
 
 def find_engine(name: str, manager: PluginManager) -> type[Engine]:

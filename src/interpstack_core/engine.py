@@ -91,7 +91,7 @@ class Execution(abc.ABC):
 
         By default, this calls `settle` and `poll` in a guest thread. An engine that waits for
         guests elsewhere overrides it, so that they hold no guest thread. When the caller is
-        cancelled, it waits until the guest has stopped: nobody else may touch the realm before.
+        cancelled, it waits until the guest has stopped: no other code may use the realm before.
 
         Args:
             now: See `poll`.

@@ -240,7 +240,7 @@ def interpstack_open_cell(session: SessionView, cell: Cell) -> CellExtension:
 
     Returns:
         A `CellGuard`, which bounds and counts what the cell uses; or a `StepSource`,
-        which decides what the guest is told next. A cell may have several guards and one source.
+        which decides what the guest receives next. A cell may have several guards and one source.
         `None` adds nothing.
     """
 

@@ -65,7 +65,7 @@ _starting_anew: weakref.WeakSet[Any] = weakref.WeakSet()
 def start_anew_after_fork(one: Any) -> None:
     """Have `one.start_anew()` called in each child of a fork, for as long as `one` lives.
 
-    The method forgets locks and whoever waits: their threads and loops are the parent's.
+    The method forgets locks and waiters: their threads and loops are the parent's.
     """
     _starting_anew.add(one)
 

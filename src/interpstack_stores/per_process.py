@@ -29,7 +29,7 @@ class PerProcess(Generic[_T]):
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """In the child of a fork: leave everything to the parent."""
+        """Leave everything to the parent; called in the child of a fork."""
         self._lock = threading.Lock()
         self._left += self._one
         self._one = []

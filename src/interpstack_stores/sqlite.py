@@ -59,7 +59,7 @@ class SQLiteStore(SessionStore):
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """In the child of a fork, whose parent's threads may have held the lock."""
+        """Replace the lock, which the parent's threads may hold; called in the child of a fork."""
         self._lock = threading.Lock()
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Steps of a poll, which may be waited for in a thread, or by nobody until they have ended."""
+"""Steps of a poll; a thread may wait for them, or ask later whether they have ended."""
 
 from __future__ import annotations
 

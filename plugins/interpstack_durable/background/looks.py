@@ -126,7 +126,7 @@ class StillRunning(InterpstackError):
 class CellAge:
     """The age of a cell and of its timers, over all its looks.
 
-    Time counts while nobody looks, except while the cell waits for an approval.
+    Time between looks counts, except while the cell waits for an approval.
 
     Attributes:
         due: When the open timers end, in seconds since 1970, by the ids of their requests.

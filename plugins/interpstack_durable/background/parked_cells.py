@@ -1,4 +1,4 @@
-"""Cells whose live realm the engine keeps while nobody runs them."""
+"""Cells that do not run, and whose live realms the engine keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["free_parked"]
 
 
 async def free_parked(stack: StackView, suspended: str | None) -> None:
-    """Free the realm of a cell that nobody will continue, if the engine keeps it.
+    """Free the realm of a cell that will not continue, if the engine keeps it.
 
     Args:
         stack: The stack of the cell's session.

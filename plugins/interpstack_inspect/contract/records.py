@@ -1,6 +1,6 @@
 """Recorded conversations as the inspector shows them, independent of any agent framework.
 
-All texts may come from guests, models and damaged databases: whoever shows them escapes them.
+All texts may come from guests, models and damaged databases: a page escapes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ConversationRow:
         name: The name of the conversation; a thread, for LangGraph.
         changed: Time of the last recorded step, in ISO 8601; empty if it is unknown.
         steps: Number of recorded steps.
-        waits: Whether the last step waits for somebody's answer.
+        waits: Whether the last step waits for a person's answer.
     """
 
     name: str

@@ -23,7 +23,7 @@ _GRACE_SECONDS: Final = 2
 
 
 async def serve(source: RunSource, port: int, announce: Callable[[str], object]) -> None:
-    """Serve the pages of a source until the process is told to end.
+    """Serve the pages of a source until the process receives a signal to end.
 
     Args:
         source: The source, which is closed at the end.

@@ -100,7 +100,7 @@ class Database:
         Args:
             key: Identifies the eval.
             lock_timeout: Seconds to wait at most for a run in another process.
-            left: Names the calls that the last pause left running, for whoever has to wait.
+            left: Names the calls that the last pause left running, for the reader of a warning.
 
         Yields:
             Whether this run had to wait for another one, which may have recorded entries.

@@ -175,7 +175,7 @@ class Scope:
 
     @property
     def id(self) -> str:
-        """Of its next interrupt."""
+        """The id of its next interrupt."""
         return _id(self.configurable[CONFIG_KEY_CHECKPOINT_NS], len(self.answers))
 
 

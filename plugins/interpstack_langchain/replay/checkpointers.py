@@ -53,8 +53,8 @@ def open_checkpointer(
         url: A path, or a URL; with three slashes SQLite's is relative, with four absolute.
         serde: The serializer of stored values; `None` for the checkpointer's default.
         option: The option or argument that named the database, for messages.
-        unchanging: Whether nobody writes to a file of SQLite meanwhile, as after `is_at_rest`. No
-            files are made beside it then.
+        unchanging: Whether no process writes to a file of SQLite meanwhile, as after
+            `is_at_rest`. No files are made beside it then.
 
     Raises:
         ConfigurationError: The database cannot be opened or read, or a package is missing.

@@ -54,7 +54,7 @@ class OpenedStore(CheckpointWorkflowStore):
 
 
 class SqliteStore(OpenedStore):
-    """A store in SQLite that writes a short record at once, where nobody else writes.
+    """A store in SQLite that writes a short record at once, if no other process writes.
 
     Such a write adds some pages to the log of the database, which takes less time than to hand it
     to a thread. It does not wait: neither for another writer, since its connection gives up at

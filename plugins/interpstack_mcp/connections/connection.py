@@ -2,7 +2,7 @@
 
 A task of its own holds the connection from its start to its end, because the SDK's scopes must be
 left by the task that entered them. A lost connection is made again when it is needed next, after a
-pause that grows with each failure. A request is sent once: where its answer got lost, nobody knows
+pause that grows with each failure. A request is sent once: where its answer was lost, it is unknown
 whether it had its effects.
 """
 

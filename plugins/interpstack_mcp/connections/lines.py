@@ -22,7 +22,7 @@ _OF_THE_SDK = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 
 
 class BrokenMessage(Exception):
-    """Raised when a line is a message, and nobody can tell to which request it belongs."""
+    """Raised when a line is a message that belongs to no known request."""
 
 
 def read_line(line: bytes) -> SessionMessage | Exception:

@@ -201,11 +201,11 @@ class McpServers:
     # -- life ------------------------------------------------------------------------------
 
     def enter(self, user: object) -> None:
-        """Note that somebody uses the connections."""
+        """Note another user of the connections."""
         self._users.add(user)
 
     async def leave(self, user: object) -> None:
-        """Note that somebody does not use them any more; the last one closes them."""
+        """Note that a user has left; the last one closes the connections."""
         self._users.discard(user)
         if not self._users:
             await self.aclose()

@@ -130,7 +130,7 @@ class _Authorized:
 async def serve_http(
     server: CodeServer, options: HttpOptions, listening: Callable[[str], object]
 ) -> None:
-    """Serve clients over HTTP, until the process is told to end.
+    """Serve clients over HTTP, until the process receives a signal to end.
 
     Args:
         server: The server.

@@ -145,7 +145,7 @@ class KernelPool:
             kernel.close()
 
     def _after_fork(self) -> None:
-        """In the child of a fork, leave the kernels to the parent."""
+        """Leave the kernels to the parent; called in the child of a fork."""
         if self._pid != os.getpid():
             self._pid, self._spares, self._starting = os.getpid(), [], 0
             self._residents.clear()

@@ -35,7 +35,7 @@ class Stops:
             self._current = stop
 
     def close(self) -> None:
-        """Let nobody send a signal; returns when none is being sent."""
+        """Refuse further signals; returns when no signal is being sent."""
         with self._lock:
             self._current = None
 

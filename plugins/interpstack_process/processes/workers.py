@@ -32,7 +32,7 @@ _SHOWN_BYTES: Final = 2000
 class WorkerProcess(Worker):
     """One worker process.
 
-    A thread of its own notices its end at once, whoever caused it, and takes it out of the
+    A thread of its own notices its end at once, whatever the cause, and takes it out of the
     process table.
 
     Args:

@@ -97,7 +97,7 @@ class Template:
             start: Where the part of interest starts; the pages before it are not looked at.
 
         Returns:
-            1 for each page that may have changed, 0 for the others; `None` where nobody knows.
+            1 for each page that may have changed, 0 for the others; `None` if that is unknown.
         """
         if not self._tells_written:
             return None

@@ -25,7 +25,7 @@ _abandoned: set[object] = set()
 
 
 def abandon(isolate: object) -> None:
-    """Note that an isolate computes for nobody."""
+    """Note that the result of an isolate's computation is no longer needed."""
     _abandoned.add(isolate)
 
 

@@ -17,7 +17,7 @@ __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
 
 def _ignore(event: Mapping[str, Any]) -> None:
-    """Take an event of an agent that nobody watches."""
+    """Ignore an event of an agent without a listener."""
 
 
 @attrs.frozen(kw_only=True)

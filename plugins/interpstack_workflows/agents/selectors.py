@@ -36,7 +36,7 @@ class ModelChoice:
 
     Attributes:
         model: Its name; `None` for the agent's own.
-        provider: Its provider; `None` if nobody named one.
+        provider: Its provider; `None` if none is named.
         options: Further parameters: `thinking`.
     """
 

@@ -1,7 +1,7 @@
 """The hub that hands the events of runs to those who want them.
 
 Telling never waits and never fails: a subscriber has room for a number of events, the oldest go
-when it is full, and a function that raises is told nothing more.
+when it is full, and a function that raises receives no more events.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class EventHub:
         self._subscriptions: tuple[Subscription, ...] = ()
 
     def hears(self) -> bool:
-        """Whether anybody wants events; else nobody needs to make them."""
+        """Whether there are listeners; without any, events need not be made."""
         return self._sink is not None or bool(self._subscriptions)
 
     def emit(self, event: WorkflowEvent) -> None:

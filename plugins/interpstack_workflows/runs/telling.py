@@ -160,12 +160,12 @@ class RunTeller:
             self._tell(AgentFailedEvent, scope, opened.name, **fields)
 
     def child_completed(self, place: ScopePlace, result: Any, usage: Usage) -> None:
-        """A child has its result; that of the root is told when it is stored."""
+        """Report the result of a child; the root's is reported when it is stored."""
         if len(place.names) > 1:
             self._tell(ResultEvent, place.scope, results=result, token_usage=usage.to_json())
 
     def child_failed(self, place: ScopePlace, error: ScopeFailed) -> None:
-        """A child failed; the failure of the root is told when it is stored."""
+        """Report the failure of a child; the root's is reported when it is stored."""
         if len(place.names) > 1:
             self._tell(ErrorEvent, place.scope, name=error.name, message=str(error))
 

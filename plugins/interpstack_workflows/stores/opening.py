@@ -21,7 +21,7 @@ STORE_URLS: Final = "memory:, a path, sqlite:///relative.db, sqlite:////absolute
 
 
 def open_store(url: str, *, create: bool = True) -> WorkflowStore:
-    """Open a store; whoever opened it closes it.
+    """Open a store; the caller closes it.
 
     Args:
         url: `memory:`, a path to a database of SQLite, or a URL of a kind that an installed

@@ -52,7 +52,7 @@ class Cancels:
         return left and _task().cancelling() > 0
 
     def is_for_host(self, error: BaseException, request_id: int = 0) -> bool:
-        """Whether an exception is for whoever runs the program, not for the code."""
+        """Whether an exception is meant for the caller of the program, not for the code."""
         if type(error) is asyncio.CancelledError:
             return self.happened(request_id)
         if type(error) is GeneratorExit:  # also of a coroutine whose loop was closed

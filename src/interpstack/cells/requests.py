@@ -166,7 +166,7 @@ class Requests:
             raise asyncio.CancelledError
 
     async def deliver(self, name: str, wire: Any, seconds: float | None) -> None:
-        """Hand a call to its bridge, for at most `seconds`; the guest hears of no failure."""
+        """Pass a call to its bridge, for at most `seconds`; its failure stays in the host."""
         bridge = self.bridges.get(name)
         if bridge is None or (bridge.awaited and not bridge.repeats):
             return

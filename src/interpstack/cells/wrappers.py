@@ -137,7 +137,7 @@ class _Call(Generic[_T]):
         begun: Whether it was begun.
         value: Its value.
         error: What it raised.
-        ended: Whether it ended before anybody cancelled it.
+        ended: Whether it ended before it was cancelled.
     """
 
     make: Callable[[], Awaitable[_T]]

@@ -44,7 +44,7 @@ class Listener:
         """The listener of `Session.eval(on_console=tell)`.
 
         Raises:
-            ConfigurationError: It is not a function, or nobody would await its result.
+            ConfigurationError: It is not a function, or an async function.
         """
         if tell is None:
             return None

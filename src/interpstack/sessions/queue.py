@@ -38,7 +38,7 @@ class SessionQueue:
         key: The session's.
         lost: Lets go of the realm of a user who is gone, with his event loop or in a fork.
         left: Called each time a user has left the session as he should.
-        closed: Nobody gets the session any more.
+        closed: Whether the session is refused to all users.
         slots: Has one slot; without the check for users that wait for themselves.
     """
 
@@ -54,7 +54,7 @@ class SessionQueue:
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """In the child of a fork: what runs in the realm, runs in the parent."""
+        """Forget the execution, which runs in the parent; called in the child of a fork."""
         self._execution = None
 
     def check_open(self) -> None:
@@ -109,7 +109,7 @@ class SessionQueue:
                 yield not self.closed
 
     def close(self) -> None:
-        """Give the session to nobody any more."""
+        """Refuse the session to all users from now on."""
         self.closed = True
 
     def _slot(self) -> AbstractAsyncContextManager[None]:

@@ -195,7 +195,7 @@ class RealmSlot:
         self.image = None
 
     def abandon(self) -> None:
-        """Let go of a realm that may still be in use, by whoever is gone."""
+        """Let go of a realm that a lost user may still be using."""
         realm, self.realm, self.bound = self.realm, None, None
         if realm is not None:
             self.notify(

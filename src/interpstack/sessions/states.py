@@ -53,7 +53,7 @@ def take_state(
 
 
 def _portable(wire: Any) -> Any:
-    """A value as an engine gave it, unless it is too deep for whoever stores it."""
+    """A value as the engine returned it, unless it is too deep to be stored."""
     tree, _ = check(wire)
     return wire if tree is wire else {"$": "lost", "v": "it is nested too deep"}
 

@@ -105,7 +105,7 @@ class CellContext:
             every other call of the session. Tools can use it as an idempotency key.
         plain_input: Whether the input is plain JSON, without `UNDEFINED`.
         record: The record of the run, for plugins that keep more in it; `None` without one.
-        listener: Gets console output while the cell runs, if anybody listens.
+        listener: Receives console output while the cell runs; `None` for no listener.
         host: The object that the caller of `Session.eval` passed as `host`.
         attachments: The objects that were attached so far.
     """
@@ -155,7 +155,7 @@ class CellContext:
         return None if self.attachments else tuple(self._console)
 
     def attach(self, item: Any) -> None:
-        """Hand an object to whoever reads the outcome; it does not go to the guest."""
+        """Add an object to the outcome, for its reader; the guest does not receive it."""
         self.attachments.append(item)
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:

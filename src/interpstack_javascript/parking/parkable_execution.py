@@ -29,7 +29,7 @@ class ParkableExecution(KernelExecution):
 
     @abc.abstractmethod
     def _unheard(self) -> None:
-        """Pass output to nobody any more; a guest with a listener delivers it at each step."""
+        """Stop passing output on; a guest with a listener delivers it at each step."""
 
     def park(self) -> None:
         """Leave the run as it is."""

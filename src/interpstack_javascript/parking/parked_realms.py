@@ -1,4 +1,4 @@
-"""Realms of cells that wait, which an engine keeps until somebody continues the cell.
+"""Realms of waiting cells, which an engine keeps until the cells continue.
 
 A parked realm is known by its image, which holds no state: only the engine that made the image can
 open it, once, and only while it keeps the realm.

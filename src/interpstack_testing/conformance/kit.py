@@ -75,7 +75,7 @@ class EngineKit(abc.ABC):
     def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
         """An image's data after a change that its checksum does not show.
 
-        Engines whose images carry a checksum replace this: whoever can write to a store can
+        Engines whose images carry a checksum replace this: an attacker who can write to a store can
         make a right checksum, too.
 
         Args:

@@ -76,5 +76,5 @@ def _after(word: str, prompt: str) -> Any:
 
 
 def _plain(result: str) -> str:
-    """A result without its envelope; an error keeps it, so that nobody takes it for an answer."""
+    """A result without its envelope; an error keeps it, so as not to look like an answer."""
     return html.unescape(result.removeprefix("<result>").removesuffix("</result>"))

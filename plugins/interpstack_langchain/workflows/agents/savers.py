@@ -122,8 +122,8 @@ class AgentSaver(BaseCheckpointSaver[Any]):
     async def end(self) -> None:
         """Wait until no thread uses the other checkpointer, and let none begin.
 
-        A cancelled graph leaves threads at work, and whoever has stopped its agents may close the
-        database: that of SQLite must be idle then.
+        A cancelled graph leaves threads at work. Code that has stopped its agents may close the
+        database, and a database of SQLite must be idle then.
         """
         await to_end(call_blocking(self._uses.end))
 

@@ -53,7 +53,7 @@ class LiveRun:
         lease: The runner's lease of the run.
         taken: The entries of the run, and the messages to it.
         retry_failed: Whether steps that failed are to run again.
-        standby: Tells until when the run stays live, and is told when nothing but waits is left.
+        standby: Says until when the run stays live, and learns when only waits are left.
     """
 
     def __init__(

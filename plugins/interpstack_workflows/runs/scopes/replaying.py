@@ -19,7 +19,7 @@ class Replayed:
 
     Attributes:
         now: The guest's clock at the time.
-        budget: What the guest was told of its budget.
+        budget: The budget as the guest saw it.
         answers: Ids of open requests with their records, in recorded order.
     """
 

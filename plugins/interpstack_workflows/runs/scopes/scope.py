@@ -110,7 +110,7 @@ class ScopeHost(Protocol):
         """Cancel effects, and wait until they have stopped."""
 
     def record(self, place: ScopePlace, now: float, steps: Sequence[StepRecord]) -> Any:
-        """Record the end of steps; returns the budget as the guest is told of it."""
+        """Record the end of steps; returns the budget that the guest sees."""
 
     def now(self) -> float:
         """Seconds since 1970."""

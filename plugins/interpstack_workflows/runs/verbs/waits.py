@@ -130,7 +130,7 @@ class Waits:
 
 
 def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse an answer that nobody waits for, or that its question or approval does not take.
+    """Refuse an answer that no step waits for, or that its question or approval does not accept.
 
     Raises:
         WorkflowError: The message lists the open questions, the choices, or what is to be decided.

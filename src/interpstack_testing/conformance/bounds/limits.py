@@ -60,7 +60,7 @@ class LimitTests(EngineKit, area=Area.LIMITS):
 
 
 class CpuLimitTests(EngineKit, area=Area.CPU_LIMIT):
-    """Of engines that declare `Capability.CPU_LIMIT`."""
+    """Tests of engines that declare `Capability.CPU_LIMIT`."""
 
     def test_cpu_limit_trips(self, record_property: Any) -> None:
         with self.session(limits=Limits(cpu_seconds=1)) as session:
@@ -95,7 +95,7 @@ class CpuLimitTests(EngineKit, area=Area.CPU_LIMIT):
 
 
 class MemoryLimitTests(EngineKit, area=Area.MEMORY_LIMIT):
-    """Of engines that declare `Capability.MEMORY_LIMIT`."""
+    """Tests of engines that declare `Capability.MEMORY_LIMIT`."""
 
     _LIMITS = Limits(memory_bytes=16 * _MIB, cpu_seconds=10, wall_seconds=20)
 

@@ -33,7 +33,7 @@ class _Modules:
 
 
 class ModuleTests(EngineKit, area=Area.MODULES):
-    """Of engines that declare `Capability.MODULES`."""
+    """Tests of engines that declare `Capability.MODULES`."""
 
     def test_modules_of_the_host_are_imported(self) -> None:
         modules = self._modules()
@@ -97,7 +97,7 @@ class ModuleTests(EngineKit, area=Area.MODULES):
 
 
 class DialectTests(EngineKit, area=Area.DIALECTS):
-    """Of engines that run the dialect of the guest."""
+    """Tests of engines that run a dialect of the guest's language."""
 
     def test_cells_in_the_dialect(self) -> None:
         with self.session() as session:

@@ -12,7 +12,7 @@ __all__ = ["DeterminismTests"]
 
 
 class DeterminismTests(EngineKit, area=Area.DETERMINISM):
-    """Of engines that declare `Capability.DETERMINISM`."""
+    """Tests of engines that declare `Capability.DETERMINISM`."""
 
     def test_same_seed_gives_the_same_run(self) -> None:
         with self.session() as session:

@@ -58,7 +58,7 @@ _SMALL = 8 * 2**20
 
 
 class ImageTests(EngineKit, area=Area.IMAGES):
-    """Of engines that declare `Capability.IMAGES`."""
+    """Tests of engines that declare `Capability.IMAGES`."""
 
     def test_images_restore_the_state(self) -> None:
         image = self._stored()
@@ -160,7 +160,7 @@ class ImageTests(EngineKit, area=Area.IMAGES):
 
 
 class SuspensionTests(EngineKit, area=Area.SUSPENSION):
-    """Of engines that declare `Capability.SUSPENSION`."""
+    """Tests of engines that declare `Capability.SUSPENSION`."""
 
     def test_suspended_cell_goes_on_in_a_new_realm(self) -> None:
         with self.realm() as first:

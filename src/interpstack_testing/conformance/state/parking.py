@@ -16,7 +16,7 @@ __all__ = ["ParkingTests"]
 
 
 class ParkingTests(EngineKit, area=Area.PARKING):
-    """Of engines that declare `Capability.PARKING`."""
+    """Tests of engines that declare `Capability.PARKING`."""
 
     def test_parked_cell_goes_on_whatever_becomes_of_its_realm(self) -> None:
         image, execution, request = self._parked()

@@ -23,7 +23,7 @@ __all__ = ["PortableTests"]
 
 
 class PortableTests(EngineKit, area=Area.VALUES):
-    """Of engines that declare `Capability.VALUES`."""
+    """Tests of engines that declare `Capability.VALUES`."""
 
     def test_values_move_to_a_new_realm(self) -> None:
         with self.realm() as first, self.realm() as second:

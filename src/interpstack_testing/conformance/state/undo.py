@@ -14,7 +14,7 @@ __all__ = ["UndoTests"]
 
 
 class UndoTests(EngineKit, area=Area.UNDO):
-    """Of engines that declare `Capability.UNDO`."""
+    """Tests of engines that declare `Capability.UNDO`."""
 
     def test_a_cell_that_waits_is_taken_back(self) -> None:
         with self.realm() as realm:
