@@ -52,7 +52,7 @@ def host_tool(tool: Tool) -> HostTool:
                 raise GuestException(f"a person refused {tool.name}({given})")
         return await tool.run(**given)
 
-    passes = (ApprovalNeeded,)  # for whoever runs the agent, not for the code
+    passes = (ApprovalNeeded,)  # for the caller of the agent, not for the code
     return HostTool(name=tool.name, call=call, input_schema=tool.schema, passes=passes)
 
 
