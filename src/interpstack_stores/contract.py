@@ -12,8 +12,18 @@ from interpstack_core import ConfigurationError
 from interpstack_core.checks import positive, shown
 from interpstack_stores.errors import StateRejected
 
-__all__ = ["MAX_KEY_BYTES", "MAX_STATE_BYTES", "SessionStore", "StoredSession", "check_key"]
+__all__ = [
+    "MAX_CLAIM_SECONDS",
+    "MAX_KEY_BYTES",
+    "MAX_STATE_BYTES",
+    "SessionStore",
+    "StoredSession",
+    "check_key",
+    "is_key",
+]
 
+#: Seconds of the longest claim. One that ends later, in a damaged row, holds no more.
+MAX_CLAIM_SECONDS: Final = 10**9
 #: Bytes of the longest key of a session, in UTF-8.
 MAX_KEY_BYTES: Final = 1024
 #: Bytes of the largest state, unless a store is made with another limit.
@@ -141,13 +151,18 @@ def check_key(key: str) -> None:
     Raises:
         ConfigurationError: It is empty, too long, or no Unicode text without NUL.
     """
-    if isinstance(key, str) and key and "\0" not in key:
-        try:
-            if len(key.encode()) <= MAX_KEY_BYTES:
-                return
-        except UnicodeEncodeError:
-            pass
-    raise ConfigurationError(
-        f"the key of a stored session is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, without "
-        f"NUL; got {shown(key)}"
-    )
+    if not is_key(key):
+        raise ConfigurationError(
+            f"the key of a stored session is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, "
+            f"without NUL; got {shown(key)}"
+        )
+
+
+def is_key(key: object) -> bool:
+    """Whether a session may have this key; rows of a damaged store may have others."""
+    if not isinstance(key, str) or not key or "\0" in key:
+        return False
+    try:
+        return len(key.encode()) <= MAX_KEY_BYTES
+    except UnicodeEncodeError:
+        return False

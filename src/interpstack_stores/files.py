@@ -21,7 +21,12 @@ from typing import BinaryIO, Final
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.contract import (
+    MAX_CLAIM_SECONDS,
+    SessionStore,
+    StoredSession,
+    check_key,
+)
 from interpstack_stores.errors import (
     SessionBusy,
     SessionTaken,
@@ -74,6 +79,10 @@ class _Claim:
             raise StateRejected(f"the claim in {path} is damaged: it is of another session")
         return claim
 
+    def holds(self, now: float) -> bool:
+        """Whether the claim holds; one without an end, in a damaged file, does not."""
+        return 0 < self.until - now <= MAX_CLAIM_SECONDS
+
 
 @attrs.define(eq=False)
 class FileStore(SessionStore):
@@ -100,7 +109,7 @@ class FileStore(SessionStore):
         with self._locked(key) as place:
             now = time.time()
             claim = _Claim.read(place.with_suffix(_CLAIM))
-            if claim is not None and claim.token != token and claim.until > now:
+            if claim is not None and claim.token != token and claim.holds(now):
                 raise SessionBusy(key, claim.until - now)
             self._hold(place, key, token, seconds)
             return self._read(place.with_suffix(_STATE))
@@ -139,7 +148,7 @@ class FileStore(SessionStore):
                     key=claim.key,
                     size=size,
                     idle_seconds=max(0.0, now - claim.used),
-                    claimed=claim.until > now,
+                    claimed=claim.holds(now),
                 )
 
     def expire(self, idle_seconds: float) -> int:
@@ -148,7 +157,7 @@ class FileStore(SessionStore):
             with self._locked(session.key) as place:
                 now = time.time()
                 claim = _Claim.read(place.with_suffix(_CLAIM))
-                if claim and claim.until <= now and now - claim.used >= idle_seconds:
+                if claim and not claim.holds(now) and now - claim.used >= idle_seconds:
                     _remove(place)
                     count += 1
         return count

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from interpstack_core.checks import expect, positive
-from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.contract import (
+    SessionStore,
+    StoredSession,
+    check_key,
+    is_key,
+)
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
 from interpstack_stores.per_process import PerProcess, first_line, needed
 
@@ -25,15 +30,17 @@ CREATE TABLE IF NOT EXISTS interpstack_sessions (
     key text PRIMARY KEY, token text NOT NULL, until timestamptz NOT NULL,
     used timestamptz NOT NULL, data bytea
 )"""
+#: A claim that ends after MAX_CLAIM_SECONDS, in a damaged row, holds no more.
 _CLAIM: Final = """
 INSERT INTO interpstack_sessions AS s (key, token, until, used)
 VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s), clock_timestamp())
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until, used = excluded.used
 WHERE s.token = excluded.token OR s.until <= clock_timestamp()
+    OR s.until > clock_timestamp() + make_interval(secs => 1e9)
 RETURNING octet_length(data), CASE WHEN octet_length(data) <= %s THEN data END"""
-_WAIT: Final = (
-    "SELECT extract(epoch FROM until - clock_timestamp()) FROM interpstack_sessions WHERE key = %s"
-)
+_WAIT: Final = """
+SELECT CASE WHEN isfinite(until) THEN extract(epoch FROM until - clock_timestamp()) ELSE 0 END
+FROM interpstack_sessions WHERE key = %s"""
 _RENEW: Final = """
 UPDATE interpstack_sessions
 SET until = clock_timestamp() + make_interval(secs => %s), used = clock_timestamp()
@@ -41,12 +48,14 @@ WHERE key = %s AND token = %s RETURNING 1"""
 _SAVE: Final = _RENEW.replace("SET ", "SET data = %s, ", 1)
 _DELETE: Final = "DELETE FROM interpstack_sessions WHERE key = %s"
 _LIST: Final = """
-SELECT key, octet_length(data), extract(epoch FROM clock_timestamp() - used),
-    until > clock_timestamp()
+SELECT key, octet_length(data),
+    CASE WHEN isfinite(used) THEN extract(epoch FROM clock_timestamp() - used) ELSE 0 END,
+    until > clock_timestamp() AND until <= clock_timestamp() + make_interval(secs => 1e9)
 FROM interpstack_sessions WHERE key > %s ORDER BY key LIMIT 1000"""
 _EXPIRE: Final = """
 DELETE FROM interpstack_sessions
-WHERE until <= clock_timestamp() AND used <= clock_timestamp() - make_interval(secs => %s)
+WHERE (until <= clock_timestamp() OR until > clock_timestamp() + make_interval(secs => 1e9))
+    AND used <= clock_timestamp() - make_interval(secs => %s)
 RETURNING 1"""
 _TIMEOUT_SECONDS: Final = 10
 
@@ -101,9 +110,10 @@ class PostgresStore(SessionStore):
         after = ""
         while rows := self._run(_LIST, (after,)):
             for key, size, idle, claimed in rows:
-                yield StoredSession(
-                    key=key, size=size or 0, idle_seconds=max(0.0, float(idle)), claimed=claimed
-                )
+                if is_key(key):
+                    yield StoredSession(
+                        key=key, size=size or 0, idle_seconds=max(0.0, float(idle)), claimed=claimed
+                    )
             after = rows[-1][0]
 
     def expire(self, idle_seconds: float) -> int:

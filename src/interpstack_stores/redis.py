@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from interpstack_core.checks import expect
-from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.contract import (
+    MAX_CLAIM_SECONDS,
+    SessionStore,
+    StoredSession,
+    check_key,
+    is_key,
+)
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
 from interpstack_stores.per_process import PerProcess, first_line, needed
 
@@ -18,11 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["RedisStore"]
 
 #: Begins all scripts: the time of the server and the claim of the session, times in milliseconds.
-_BEGIN: Final = """
+#: Other programs may have damaged a session: what is no time is now, and no claim lasts for ever.
+_BEGIN: Final = f"""
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token = redis.call('HGET', KEYS[1], 'token')
-local left = (tonumber(redis.call('HGET', KEYS[1], 'until')) or now) - now
+local function since(field)
+    local passed = now - (tonumber(redis.call('HGET', KEYS[1], field)) or now)
+    return math.abs(passed) <= {MAX_CLAIM_SECONDS * 1000} and passed or 0
+end
+local left = -since('until')
 local function hold(milliseconds)
     redis.call('HSET', KEYS[1], 'token', ARGV[1], 'used', string.format('%.0f', now),
         'until', string.format('%.0f', now + milliseconds))
@@ -50,11 +61,11 @@ return {'ok'}
 _LOOK: Final = """
 if not token then return {'none'} end
 return {'ok', redis.call('HSTRLEN', KEYS[1], 'data'),
-    now - redis.call('HGET', KEYS[1], 'used'), left > 0 and 1 or 0}
+    since('used'), left > 0 and 1 or 0}
 """
 _EXPIRE: Final = """
 if not token or left > 0 then return {'none'} end
-if now - redis.call('HGET', KEYS[1], 'used') < tonumber(ARGV[1]) then return {'none'} end
+if since('used') < tonumber(ARGV[1]) then return {'none'} end
 redis.call('DEL', KEYS[1])
 return {'ok'}
 """
@@ -120,8 +131,9 @@ class RedisStore(SessionStore):
     def _keys(self) -> Iterator[str]:
         """Keys of the sessions, each once."""
         pattern = "".join(f"\\{one}" if one in "*?[]\\^" else one for one in self.prefix) + "*"
-        found = self._try(lambda client: set(client.scan_iter(pattern, count=1000)))
-        yield from (key.decode()[len(self.prefix) :] for key in found)
+        found = self._try(lambda client: set(client.scan_iter(pattern, count=1000, _type="hash")))
+        keys = (key.decode("utf-8", "surrogateescape")[len(self.prefix) :] for key in found)
+        yield from filter(is_key, keys)
 
     def _change(self, script: str, key: str, *values: Any) -> bytes:
         state: bytes = self._call(script, key, *values)[0]

@@ -14,7 +14,12 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import start_anew_after_fork
-from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.contract import (
+    SessionStore,
+    StoredSession,
+    check_key,
+    is_key,
+)
 from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
 from interpstack_stores.per_process import PerProcess
 
@@ -24,19 +29,33 @@ _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS interpstack_sessions (
     key TEXT PRIMARY KEY, token TEXT NOT NULL, until REAL NOT NULL, used REAL NOT NULL, data BLOB
 )"""
+#: A claim that ends after MAX_CLAIM_SECONDS, in a damaged row, holds no more.
 _CLAIM: Final = """
 INSERT INTO interpstack_sessions AS s (key, token, until, used) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until, used = excluded.used
-WHERE s.token = excluded.token OR s.until <= excluded.used
+WHERE s.token = excluded.token
+    OR NOT (s.until - excluded.used > 0 AND s.until - excluded.used <= 1e9)
 RETURNING length(data), CASE WHEN length(data) <= ? THEN data END"""
 _WAIT: Final = "SELECT until - ? FROM interpstack_sessions WHERE key = ?"
 _RENEW: Final = "UPDATE interpstack_sessions SET until = ?, used = ? WHERE key = ? AND token = ?"
 _SAVE: Final = _RENEW.replace("SET ", "SET data = ?, ")
 _DELETE: Final = "DELETE FROM interpstack_sessions WHERE key = ?"
-_LIST: Final = "SELECT key, length(data), ? - used, until > ? FROM interpstack_sessions"
-_EXPIRE: Final = "DELETE FROM interpstack_sessions WHERE until <= ? AND used <= ?"
+_LIST: Final = """
+SELECT key, length(data), ?1 - used, until - ?1 > 0 AND until - ?1 <= 1e9
+FROM interpstack_sessions"""
+_EXPIRE: Final = """
+DELETE FROM interpstack_sessions
+WHERE NOT (until - ?1 > 0 AND until - ?1 <= 1e9) AND used <= ?2"""
 #: Seconds to wait for another process's change of the file.
 _PATIENCE_SECONDS: Final = 30.0
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that reads texts which are no Unicode: damaged rows must not hide the others."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
 
 
 @attrs.define(eq=False)
@@ -94,10 +113,11 @@ class SQLiteStore(SessionStore):
 
     def sessions(self) -> Iterator[StoredSession]:
         now = time.time()
-        for key, size, idle, claimed in self._run(_LIST, (now, now)):
-            yield StoredSession(
-                key=key, size=size or 0, idle_seconds=max(0.0, idle), claimed=bool(claimed)
-            )
+        for key, size, idle, claimed in self._run(_LIST, (now,)):
+            if is_key(key):
+                yield StoredSession(
+                    key=key, size=size or 0, idle_seconds=max(0.0, idle), claimed=bool(claimed)
+                )
 
     def expire(self, idle_seconds: float) -> int:
         now = time.time()
@@ -124,7 +144,11 @@ class SQLiteStore(SessionStore):
     def _connect(self) -> sqlite3.Connection:
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(
-            self.path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+            self.path,
+            timeout=_PATIENCE_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["cause_of", "in_words"]
+__all__ = ["cause_of", "in_words", "printable"]
 
 
 def cause_of(error: BaseException) -> BaseException:
@@ -13,6 +13,11 @@ def cause_of(error: BaseException) -> BaseException:
 
 
 def in_words(error: BaseException) -> str:
-    """The class and the message of an exception, in one line."""
-    words = " ".join(str(error).split())
+    """The class and the message of an exception, in one line of printable characters."""
+    words = printable(" ".join(str(error).split()))
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def printable(text: str) -> str:
+    """A text of a server without characters that could change how the text around it looks."""
+    return "".join(sign for sign in text if sign.isprintable())

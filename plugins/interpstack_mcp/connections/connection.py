@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 
 from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
-from interpstack_mcp.connections.causes import cause_of, in_words
+from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
@@ -102,6 +102,7 @@ class Connection:
     _opening: asyncio.Future[None] | None = attrs.field(default=None, init=False)
     _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _ended: bool = attrs.field(default=False, init=False)
+    _loss: str = attrs.field(default="", init=False)
     _changed: bool = attrs.field(default=False, init=False)
     _failures: int = attrs.field(default=0, init=False)
     _not_before: float = attrs.field(default=0.0, init=False)
@@ -148,7 +149,7 @@ class Connection:
         if self._keeper is not None and self._ended:
             await asyncio.wait({self._keeper})  # the old connection is still being closed
         if self._keeper is None or self._keeper.done():
-            self._ended = self._changed = False
+            self._ended, self._changed, self._loss = False, False, ""
             self._news.clear()
             self._opening = asyncio.get_running_loop().create_future()
             self._keeper = asyncio.ensure_future(self._keep(self._opening))
@@ -187,7 +188,7 @@ class Connection:
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self._end()
-                raise Lost("the connection to the server was lost") from error
+                raise Lost(_lost(self._loss)) from error
             if error.code == types.REQUEST_TIMEOUT:
                 raise Lost(f"no answer came in {self.limits.call_seconds:g} seconds") from error
             if error.code == types.HEADER_MISMATCH:
@@ -205,8 +206,8 @@ class Connection:
         if self._keeper is not None:
             await asyncio.wait({self._keeper})
 
-    def _end(self) -> None:
-        self._ended = True
+    def _end(self, why: str = "") -> None:
+        self._ended, self._loss = True, self._loss or why
         self._news.set()
 
     def _change(self) -> None:
@@ -228,10 +229,10 @@ class Connection:
                     opening.set_result(None)
                     await self._watch(client)
         except Exception as error:  # noqa: BLE001 - of the SDK, of httpx and of the server
-            self._note(error, stderr, since)
+            self._note(Unavailable(self._loss) if self._loss else error, stderr, since)
         else:
             if not self._closed:
-                self._note(Unavailable("the connection was lost"), stderr, since)
+                self._note(Unavailable(self._loss or "the connection was lost"), stderr, since)
         finally:
             self._ended, self._client = True, None
             if not opening.done():
@@ -273,7 +274,7 @@ class Connection:
             self._change()
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
-        text = "".join(sign for sign in str(params.data)[:_REASON_CHARS] if sign.isprintable())
+        text = printable(str(params.data)[:_REASON_CHARS])
         _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
 
     async def _list(self, client: mcp.Client) -> Listing:
@@ -335,6 +336,11 @@ class Connection:
 def _meta(key: str) -> Any:
     """The metadata of a call."""
     return {"interpstack/callKey": key}
+
+
+def _lost(why: str) -> str:
+    """The end of a connection in words, with the reason if this side ended it."""
+    return f"the connection to the server was lost{f' ({why})' if why else ''}"
 
 
 def _reason(error: BaseException, limits: McpLimits) -> str:

@@ -76,7 +76,7 @@ class Stderr:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[], None]
+    server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[str], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Run a server, and exchange messages with it as the SDK's transports do.
 
@@ -84,7 +84,7 @@ async def stdio_transport(
         server: The server.
         limits: Limits of one message; a larger one ends the connection.
         stderr: Takes the server's standard error.
-        ended: Called when the server sends no more.
+        ended: Called when the server sends no more, with the reason if its messages were refused.
 
     Raises:
         OSError: The server cannot be started.
@@ -122,10 +122,14 @@ def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
 
 
 async def _read(
-    process: asyncio.subprocess.Process, inward: Any, limits: McpLimits, ended: Callable[[], None]
+    process: asyncio.subprocess.Process,
+    inward: Any,
+    limits: McpLimits,
+    ended: Callable[[str], None],
 ) -> None:
     stream = _pipe(process.stdout)
     count = ValueCount(limits.message_values)
+    why = ""
     try:
         while True:
             line = await stream.readuntil(b"\n")
@@ -135,16 +139,21 @@ async def _read(
     except asyncio.IncompleteReadError:
         pass  # the server has closed its output
     except asyncio.LimitOverrunError:
-        _log.warning("an MCP server sent a message that is too long; the connection is closed")
+        why = (
+            f"a message of the server has more than {limits.message_bytes} bytes "
+            "(McpLimits.message_bytes)"
+        )
     except TooManyValues as error:
-        _log.warning("%s; the connection is closed", error)
+        why = str(error)
     except BrokenMessage as error:
-        _log.warning("an MCP server sent a broken message (%s); the connection is closed", error)
+        why = f"a message of the server is broken: {error}"
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         pass  # this side has closed the connection
     finally:
+        if why:
+            _log.warning("an MCP connection is closed: %s", why)
+        ended(why)
         inward.close()
-        ended()
 
 
 async def _write(process: asyncio.subprocess.Process, outward: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from interpstack import ConfigurationError
 from interpstack_stores import MAX_STATE_BYTES, MemoryStore, StateRejected, check_key
+from interpstack_stores.contract import is_key
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "1", None, True])
@@ -26,3 +27,10 @@ def test_an_error_for_a_key_is_short() -> None:
     with pytest.raises(ConfigurationError) as caught:
         check_key("x" * 5000)
     assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("key", ["", "a\0b", "\ud800", "k" * 1025, b"a", None])
+def test_rows_of_these_keys_are_no_sessions(key: Any) -> None:
+    assert not is_key(key)
+    with pytest.raises(ConfigurationError, match="the key of a stored session is a text"):
+        check_key(key)

@@ -106,3 +106,9 @@ def test_a_system_without_locks_is_told_what_to_use(
     monkeypatch.setattr(files, "fcntl", None)
     with pytest.raises(ConfigurationError, match="use SQLiteStore here"):
         FileStore(tmp_path)
+
+
+def test_a_claim_without_an_end_does_not_hold(store: FileStore) -> None:
+    store.claim("b", "one", 1e12)
+    assert {one.key: one.claimed for one in store.sessions()}["b"] is False
+    assert store.claim("b", "other", 9) is None

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_stores import PostgresStore, StoreUnavailable
+from interpstack_stores import PostgresStore, SessionTaken, StoreUnavailable
 
 
 def test_many_may_make_the_table_at_once(postgres: Any) -> None:
@@ -60,3 +60,20 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'interpstack\[postgres\]'"):
         PostgresStore("dbname=x").claim("a", "one", 9)
+
+
+@pytest.mark.parametrize("column", ["until", "used"])
+@pytest.mark.parametrize("time", ["infinity", "-infinity"])
+def test_a_damaged_row_hides_no_other(postgres: Any, column: str, time: str) -> None:
+    dsn = postgres.new_database()
+    with PostgresStore(dsn) as store:
+        for key in ("good", "bad"):
+            store.claim(key, "one", 0)
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute(
+                f"UPDATE interpstack_sessions SET {column} = %s WHERE key = 'bad'", [time]
+            )
+        assert {one.key: one.claimed for one in store.sessions()} == {"good": False, "bad": False}
+        with pytest.raises(SessionTaken):
+            store.delete("bad", "other")
+        assert store.claim("bad", "other", 0) is None

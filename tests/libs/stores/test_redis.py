@@ -50,3 +50,25 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_url_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="takes a URL, as in redis://host:6379/0"):
         RedisStore(6379)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("until", "inf"), ("until", "nan"), ("until", "1e18"), ("used", "text"), ("used", "")],
+)
+def test_a_damaged_session_hides_no_other(redis_server: Any, field: str, value: str) -> None:
+    from redis import Redis
+
+    prefix = f"damaged-{field}-{value}:"
+    with (
+        RedisStore(redis_server.url, prefix=prefix) as store,
+        Redis.from_url(redis_server.url) as client,
+    ):
+        for key in ("good", "bad"):
+            store.claim(key, "one", 0)
+        client.hset(f"{prefix}bad", field, value)
+        client.hset(prefix.encode() + b"\xff", "token", "text")
+        client.set(f"{prefix}text", "text")
+        assert {one.key: one.claimed for one in store.sessions()} == {"good": False, "bad": False}
+        assert store.claim("bad", "other", 0) is None
+        assert store.expire(0) == 2

@@ -59,3 +59,28 @@ def test_the_child_of_a_fork_opens_its_own_connection(tmp_path: Path) -> None:
                 os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
         assert store.claim("a", "one", 9) == b"of the child"
+
+
+@pytest.mark.parametrize("end", ["9e999", "'text'", "1e300", "x'00'"])
+def test_a_claim_without_an_end_does_not_hold(tmp_path: Path, end: str) -> None:
+    with SQLiteStore(tmp_path / "s.db") as store:
+        _damage(store, f"until = {end}")
+        assert [one.claimed for one in store.sessions() if one.key == "bad"] == [False]
+        assert store.claim("bad", "other", 9) == b"state"
+
+
+@pytest.mark.parametrize("key", ["x'ff00'", "CAST(x'ff' AS TEXT)", "''"])
+def test_a_damaged_key_hides_no_other_session(tmp_path: Path, key: str) -> None:
+    with SQLiteStore(tmp_path / "s.db") as store:
+        _damage(store, f"key = {key}, until = 0")
+        assert [one.key for one in store.sessions()] == ["good"]
+        assert store.expire(0) == 2
+
+
+def _damage(store: SQLiteStore, change: str) -> None:
+    """Save two sessions, and change the row of one."""
+    for key in ("good", "bad"):
+        store.claim(key, "one", 0)
+        store.save(key, "one", b"state", 0)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE interpstack_sessions SET {change} WHERE key = 'bad'")

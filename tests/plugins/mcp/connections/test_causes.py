@@ -15,3 +15,7 @@ def test_of_a_group_the_first_exception_counts() -> None:
 def test_a_failure_is_told_in_one_line() -> None:
     assert in_words(ValueError("a\n  b")) == "ValueError: a b"
     assert in_words(ValueError()) == "ValueError"
+
+
+def test_words_of_a_server_cannot_change_how_text_looks() -> None:
+    assert in_words(ValueError("a\u202e\x1b[31m\x00b")) == "ValueError: a[31mb"

@@ -47,6 +47,36 @@ async def test_a_killed_server_is_started_again_and_its_request_is_not_repeated(
         await made.aclose()
 
 
+ANSWERS = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    tools = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+    about = {
+        "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+    results = {"initialize": about, "tools/list": tools, "tools/call": BAD}
+    answer = {"error": {"code": -32601, "message": "unknown"}}
+    if asked["method"] in results:
+        answer = {"result": results[asked["method"]]}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
+
+
+async def test_a_loss_says_what_this_side_refused() -> None:
+    code = ANSWERS.replace("BAD", "{'content': [], 'structuredContent': {'a': [0] * 2000}}")
+    made = connection(scripted(code), message_values=1000)
+    try:
+        with pytest.raises(
+            Lost, match=r"lost \(a message of the server holds more than 1000 values"
+        ):
+            await text_of(made, "t")
+    finally:
+        await made.aclose()
+
+
 async def test_many_callers_share_one_attempt(notes: Notes) -> None:
     made = connection(servers(notes))
     try:

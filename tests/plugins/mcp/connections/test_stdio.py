@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,10 @@ def server(code: str) -> StdioServer:
 async def test_messages_go_both_ways() -> None:
     message = JSONRPCNotification(jsonrpc="2.0", method="hello")
     ended = asyncio.Event()
-    async with stdio_transport(server(ECHO), SMALL, Stderr("s"), ended.set) as (incoming, outgoing):
+    async with stdio_transport(server(ECHO), SMALL, Stderr("s"), lambda why: ended.set()) as (
+        incoming,
+        outgoing,
+    ):
         await outgoing.send(SessionMessage(message))
         assert (await incoming.receive()).message == message
         assert not ended.is_set()
@@ -45,22 +49,30 @@ async def test_messages_go_both_ways() -> None:
 
 
 async def test_a_line_that_is_no_message_is_passed_over() -> None:
-    async with stdio_transport(server("print('hello')"), SMALL, Stderr("s"), int) as (incoming, _):
+    async with stdio_transport(server("print('hello')"), SMALL, Stderr("s"), str) as (incoming, _):
         assert isinstance(await incoming.receive(), ValueError)
 
 
-@pytest.mark.parametrize("code", [HUGE, MANY, BROKEN])
-async def test_a_message_beyond_bounds_ends_the_connection(code: str) -> None:
-    ended = asyncio.Event()
-    async with stdio_transport(server(code), SMALL, Stderr("s"), ended.set):
-        await asyncio.wait_for(ended.wait(), 60)
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (HUGE, "a message of the server has more than .* bytes (McpLimits.message_bytes)"),
+        (MANY, "a message of the server holds more than .* values (McpLimits.message_values)"),
+        (BROKEN, "a message of the server is broken: "),
+    ],
+)
+async def test_a_message_beyond_bounds_ends_the_connection(code: str, reason: str) -> None:
+    ended = asyncio.get_running_loop().create_future()
+    async with stdio_transport(server(code), SMALL, Stderr("s"), ended.set_result):
+        why = await asyncio.wait_for(ended, 60)
+    assert re.match(reason.replace("(", r"\(").replace(")", r"\)"), why)
 
 
 async def test_standard_error_is_remembered_in_short() -> None:
     stderr = Stderr("s")
     code = "import sys\nfor n in range(9): print('line', n, '\\x1b[31m', file=sys.stderr)"
     ended = asyncio.Event()
-    async with stdio_transport(server(code), SMALL, stderr, ended.set):
+    async with stdio_transport(server(code), SMALL, stderr, lambda why: ended.set()):
         await ended.wait()
         while "line 8" not in stderr.told:  # noqa: ASYNC110 - the other end of a pipe
             await asyncio.sleep(0.01)
@@ -69,7 +81,7 @@ async def test_standard_error_is_remembered_in_short() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 async def test_a_deaf_server_is_killed_with_its_own_processes() -> None:
-    async with stdio_transport(server(DEAF), SMALL, Stderr("s"), int) as (incoming, _):
+    async with stdio_transport(server(DEAF), SMALL, Stderr("s"), str) as (incoming, _):
         _, own, child = (await incoming.receive()).message.method.split("/")
     for pid in (own, child):
         for _ in range(200):
@@ -91,5 +103,5 @@ def alive(pid: int) -> bool:
 async def test_a_missing_program_is_an_error() -> None:
     missing: Any = StdioServer(name="s", command="no-such-program")
     with pytest.raises(FileNotFoundError):
-        async with stdio_transport(missing, SMALL, Stderr("s"), int):
+        async with stdio_transport(missing, SMALL, Stderr("s"), str):
             pass
