@@ -18,12 +18,11 @@ from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSou
 from interpstack_langchain.inspecting.conversations import ReadingOptions
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
 from interpstack_langchain.replay.checkpointers import (
-    ACCEPTED,
+    existing_file,
     is_at_rest,
     is_postgres,
     open_checkpointer,
     shown_url,
-    sqlite_path,
 )
 from interpstack_workflows.api import RunRecord, RunTree
 
@@ -63,8 +62,8 @@ class DatabaseSource(CheckpointerSource):
             ConfigurationError: The name or an option is wrong, or there is no such file.
         """
         url, options = request.target, ReadingOptions.of(request)
-        if not is_postgres(url, _OPTION) and not sqlite_path(url).exists():
-            raise ConfigurationError(f"{_OPTION} {url!r}: there is no file; it takes {ACCEPTED}")
+        if not is_postgres(url, _OPTION):
+            existing_file(url, _OPTION)
         return cls(url, options)
 
     @property

@@ -18,6 +18,7 @@ from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 __all__ = [
     "ACCEPTED",
     "Saver",
+    "existing_file",
     "is_at_rest",
     "is_postgres",
     "open_checkpointer",
@@ -87,6 +88,22 @@ def sqlite_path(url: str) -> Path:
     return Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
 
 
+def existing_file(url: str, option: str) -> Path:
+    """The file that a path or a URL names.
+
+    Raises:
+        ConfigurationError: There is no such file.
+    """
+    path = sqlite_path(url)
+    if path.is_dir():
+        raise ConfigurationError(
+            f"{option} {url!r}: {path} is a directory; name the database file in it"
+        )
+    if not path.is_file():
+        raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
+    return path
+
+
 def is_at_rest(url: str, option: str) -> bool:
     """Whether a URL or a path names a file of SQLite beside which a reader would make others.
 
@@ -109,13 +126,7 @@ def is_at_rest(url: str, option: str) -> bool:
 def _sqlite(
     url: str, serde: SerializerProtocol | None, option: str, *, unchanging: bool
 ) -> Iterator[Saver]:
-    path = sqlite_path(url)
-    if path.is_dir():
-        raise ConfigurationError(
-            f"{option} {url!r}: {path} is a directory; name the database file in it"
-        )
-    if not path.is_file():
-        raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
+    path = existing_file(url, option)
     make = saver_class("sqlite", option)
     place = f"{path.as_uri()}?mode=ro{'&immutable=1' if unchanging else ''}"
     try:

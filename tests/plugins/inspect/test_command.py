@@ -45,6 +45,20 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         assert process.wait(30) == 130
 
 
+def test_a_directory_is_refused_at_once(tmp_path: Path) -> None:
+    status, text = _run(str(tmp_path))
+    assert status == 2
+    assert "name the database file in it" in text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    status, text = _run(str(tmp_path / "pipe"))
+    assert status == 2
+    assert "there is no file" in text
+
+
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     status, text = _run(str(tmp_path / "gone.db"))
     assert status == 2

@@ -16,7 +16,8 @@ from interpstack_langchain.inspecting.sources import open_source
 def test_a_path_is_a_database_and_a_reference_an_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert isinstance(open_source(SourceRequest(target=str(tmp_path))), DatabaseSource)
+    (tmp_path / "runs.db").touch()
+    assert isinstance(open_source(SourceRequest(target=str(tmp_path / "runs.db"))), DatabaseSource)
     assert isinstance(open_source(SourceRequest(target="json:loads")), AgentSource)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "json:loads").touch()
