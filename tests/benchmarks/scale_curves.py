@@ -173,12 +173,17 @@ def _draw(curves: Curves, lines: dict[str, dict[str, dict[str, float]]], path: P
             place.set_xscale("log", base=2)
         place.set_xticks(curves.values, [str(value) for value in curves.values])
         place.minorticks_off()
-        place.set_ylim(bottom=0)
+        if name == "p99" and curves.at_once is None:
+            place.set_yscale("log")
+        else:
+            place.set_ylim(bottom=0)
         place.set_xlabel(curves.axis)
         place.set_ylabel(label)
         place.grid(color=_GREY, alpha=0.25)
         place.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(frameon=False, labelcolor=_GREY, fontsize=8)
+    handles, labels = axes[0].get_legend_handles_labels()
+    legend = {"frameon": False, "labelcolor": _GREY, "fontsize": 8, "ncols": len(labels)}
+    figure.legend(handles, labels, loc="outside lower center", **legend)
     figure.suptitle(curves.title, fontsize=10)
     figure.savefig(path, transparent=True, metadata={"Date": None, "Creator": None})
     plt.close(figure)
