@@ -13,7 +13,7 @@ import click
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_cli.installed.extras import extra_for
 from interpstack_cli.installed.summaries import summary_of
-from interpstack_cli.printing import Problem, flush_output, write
+from interpstack_cli.printing import Problem, flush_output, without_controls, write
 
 __all__ = ["GROUP", "Commands"]
 
@@ -98,6 +98,9 @@ def _writing(run: Callable[[], Any]) -> Any:
         raise
     except click.exceptions.Exit:
         flush_output()
+        raise
+    except click.UsageError as error:  # click writes the arguments that it names as they are
+        setattr(error, "message", without_controls(error.message))  # noqa: B010 - typed as final
         raise
     flush_output()
     return result

@@ -22,6 +22,7 @@ __all__ = [
     "output",
     "show_outcome",
     "show_remarks",
+    "without_controls",
     "write",
 ]
 
@@ -32,11 +33,18 @@ class Problem(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        write("Error: " + " ".join(self.message.split()), err=True, colour="red")
+        write("Error: " + without_controls(" ".join(self.message.split())), err=True, colour="red")
 
 
 #: Characters that make a terminal do something, or change the direction of its text.
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def without_controls(text: str) -> str:
+    """The text with escapes for control characters, but for tabs and ends of lines."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def encodable(text: str, stream: TextIO) -> str:
@@ -46,7 +54,7 @@ def encodable(text: str, stream: TextIO) -> str:
     characters: guest code could use them to change the title, the clipboard or earlier lines.
     """
     if is_terminal(stream):
-        text = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+        text = without_controls(text)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 

@@ -30,6 +30,7 @@ from interpstack_workflows.commands.shown import (
     run_table,
     run_tree,
     status_of,
+    without_controls,
 )
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
@@ -151,7 +152,7 @@ def check(
     """
     with InterpreterStack(engine) as stack:
         for line in checked(files, stack, agents, modules):
-            click.echo(line)
+            click.echo(without_controls(line))
 
 
 @command.command("run")
@@ -313,7 +314,7 @@ def diff(
         ("unused", found.unused),
     ):
         for step in steps:
-            click.echo(f"{title}: {step.kind} {step.what}")
+            click.echo(without_controls(f"{title}: {step.kind} {step.what}"))
     sys.exit(0 if found.same else 1)
 
 

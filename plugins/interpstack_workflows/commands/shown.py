@@ -29,6 +29,7 @@ __all__ = [
     "run_table",
     "run_tree",
     "status_of",
+    "without_controls",
 ]
 
 #: Characters of a text from a script that a line shows.
@@ -71,8 +72,13 @@ class EventLines:
 def one_line(value: Any) -> str:
     """A value as a short line without control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = "".join(char if char.isprintable() else " " for char in text)
+    text = without_controls(text)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+
+def without_controls(text: str) -> str:
+    """A text on one line, without characters that a terminal obeys."""
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def print_result(result: WorkflowResult) -> None:

@@ -163,6 +163,28 @@ def test_what_does_not_exist_exits_with_2(run, args):
     assert "No such" in result.stderr
 
 
+_CLEARS = "\x1b]0;x\x07\x1b[2J\u202e"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [_CLEARS],
+        ["run", "a.js", _CLEARS],
+        ["run", _CLEARS + ".js"],
+        ["plugins", _CLEARS],
+        ["inspect", _CLEARS],
+        ["workflow", "check", _CLEARS],
+        ["workflow", "run", __file__, "--agents", _CLEARS + ":a"],
+    ],
+)
+def test_arguments_in_errors_cannot_command_a_terminal(run, args):
+    result = run(*args)
+    assert result.exit_code == 2
+    assert r"\x1b]0;x\x07\x1b[2J" in result.stderr
+    assert not {*_CLEARS} & {*result.stderr} - {*"]0;x[2J"}
+
+
 @pytest.mark.parametrize(
     ("name", "told"), [("repll", "'repll'. Did you mean 'repl'?"), ("xyzzy", "'xyzzy'.")]
 )

@@ -51,8 +51,8 @@ def team(folder: Path) -> str:
     return f"team_{folder.name.replace('-', '_')}:team"
 
 
-def command(*args: str, status: int = 0) -> Result:
-    done = CliRunner().invoke(main, ["workflow", *args], catch_exceptions=False)
+def command(*args: str, status: int = 0, color: bool = False) -> Result:
+    done = CliRunner().invoke(main, ["workflow", *args], catch_exceptions=False, color=color)
     assert done.exit_code == status, done.output
     return done
 
@@ -180,6 +180,22 @@ def test_a_changed_script_is_compared(folder: Path) -> None:
     other = command("diff", run_id, "changed.js", "--agents", team(folder), status=1)
     assert "unused: agent a" in other.stdout
     assert "anew: agent a!" in other.stdout
+
+
+def test_texts_of_scripts_cannot_command_a_terminal(folder: Path) -> None:
+    hostile = "\x1b]0;t\x07\u202e"
+    meta = f"export const meta = {{name: 'n', description: 'd{hostile}'}};\n"
+    (folder / "hostile.js").write_text(f"{meta}export default agent('a{hostile}')", "utf-8")
+    ran = command("run", "hostile.js", "--run-id", "r", "--agents", team(folder))
+    lines = [
+        result.stdout
+        for result in (
+            command("check", "hostile.js", color=True),
+            command("diff", "r", "hostile.js", "--agents", team(folder), color=True),
+        )
+    ]
+    assert result_of(ran)["status"] == "completed"
+    assert lines == ["hostile.js: n: d ]0;t  \n", "answered: agent a ]0;t  \n"]
 
 
 @pytest.mark.parametrize(
