@@ -48,8 +48,6 @@ def check_schema(schema: Any, field: str = "responseSchema") -> Mapping[str, Any
 def _checked(schema: Any) -> Mapping[str, Any]:
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise ValueError('is a JSON Schema with type "object"')
-    if not _TELLING & schema.keys():
-        raise ValueError('tells nothing about the answer; name its fields in "properties"')
     try:
         size = len(json.dumps(schema, allow_nan=False).encode())
     except (TypeError, ValueError):
@@ -62,6 +60,8 @@ def _checked(schema: Any) -> Mapping[str, Any]:
     count = sum(len(node.get("properties", {})) for _, node in _objects(schema, 0))
     if count > MAX_PROPERTIES:
         raise ValueError(f"may have {MAX_PROPERTIES} properties; it has {count}")
+    if not _TELLING & schema.keys():
+        raise ValueError('tells nothing about the answer; name its fields in "properties"')
     return {"type": "object", **schema, "title": _title(schema.get("title"))}
 
 

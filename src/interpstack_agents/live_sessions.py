@@ -27,7 +27,7 @@ __all__ = ["LiveSessions"]
 _MAX_SESSIONS: Final = 4096
 #: Sessions that may be live at once if the engine cannot hibernate them; each costs memory, and
 #: often a thread or a process. Those whose turns ended longest ago are closed: they are stored.
-_MAX_AWAKE: Final = 16
+_MAX_AWAKE: Final = 32
 
 
 @attrs.define(eq=False)
