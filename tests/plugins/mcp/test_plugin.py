@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Any
 
@@ -20,9 +21,9 @@ def shared(shared_server: Any) -> McpServers:
 
 async def test_changes_of_the_list_are_followed(run: Any) -> None:
     assert "learned" in await run("await mcp.tools.learn({name: 'later'})")
-    for _ in range(100):  # the server tells of it when it likes
-        if await run("typeof mcp.tools.later") == "<result>function</result>":
-            break
+    async with asyncio.timeout(60):  # the server tells of it when it likes
+        while await run("typeof mcp.tools.later") != "<result>function</result>":
+            pass
     assert "this is later" in await run("(await mcp.tools.later())[0].text")
 
 

@@ -22,10 +22,12 @@ class Served:
     Attributes:
         server: The server.
         paid: What code has paid.
+        begun: Set when code has called `slow`.
     """
 
     server: CodeServer
     paid: list[str]
+    begun: asyncio.Event
     _closing: asyncio.Event = attrs.field(factory=asyncio.Event)
     _holding: list[asyncio.Task[None]] = attrs.field(factory=list)
 
@@ -64,6 +66,7 @@ async def serve() -> AsyncIterator[Callable[..., Served]]:
 
         def make(*approve: str, **limits: Any) -> Served:
             paid: list[str] = []
+            begun = asyncio.Event()
 
             @bridge("tools.pay")
             async def pay(to: str) -> str:
@@ -74,6 +77,7 @@ async def serve() -> AsyncIterator[Callable[..., Served]]:
             @bridge("tools.slow")
             async def slow(text: str) -> str:
                 """Wait for a long time."""
+                begun.set()
                 try:
                     await asyncio.sleep(60)
                 finally:
@@ -84,7 +88,8 @@ async def serve() -> AsyncIterator[Callable[..., Served]]:
             plugins = ["console", "display", GATE]
             stack = InterpreterStack(plugins=plugins, bridges=[pay, slow], limits=bounded)
             opened.push_async_callback(stack.aclose)
-            made = Served(CodeServer(stack, HostOffer(), approve, ServerLimits(**limits)), paid)
+            server = CodeServer(stack, HostOffer(), approve, ServerLimits(**limits))
+            made = Served(server, paid, begun)
             opened.push_async_callback(made.aclose)
             return made
 

@@ -145,6 +145,7 @@ async def test_slow_code_is_waited_for_or_stopped(serve: Any, mode: str) -> None
     assert first.structured_content["running"] is True
     assert "The code still runs. Call the tool wait" in first.content[0].text
     cell = first.structured_content["cell"]
+    await asyncio.wait_for(served.begun.wait(), 60)
     again = await client.call_tool("wait", {"cell": cell})
     assert again.structured_content["running"] is True
     ended = await client.call_tool("wait", {"cell": cell, "terminate": True})
@@ -158,7 +159,7 @@ async def test_a_cancelled_request_stops_its_code(serve: Any, mode: str) -> None
     served = serve()
     client = await served.client(mode=mode)
     running = asyncio.ensure_future(run(client, "await tools.slow({text: 'a'})"))
-    await asyncio.sleep(0.3)
+    await asyncio.wait_for(served.begun.wait(), 60)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
