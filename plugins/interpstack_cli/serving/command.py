@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,11 +136,12 @@ def serve(
         if http is None:
             asyncio.run(serve_stdio(server))
             return
-        token = "" if oauth else os.environ.get(_TOKEN) or _new_token()
+        given = os.environ.get(_TOKEN)
+        token = "" if oauth else given or secrets.token_urlsafe(32)
         settings = HttpOptions(
             token=token, oauth=oauth, host=http[0], port=http[1], hosts=hosts, origins=origins
         )
-        asyncio.run(serve_http(server, settings, _tell))
+        asyncio.run(serve_http(server, settings, partial(_tell, "" if given else token)))
 
 
 def _oauth(
@@ -192,11 +194,7 @@ def _opened(
     return open_stack(engine, tools, skills, timeout, memory, gated, engine_options, mcp)
 
 
-def _new_token() -> str:
-    made = secrets.token_urlsafe(32)
-    write(f"Token: {made} ({_TOKEN} is not set)", err=True)
-    return made
-
-
-def _tell(address: str) -> None:
+def _tell(made: str, address: str) -> None:
+    if made:  # a token that was given is not written anywhere
+        write(f"Token: {made} ({_TOKEN} is not set)", err=True)
     write(f"Listening on {address}", err=True)

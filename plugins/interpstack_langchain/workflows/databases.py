@@ -43,6 +43,11 @@ def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
             "the run was given"
         )
     saver = saver_class("sqlite", "this store")
+    if not path.parent.is_dir():
+        raise ConfigurationError(
+            f"the store {url!r} cannot be opened: there is no folder {str(path.parent)!r}; make "
+            "it, or name another store"
+        )
     with ExitStack() as opening:
         try:
             waiting = _opened_file(path, opening)

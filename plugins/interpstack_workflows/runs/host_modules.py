@@ -57,8 +57,9 @@ def _source(name: Any, given: Any) -> str:
         if given.suffix in _TYPED:
             return strip_types(text, given.name, _SECONDS)
     except (OSError, UnicodeDecodeError, TypeScriptError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or error
         raise ConfigurationError(
-            f"WorkflowRunner: the module {name!r:.80} cannot be read from {given}: {error}"
+            f"WorkflowRunner: the module {name!r:.80} cannot be read from {given}: {why}"
         ) from error
     return _json_module(name, given, text) if given.suffix == ".json" else text
 

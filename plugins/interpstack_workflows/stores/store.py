@@ -60,7 +60,7 @@ class RunRecord:
 
     id: str = attrs.field(
         validator=_takes(
-            "at most 200 letters, digits, '-', '_' and '.' as an id",
+            "1 to 200 letters, digits, '-', '_' and '.' as an id",
             fits=lambda v: (
                 isinstance(v, str)
                 and 0 < len(v) <= 200

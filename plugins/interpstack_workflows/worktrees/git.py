@@ -145,9 +145,15 @@ class Git:
                 timeout=_CHECK_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired as error:
             raise ConfigurationError(
-                f"{str(self.folder)!r} is no folder of git: {error}"
+                f"git said nothing about {str(self.folder)!r} for {_CHECK_SECONDS} s; try "
+                "'git status' there"
+            ) from error
+        except OSError as error:
+            raise ConfigurationError(
+                f"{str(self.folder)!r} is no folder of git: {error.strerror}; name the root of a "
+                "git repository"
             ) from error
         if done.returncode:
             told = done.stderr.decode("utf-8", "replace").strip()

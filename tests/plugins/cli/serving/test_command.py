@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -98,9 +99,23 @@ def test_wrong_options_are_refused(
     run: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.setenv("INTERPSTACK_MCP_CLIENT_ID", "interpstack")
+    monkeypatch.delenv("INTERPSTACK_MCP_TOKEN", raising=False)
     result = run("mcp", "serve", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+    assert "Token: " not in result.stderr
+
+
+def test_a_server_that_does_not_start_makes_no_token(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERPSTACK_MCP_TOKEN", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("mcp", "serve", "--http", f"127.0.0.1:{port}")
+    assert result.exit_code == 2
+    assert f"127.0.0.1:{port} cannot be bound" in result.stderr
+    assert "Token: " not in result.stderr
 
 
 def test_oauth_needs_a_name_at_the_authorization_server(

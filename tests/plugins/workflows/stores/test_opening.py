@@ -43,7 +43,7 @@ def test_a_database_is_made_only_where_it_may_be(tmp_path: Path, form: str) -> N
         ("redis://x", "no installed package opens stores of 'redis'; known are memory, postgres"),
         ("", "a store is named by memory:, a path, sqlite:///"),
         (5, "a store is named by memory:, a path, sqlite:///"),
-        ("/no/such/folder/a.db", "the store '/no/such/folder/a.db' cannot be opened: unable"),
+        ("/no/such/folder/a.db", "cannot be opened: there is no folder '/no/such/folder'; make it"),
         ("postgresql://u:secret@127.0.0.1:9/d", r"the store '127\.0\.0\.1:9/d' cannot be opened"),
     ],
 )

@@ -67,7 +67,7 @@ def test_other_folders_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match="is no git repository; name one, or make it one"):
         Git(tmp_path, 30.0)
-    with pytest.raises(ConfigurationError, match="is no folder of git"):
+    with pytest.raises(ConfigurationError, match="of git: No such file or directory; name the"):
         Git(tmp_path / "none", 30.0)
     (repository / "sub").mkdir()
     with pytest.raises(ConfigurationError, match="is a folder of a git repository; name the root"):
