@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,6 +24,8 @@ GROUP = "interpstack.commands"
 #: The package whose commands `--help` may import: it is loaded anyway.
 _OWN = __name__.partition(".")[0]
 _INTERRUPTED = 130
+#: Numbers of errors about names that can be of no file.
+_NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
 
 
 class Commands(click.Group):
@@ -95,6 +98,9 @@ def _writing(run: Callable[[], Any]) -> Any:
     except OSError as error:
         if error.filename is None:  # it was no file that has a name
             flush_output("\n")  # raises if standard output takes nothing
+        elif error.errno in _NO_NAMES:
+            reason = f"{error.strerror}; name another place"
+            raise Problem(f"{error.filename!r:.200} cannot be used: {reason}") from error
         raise
     except click.exceptions.Exit:
         flush_output()

@@ -6,6 +6,7 @@ Files are replaced whole. A lock, which ends with its process, surrounds each ch
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -26,6 +27,7 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_key,
+    is_key,
 )
 from interpstack_stores.errors import (
     SessionBusy,
@@ -75,7 +77,7 @@ class _Claim:
         claim = cls(**found)
         if not (math.isfinite(claim.until) and math.isfinite(claim.used)):
             raise StateRejected(f"the claim in {path} is damaged: it holds no time")
-        if _digest(claim.key) != path.stem:
+        if _digest(claim.key) != path.stem or not is_key(claim.key):
             raise StateRejected(f"the claim in {path} is damaged: it is of another session")
         return claim
 
@@ -216,7 +218,12 @@ def _opened(path: Path) -> BinaryIO:
         StateRejected: It is no plain file.
         OSError: It cannot be opened.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise StateRejected(f"{path} is damaged: it is a link") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise StateRejected(f"{path} is damaged: it is not a plain file")
@@ -231,7 +238,7 @@ def _check(place: Path, key: str, token: str) -> None:
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,18 +35,19 @@ def read_file(
             language that its name does not tell.
     """
     path = Path(name)
-    if path.is_dir():
-        raise ConfigurationError(f"{name} is a directory; name a file in it")
     try:
         with path.open("rb") as file:
             data = _bounded(file, name)
+    except IsADirectoryError:
+        raise ConfigurationError(f"{name} is a directory; name a file in it") from None
     except FileNotFoundError:
         raise ConfigurationError(f"there is no file {name}; {otherwise}") from None
     except ConfigurationError:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"{name} cannot be read: {reason}") from error
+        advice = f"; {otherwise}" if getattr(error, "errno", 0) == errno.ENAMETOOLONG else ""
+        raise ConfigurationError(f"{name:.200} cannot be read: {reason}{advice}") from error
     told = language or language_of_file(path, stack)
     if not isinstance(told, str):
         raise ConfigurationError(

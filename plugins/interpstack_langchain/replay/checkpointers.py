@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -95,11 +96,18 @@ def existing_file(url: str, option: str) -> Path:
         ConfigurationError: There is no such file.
     """
     path = sqlite_path(url)
-    if path.is_dir():
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with NUL is of no file
+        kind = 0
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(f"{option} {url!r:.200} cannot be read: {reason}") from error
+    if kind == stat.S_IFDIR:
         raise ConfigurationError(
             f"{option} {url!r}: {path} is a directory; name the database file in it"
         )
-    if not path.is_file():
+    if kind != stat.S_IFREG:
         raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
     return path
 
@@ -139,7 +147,8 @@ def _sqlite(
                     "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
             yield _read_only(make)(connection, serde=serde)
-    except sqlite3.Error as error:
+    # SQLite's own messages may quote damaged names, which are no text then.
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _unreadable(option, url, error) from error
 
 

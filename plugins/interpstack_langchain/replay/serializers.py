@@ -81,7 +81,14 @@ def reading(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         # Messages of interpstack's errors are complete, except those about a single damaged field.
         if isinstance(error, InterpstackError) and not isinstance(error, ProtocolError):
             raise

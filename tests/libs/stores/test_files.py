@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -84,6 +85,28 @@ def test_a_damaged_claim_is_left_out_of_the_list(
     store.claim("b", "one", 0)
     assert [one.key for one in store.sessions()] == ["b"]
     assert "a session is left out" in caplog.text
+
+
+@pytest.mark.parametrize("key", ["\ud800", "a\0b", "", "k" * 3000])
+def test_a_key_that_no_session_has_is_left_out_of_the_list(store: FileStore, key: str) -> None:
+    name = hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
+    claim = {"key": key, "token": "one", "until": 0.0, "used": 0.0}
+    (store.path / f"{name}.claim").write_text(json.dumps(claim))
+    assert [one.key for one in store.sessions()] == ["a"]
+    assert store.expire(0.0) == 1
+
+
+@pytest.mark.parametrize("ending", ["claim", "state"])
+def test_links_are_not_followed(store: FileStore, tmp_path: Path, ending: str) -> None:
+    path = next(store.path.glob(f"*.{ending}"))
+    for target in (tmp_path / "secret", path):  # to a file outside, and to the link itself
+        (tmp_path / "secret").write_bytes(b"secret")
+        path.unlink()
+        path.symlink_to(target)
+        store.claim("b", "one", 0)
+        with pytest.raises(StateRejected, match="is a link"):
+            store.claim("a", "two", 9)
+        assert "b" in [one.key for one in store.sessions()]
 
 
 def test_what_a_killed_process_left_is_replaced(store: FileStore) -> None:

@@ -185,6 +185,28 @@ def test_arguments_in_errors_cannot_command_a_terminal(run, args):
     assert not {*_CLEARS} & {*result.stderr} - {*"]0;x[2J"}
 
 
+_LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["run", _LONG], "too long; for code itself use -e CODE"),
+        (["inspect", _LONG], "cannot be read: File name too long"),
+        (["replay", "t", "--checkpointer", _LONG], "cannot be read: File name too long"),
+        (["replay", "t", "--checkpointer", "x", "--html", f"{_LONG}/x"], "name another place"),
+        (["workflow", "run", _LONG], "name another place"),
+        (["workflow", "check", _LONG], "name another place"),
+        (["workflow", "list", "--db", _LONG], "name another place"),
+    ],
+)
+def test_names_that_are_too_long_are_refused_in_a_short_line(run, args, told):
+    result = run(*args)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr) < 600
+
+
 @pytest.mark.parametrize(
     ("name", "told"), [("repll", "'repll'. Did you mean 'repl'?"), ("xyzzy", "'xyzzy'.")]
 )

@@ -108,6 +108,15 @@ def test_a_file_that_is_no_database_cannot_be_read(tmp_path: Path) -> None:
     assert "cannot be read: file is not a database; it takes a path" in refused(str(path))
 
 
+def test_a_schema_that_is_no_text_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE checkpoints (id)")
+    damaged = path.read_bytes().replace(b"checkpoints", b"\xf6heckpoints")
+    path.write_bytes(damaged.replace(b"CREATE TABLE", b"CREATE TABEL"))
+    assert f"{str(path)!r} cannot be read: " in refused(str(path))
+
+
 def test_a_checkpointer_that_is_not_installed_says_what_to_install(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

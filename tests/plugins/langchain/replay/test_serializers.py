@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from interpstack import ConfigurationError
-from interpstack_langchain.replay.serializers import Checked, environment_key, serializer
+from interpstack_langchain.replay.serializers import (
+    Checked,
+    environment_key,
+    reading,
+    serializer,
+)
 
 JSON_PLUS = "langgraph.checkpoint.serde.jsonplus:JsonPlusSerializer"
 
@@ -57,3 +63,9 @@ def test_what_cannot_be_read_is_told_in_one_line(kind: str, option: str, message
     assert saver.serde.loads_typed(saver.serde.dumps_typed({"a": 1})) == {"a": 1}
     with pytest.raises(ConfigurationError, match=message):
         saver.serde.loads_typed((kind, b"\xc1"))
+
+
+def test_a_record_that_nests_too_deep_is_damaged() -> None:
+    told = "thread x: its record cannot be read, so it is damaged \\(RecursionError"
+    with pytest.raises(ConfigurationError, match=told), reading("thread x"):
+        json.loads("[" * 100_000)
