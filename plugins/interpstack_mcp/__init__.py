@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from interpstack import BridgeRegistry, Cell, HostOffer, InterpreterStack, Session, hookimpl
-from interpstack_mcp.plugin import McpPlugin
+
+try:
+    from interpstack_mcp.plugin import McpPlugin
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"interpstack_mcp needs {error.name}; install the extra with: "
+        "pip install 'interpstack[mcp]'",
+        name=error.name,
+    ) from error
 
 _PLUGIN = McpPlugin()
 

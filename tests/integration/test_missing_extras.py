@@ -21,6 +21,7 @@ except ModuleNotFoundError as error:
     ("module", "name", "missing", "extra"),
     [
         ("interpstack_otel.api", "OpenTelemetry", "opentelemetry", "otel"),
+        ("interpstack_mcp.api", "mcp", "mcp", "mcp"),
         ("interpstack_testing", "EngineConformance", "pytest", "testing"),
     ],
 )
