@@ -26,7 +26,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
     """The fields of a form.
 
     Raises:
-        FormFault: It is too large, or no form.
+        FormFault: It is too large, no form, or has a field twice.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -46,7 +46,10 @@ async def read_form(request: Request) -> Mapping[str, str]:
         )
     except ValueError as error:
         raise FormFault("This is not a form of this page.") from error
-    return dict(fields)
+    form = dict(fields)
+    if len(form) != len(fields):
+        raise FormFault("The form has a field twice, so what it decides is not clear.")
+    return form
 
 
 def answer_of(question: Question, form: Mapping[str, str]) -> Any:

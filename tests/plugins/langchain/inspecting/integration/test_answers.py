@@ -99,10 +99,11 @@ async def test_a_form_of_another_browser_or_page_does_nothing(server: Server) ->
         ({}, "Choose a decision for call 1, pay."),
         ({"decision-0": "edit", "args-0": "{", "decision-1": "reject"}, "is not JSON"),
         ({"decision-0": "x" * 2**20}, "too large"),
+        ({"decision-0": ["reject", "approve"], "decision-1": "approve"}, "has a field twice"),
     ],
 )
 async def test_a_form_that_is_not_complete_says_so(
-    server: Server, fields: dict[str, str], message: str
+    server: Server, fields: dict[str, Any], message: str
 ) -> None:
     async with server.browser() as client:
         answer = await sent(client, {**await shown_form(client), **fields})
