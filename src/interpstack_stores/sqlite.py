@@ -41,11 +41,11 @@ _RENEW: Final = "UPDATE interpstack_sessions SET until = ?, used = ? WHERE key =
 _SAVE: Final = _RENEW.replace("SET ", "SET data = ?, ")
 _DELETE: Final = "DELETE FROM interpstack_sessions WHERE key = ?"
 _LIST: Final = """
-SELECT key, length(data), ?1 - used, until - ?1 > 0 AND until - ?1 <= 1e9
+SELECT key, length(data), ? - used, until - ? > 0 AND until - ? <= 1e9
 FROM interpstack_sessions"""
 _EXPIRE: Final = """
 DELETE FROM interpstack_sessions
-WHERE NOT (until - ?1 > 0 AND until - ?1 <= 1e9) AND used <= ?2"""
+WHERE NOT (until - ? > 0 AND until - ? <= 1e9) AND used <= ?"""
 #: Seconds to wait for another process's change of the file.
 _PATIENCE_SECONDS: Final = 30.0
 
@@ -113,7 +113,7 @@ class SQLiteStore(SessionStore):
 
     def sessions(self) -> Iterator[StoredSession]:
         now = time.time()
-        for key, size, idle, claimed in self._run(_LIST, (now,)):
+        for key, size, idle, claimed in self._run(_LIST, (now,) * 3):
             if is_key(key):
                 yield StoredSession(
                     key=key, size=size or 0, idle_seconds=max(0.0, idle), claimed=bool(claimed)
@@ -121,7 +121,7 @@ class SQLiteStore(SessionStore):
 
     def expire(self, idle_seconds: float) -> int:
         now = time.time()
-        return len(self._run(_EXPIRE + " RETURNING 1", (now, now - idle_seconds)))
+        return len(self._run(_EXPIRE + " RETURNING 1", (now, now, now - idle_seconds)))
 
     def close(self) -> None:
         with self._lock:

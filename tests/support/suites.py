@@ -108,10 +108,12 @@ _EXAMPLES: Final = {"sampled": 25, "versions": 15, "whole": 100}
 #: How ids begin, of how many cases one is drawn, and what a version of Python may break there.
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "tests/conformance/": (40, "engines are compiled for each version"),
+    "tests/core/cells/test_raised.py": (1, "exception groups"),
     "tests/core/": (4, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
     "tests/integration/test_bytes.py": (1, "buffers"),
     "tests/integration/test_cancellation.py": (1, "asyncio's cancellation"),
     "tests/integration/test_first_use.py": (4, "imports, and what they block"),
+    "tests/libs/stores/test_sqlite.py": (1, "the module sqlite3"),
     "tests/libs/": (8, "compiled packages, the source of tests, Python's own parser"),
     "tests/plugins/accounts/": (1, "values that are pickled"),
     "tests/plugins/cli/repl/test_shell.py": (2, "signals, and asyncio's runner"),

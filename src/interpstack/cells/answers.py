@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -45,10 +44,11 @@ async def answer_text(name: str, value: Any, most: int) -> str:
     Raises:
         UnsupportedValue: It has no form in the guest, or more than `most` bytes as JSON.
     """
-    with suppress(TooLarge):
-        return _encoded(value, min(most, _AT_ONCE_CHARS))
     try:
-        return await call_blocking(partial(_encoded, value, most))
+        try:  # `suppress` would go through every part of an exception group that the value raises
+            return _encoded(value, min(most, _AT_ONCE_CHARS))
+        except TooLarge:
+            return await call_blocking(partial(_encoded, value, most))
     except TooLarge:
         raise UnsupportedValue(
             f"the answer of {name} has more than the {most} bytes that may cross as JSON; "
