@@ -21,6 +21,7 @@ from interpstack import (
 )
 from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
+from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.schemas import OutputSchema
@@ -249,7 +250,7 @@ class _Reporter:
         if self._count >= self.limits.progress or now - self._last < _PROGRESS_SECONDS:
             return
         self._count, self._last = self._count + 1, now
-        words = "".join(sign for sign in message or "" if sign.isprintable())
+        words = printable(message or "")
         report = McpProgress(
             tool=self.tool,
             call_key=self.key,

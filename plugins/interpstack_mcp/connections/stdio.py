@@ -21,6 +21,7 @@ from mcp.client.stdio import get_default_environment
 
 from interpstack_core import to_end
 from interpstack_mcp.configuration import StdioServer
+from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
 from interpstack_mcp.connections.lines import BrokenMessage, read_line
 from interpstack_mcp.limits import McpLimits
@@ -63,7 +64,7 @@ class Stderr:
 
     def _note(self, line: bytes) -> None:
         text = line[:_LINE_BYTES].decode("utf-8", "replace").strip()
-        shown = "".join(sign for sign in text if sign.isprintable())
+        shown = printable(text)
         if shown:
             self._last.append(shown[:300])
             _log.debug("server %s: %s", self.server, shown)

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_core.checks import shown
 from interpstack_mcp.configuration import HttpServer, read_servers
-from interpstack_mcp.connections.causes import cause_of, in_words
+from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.providers import Person, authorized
@@ -66,7 +66,7 @@ class _Return:
             return PlainTextResponse("This login is not the one that is awaited.", 400)
         if "code" not in given:
             reason = given.get("error_description") or given.get("error") or "no code came"
-            words = "".join(sign for sign in reason if sign.isprintable())[:_REASON_CHARS]
+            words = printable(reason)[:_REASON_CHARS]
             self._result.set_exception(OAuthFlowError(f"the login was refused: {words}"))
             return PlainTextResponse("The login was refused. You can close this page.", 400)
         self._result.set_result(
