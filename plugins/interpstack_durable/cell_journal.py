@@ -8,11 +8,13 @@ from typing import Any, Protocol
 
 from interpstack import Cell, Request, Step
 from interpstack_durable.entries import (
+    Computed,
     Entry,
     compare,
     digest,
     header,
     kept_entry,
+    read_computed,
     read_step,
     read_undelivered,
     step_entry,
@@ -93,6 +95,7 @@ class CellJournal(Journal):
         self._notes: dict[str, Any] = {}
         self._unwritten: dict[str, Any] = {}
         self._began = 0.0
+        self._computed: Computed | None = None
 
     async def begin(self, now: float) -> float:
         stored = await self._store.load()
@@ -131,10 +134,10 @@ class CellJournal(Journal):
             await self._append({})
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
-        await self._append(step_entry(asked, step))
+        await self._append(step_entry(asked, step, self._computed))
 
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
-        await self._append(kept_entry(asked, ended))
+        await self._append(kept_entry(asked, ended, self._computed))
 
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
         pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
@@ -149,11 +152,15 @@ class CellJournal(Journal):
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request] = (),
     ) -> BaseException:
-        self._unwritten = step_entry(asked, step)  # written with the notes on the pause
+        # Written with the notes on the pause.
+        self._unwritten = step_entry(asked, step, self._computed)
         error = await self._store.pause(self, paused, running)
         if self._unwritten:
             await self._append({})
         return error
+
+    def computed(self, times: Computed) -> None:
+        self._computed = times
 
     async def keep_amounts(self, record: Entry) -> None:
         await self._store.append_spent(record)
@@ -197,8 +204,10 @@ def _check(entry: Entry) -> None:
     asked = [entry["asked"]] if "now" in entry else []
     if asked:
         read_step(entry)
+        read_computed(entry)
     if "kept" in entry:
         read_undelivered([entry])
+        read_computed(entry["kept"])
         asked += [entry["kept"]["asked"]] if entry["kept"]["pausing"] else []
     for number, bridge, start, shown in (request for part in asked for request in part):
         if [type(item) for item in (number, bridge, start, shown)] != [int, str, str, str]:

@@ -2,7 +2,9 @@
 
 Kinds of entries:
     step: What the guest requested (`asked`) and received (`settled`), the clock (`now`), refused
-        requests (`refused`), and amounts drawn on a budget (`drawn`).
+        requests (`refused`), amounts drawn on a budget (`drawn`), and the times at which the guest
+        began to compute before its requests and had made them (`computed`). Entries of earlier
+        releases lack `computed`, and earlier releases ignore it.
     undelivered answers (`kept`): Settlements that the guest has not received yet.
     notes: Values by key.
     pause: The last step before a pause, with its notes.
@@ -14,6 +16,7 @@ poll, and a digest of the source.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -27,6 +30,7 @@ from interpstack_protocol import from_json, to_json
 
 __all__ = [
     "Asked",
+    "Computed",
     "Entry",
     "answered_by",
     "asked_entry",
@@ -36,6 +40,7 @@ __all__ = [
     "kept_entry",
     "noted_in",
     "read_answers",
+    "read_computed",
     "read_step",
     "read_undelivered",
     "step_entry",
@@ -52,6 +57,8 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 Entry = Mapping[str, Any]
 #: A request as it is recorded: id, bridge, digest of the input, start of the input.
 Asked = Sequence[Any]
+#: The times at which the guest began to compute and was done, in seconds since 1970.
+Computed = tuple[float, float]
 
 
 def header(cell: Cell, began: float) -> dict[str, Any]:
@@ -60,25 +67,31 @@ def header(cell: Cell, began: float) -> dict[str, Any]:
     return {**told, "cell": digest(cell.source), "began": began}
 
 
-def step_entry(asked: Sequence[Request], step: Step) -> dict[str, Any]:
-    """A step, and the guest's requests before it."""
+def step_entry(
+    asked: Sequence[Request], step: Step, computed: Computed | None = None
+) -> dict[str, Any]:
+    """A step, and the guest's requests before it, with the time of the computing that made them."""
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
         **_answers(step),
         **_drawn(step),
+        **_computed(computed),
     }
 
 
-def kept_entry(asked: Sequence[Request] | None, ended: Step) -> dict[str, Any]:
+def kept_entry(
+    asked: Sequence[Request] | None, ended: Step, computed: Computed | None = None
+) -> dict[str, Any]:
     """Undelivered answers, and the guest's requests since the last step.
 
-    While the guest computes, its requests are not available.
+    While the guest computes, its requests and the time of its computing are not available.
     """
     told = {
         "asked": [asked_entry(request) for request in asked or ()],
         **_answers(ended),
         "pausing": asked is not None,
+        **_computed(None if asked is None else computed),
     }
     return {"kept": told, **_drawn(ended)}
 
@@ -121,6 +134,20 @@ def read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
 
 def _drawn(step: Step) -> dict[str, Any]:
     return {"drawn": dict(step.drawn)} if step.drawn else {}
+
+
+def _computed(computed: Computed | None) -> dict[str, Any]:
+    return {} if computed is None else {"computed": list(computed)}
+
+
+def read_computed(told: Mapping[str, Any]) -> Computed | None:
+    """The times of the computing before the requests of an entry; `None` where none are stored."""
+    if "computed" not in told:
+        return None
+    began, ended = map(float, told["computed"])
+    if not math.isfinite(began) or not math.isfinite(ended):
+        raise ValueError("times are finite numbers")
+    return began, max(began, ended)  # the clock of a machine may be set back
 
 
 def asked_entry(request: Request) -> list[Any]:

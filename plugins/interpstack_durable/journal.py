@@ -205,6 +205,15 @@ class Journal(abc.ABC):
     def amounts(self) -> Sequence[Mapping[str, Any]]:
         """The records that guards stored in earlier runs, in no order."""
 
+    def computed(self, times: tuple[float, float]) -> None:  # noqa: B027 - need not be recorded
+        """Take note of the guest's last computing; recorded together with what it asked for.
+
+        By default, nothing is recorded.
+
+        Args:
+            times: The times at which the guest began and was done, in seconds since 1970.
+        """
+
     async def suspend(self, suspension: Suspension) -> None:
         """Store an unfinished run; called before its pause is recorded, if `suspends` is true."""
         raise NotImplementedError(

@@ -7,12 +7,42 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 
-from interpstack import TIMER, CellRun, Progress, to_end
+import attrs
 
-__all__ = ["compute", "quiesce"]
+from interpstack import TIMER, CellRun, Progress, to_end
+from interpstack_durable.entries import Computed
+from interpstack_durable.journal import Journal
+
+__all__ = ["GuestTimes", "compute", "quiesce"]
 
 #: Seconds of computing after which answers that arrive are recorded in entries of their own.
 _KEEP_SECONDS: Final = 0.05
+
+
+@attrs.define(eq=False)
+class GuestTimes:
+    """Measures the computing of a guest, by the clock of the host.
+
+    Attributes:
+        journal: Records the times.
+        last: The times of the last computing; `None` before the first.
+    """
+
+    journal: Journal
+    last: Computed | None = None
+
+    async def of(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
+        """Let the guest compute, and note the times."""
+        began = time.time()
+        progress = await guest()
+        self.noted((began, time.time()))
+        return progress
+
+    def noted(self, times: Computed | None) -> None:
+        """Take the times of an earlier run that made the same requests, if they are known."""
+        if times is not None:
+            self.last = times
+            self.journal.computed(times)
 
 
 async def compute(

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from interpstack import Settlement
-from interpstack_durable.entries import Entry, read_answers
+from interpstack_durable.entries import Computed, Entry, read_answers, read_computed
 from interpstack_durable.forms import damage_told, read_recorded
 
 __all__ = ["RecordedCell", "RecordedEntry", "RecordedRequest", "read_cell"]
@@ -38,6 +38,8 @@ class RecordedEntry:
         settlements: Answers to earlier requests.
         now: The clock of the step that delivered the answers, in seconds since 1970; `None` for
             an entry that is no step.
+        computed: The times at which the guest began to compute before these requests and had made
+            them, in seconds since 1970; `None` where they are not recorded.
         undelivered: Whether the answers arrived before the run stopped and were not delivered.
         notes: Notes that the adapter added, by key.
     """
@@ -45,6 +47,7 @@ class RecordedEntry:
     asked: Sequence[RecordedRequest] = ()
     settlements: Sequence[Settlement] = ()
     now: float | None = None
+    computed: Computed | None = None
     undelivered: bool = False
     notes: Mapping[str, Any] = attrs.field(factory=dict)
 
@@ -92,6 +95,7 @@ def _read(entry: Entry) -> RecordedEntry:
         ),
         settlements=read_answers(part) if "settled" in part else (),
         now=float(entry["now"]) if "now" in entry else None,
+        computed=read_computed(part),
         undelivered=undelivered,
         notes=entry.get("notes", {}),
     )

@@ -16,7 +16,7 @@ __all__ = ["effective", "retry_entry"]
 
 _Entry = Mapping[str, Any]
 #: Fields of an entry that belong to a step or to undelivered answers.
-_OF_STEPS: Final = frozenset({"asked", "now", "settled", "drawn", "kept"})
+_OF_STEPS: Final = frozenset({"asked", "now", "settled", "drawn", "computed", "kept"})
 #: Requests that do nothing.
 _HARMLESS: Final = frozenset({TIMER, MODULE})
 

@@ -29,7 +29,7 @@ from interpstack_durable.background.looks import CellAge, Look, StillRunning, sh
 from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension
-from interpstack_durable.pauses import compute, quiesce
+from interpstack_durable.pauses import GuestTimes, compute, quiesce
 from interpstack_durable.suspensions import StoredRun
 
 __all__ = ["GRACE_SECONDS", "JournalSteps", "journal_of", "made_when"]
@@ -104,10 +104,11 @@ class JournalSteps(StepSource):
     _ended: Completion | None = attrs.field(default=None, init=False)
     _held: HeldRequests = attrs.field(init=False)
     _age: CellAge = attrs.field(init=False)
+    _times: GuestTimes = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.seed = self.journal.seed
-        self._stored = StoredRun(self.journal, self.flights)
+        self._stored, self._times = StoredRun(self.journal, self.flights), GuestTimes(self.journal)
 
     def amounts(self) -> Sequence[Mapping[str, Any]]:
         return self.journal.amounts()
@@ -223,7 +224,7 @@ class JournalSteps(StepSource):
 
     async def _go_beyond(self) -> None:
         """Begin after the end of the replay."""
-        check_aside(self.journal, self._told, self._asked)
+        self._times.noted(check_aside(self.journal, self._told, self._asked))
         if self._held.held:  # else nothing new is done
             await self.journal.resume()
         undelivered = self.journal.undelivered(self._asked)
@@ -245,9 +246,7 @@ class JournalSteps(StepSource):
             if self.look is not None and not self.look.left and not self._held.out_of_time:
                 raise await self._put_aside()
             return None
-        if requests.paused or self._pausing:
-            return await self._pause()
-        return await self._record()
+        return await (self._pause() if requests.paused or self._pausing else self._record())
 
     async def _record(self) -> Step:
         step = self._new_step()
@@ -276,8 +275,9 @@ class JournalSteps(StepSource):
     async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
         """Let the guest compute, and record answers that arrive during a long computation."""
         if self._replaying or not self.run.requests.open:
-            return await guest()
-        return await compute(guest, lambda: self._keep(None), self.run.requests.woken)
+            return await self._times.of(guest)
+        woken = self.run.requests.woken
+        return await self._times.of(lambda: compute(guest, lambda: self._keep(None), woken))
 
     # -- pauses ----------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class JournalSteps(StepSource):
         self._leave_running()
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
         age = self._age.note(self.run, counts=True)
-        await self.journal.note({**age, **aside_note(self._told, self._asked)})
+        await self.journal.note({**age, **aside_note(self._told, self._asked, self._times.last)})
         return StillRunning(waits_for, self.run.context.attachments)
 
     def _leave_running(self) -> Sequence[Request]:

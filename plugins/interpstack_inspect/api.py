@@ -7,6 +7,7 @@ from interpstack_inspect.contract.records import (
     AskedCall,
     Binding,
     CellLook,
+    Computing,
     Conversation,
     ConversationRow,
     EvalRecord,
@@ -25,7 +26,7 @@ from interpstack_inspect.contract.source import (
 from interpstack_inspect.shown.code import highlighted
 from interpstack_inspect.shown.templates import record_style, templates
 from interpstack_inspect.shown.texts import visible
-from interpstack_inspect.shown.timeline import BAR_WIDTH, Row, last_second, timeline_rows
+from interpstack_inspect.shown.timeline import BAR_WIDTH, Row, computed, last_second, timeline_rows
 
 __all__ = [
     "BAR_WIDTH",
@@ -33,6 +34,7 @@ __all__ = [
     "AskedCall",
     "Binding",
     "CellLook",
+    "Computing",
     "Conversation",
     "ConversationRow",
     "EvalRecord",
@@ -45,6 +47,7 @@ __all__ = [
     "RunSource",
     "SourceRequest",
     "Turn",
+    "computed",
     "highlighted",
     "last_second",
     "reading_options",

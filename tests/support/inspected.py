@@ -13,6 +13,7 @@ import httpx
 
 from interpstack_inspect.api import (
     Binding,
+    Computing,
     Conversation,
     ConversationRow,
     EvalRecord,
@@ -66,6 +67,7 @@ def record(**given: Any) -> EvalRecord:
             ),
             PauseEvent(number=1, at=0.5, waits_for=["approval of pay"], resumed=True),
         ],
+        "computing": [Computing(began=0.0, ended=0.25)],
         "answer": "<stdout>\npaid &lt;b&gt;\n</stdout>\n<result>receipt</result>",
         "bindings": [
             Binding(name="x", before=None, after='"receipt"'),

@@ -13,6 +13,7 @@ __all__ = [
     "AskedCall",
     "Binding",
     "CellLook",
+    "Computing",
     "Conversation",
     "ConversationRow",
     "EvalRecord",
@@ -152,7 +153,8 @@ class InnerCall:
         id: The guest's id of it, from 1 in each eval.
         bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
         input: The start of the input, as JSON.
-        asked: Seconds from the eval's begin to the request.
+        asked: Seconds from the eval's begin to the request; in records without the time of the
+            request, to the answers that the guest received before it.
         answered: Seconds from the begin to the answer; `None` if the guest received none.
         answer: The value, as JSON, or the error; `None` if the call has not ended.
         failed: Whether it was answered with an error.
@@ -184,6 +186,19 @@ class PauseEvent:
     at: float
     waits_for: Sequence[str]
     resumed: bool
+
+
+@attrs.frozen(kw_only=True)
+class Computing:
+    """A stretch of time in which the guest computed, by the clock of the host.
+
+    Attributes:
+        began: Seconds from the eval's begin until the guest was given the answers to go on with.
+        ended: Seconds from the begin until the host had the next requests of the guest.
+    """
+
+    began: float
+    ended: float
 
 
 @attrs.frozen(kw_only=True)
@@ -223,6 +238,7 @@ class EvalRecord:
         language: The language of the code; empty if it is not recorded.
         engine: The engine of the stored variables; empty if none are stored.
         events: Calls and pauses, in order.
+        computing: Stretches in which the guest computed, in order; empty if none are recorded.
         answer: The answer for the model; `None` if the eval had none yet.
         looks: Earlier answers about an eval that went on in the background.
         bindings: The portable variables around the eval; `None` if no state is recorded.
@@ -236,6 +252,7 @@ class EvalRecord:
     language: str = ""
     engine: str = ""
     events: Sequence[InnerCall | PauseEvent] = ()
+    computing: Sequence[Computing] = ()
     answer: str | None = None
     looks: Sequence[CellLook] = ()
     bindings: Sequence[Binding] | None = None

@@ -14,7 +14,7 @@ from interpstack_inspect.shown.call_lines import call_lines, calls_of_lines
 from interpstack_inspect.shown.code import highlighted
 from interpstack_inspect.shown.templates import templates
 from interpstack_inspect.shown.texts import brief
-from interpstack_inspect.shown.timeline import BAR_WIDTH, last_second, timeline_rows
+from interpstack_inspect.shown.timeline import BAR_WIDTH, computed, last_second, timeline_rows
 
 __all__ = ["Views", "code_lines", "eval_view"]
 
@@ -68,8 +68,9 @@ def eval_view(one: EvalRecord) -> Mapping[str, Any]:
         "calls": calls_of_lines(lines, (call.bridge for call in calls)),
         "lines": lines,
         "ambiguous": any(len(found) > 1 for found in lines.values()),
-        "rows": list(timeline_rows(one.events, chars=chars)),
-        "seconds": last_second(one.events),
+        "rows": list(timeline_rows(one.events, one.computing, chars=chars)),
+        "computed": computed(one.computing),
+        "seconds": last_second(one.events, one.computing),
         "width": BAR_WIDTH,
         "parts": [] if one.answer is None else list(answer_parts(one.answer)),
     }

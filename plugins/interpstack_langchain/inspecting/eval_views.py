@@ -51,7 +51,7 @@ def eval_summary(found: RecordedEval) -> EvalSummary:
                 summary,
                 status=_status(found, timeline),
                 calls=sum(isinstance(event, InnerCall) for event in events),
-                seconds=last_second(events) if events else None,
+                seconds=last_second(events, timeline.computing) if events else None,
             )
     except InterpstackError as error:
         return attrs.evolve(summary, problem=str(error))
@@ -76,6 +76,7 @@ def eval_record(
         summary=summary,
         language=timeline.language or "",
         events=timeline.shown(),
+        computing=timeline.computing,
         answer=found.answer,
         looks=[
             CellLook(tool=look.tool, answer=look.answer)

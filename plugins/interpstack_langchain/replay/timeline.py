@@ -10,7 +10,7 @@ import attrs
 
 from interpstack import Settlement
 from interpstack_durable.api import RecordedRequest, damage_told, read_cell
-from interpstack_inspect.api import InnerCall, PauseEvent
+from interpstack_inspect.api import Computing, InnerCall, PauseEvent
 
 __all__ = ["RecordedCall", "Timeline", "offered_in", "read_timeline"]
 
@@ -23,7 +23,8 @@ class RecordedCall:
         id: The guest's id of it.
         bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
         input: The start of the input, as JSON.
-        asked: Seconds from the eval's begin to the step after which the guest asked.
+        asked: Seconds from the eval's begin to the request; to the step before it in records of
+            earlier releases, which have no time of the request.
         step: The step that delivered the answer, from 1; `None` if it was never delivered.
         answered: Seconds from the begin to that step.
         answer: The value, as JSON, or the error.
@@ -75,6 +76,7 @@ class Timeline:
         began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
         steps: The number of times that the guest received answers.
         events: Calls and pauses, in order.
+        computing: Stretches in which the guest computed, in order; empty if none are recorded.
         offered: Names that the code could call, and whether they were listed; empty if not
             recorded.
         language: Language of the eval's code; `None` if none is recorded.
@@ -83,6 +85,7 @@ class Timeline:
     began: float | None
     steps: int
     events: Sequence[RecordedCall | PauseEvent]
+    computing: Sequence[Computing] = ()
     offered: Mapping[str, bool] = attrs.field(factory=dict)
     language: str | None = None
 
@@ -119,11 +122,16 @@ def _timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     notes = cell.notes
     calls: dict[int, RecordedCall] = {}
     events: list[RecordedCall | PauseEvent] = []
+    computing: dict[Computing, None] = {}
     step, clock = 0, 0.0
     for entry in cell.entries:
+        asked = clock
+        if entry.computed is not None:
+            began, asked = (max(0.0, at - cell.began) for at in entry.computed)
+            computing[Computing(began=began, ended=asked)] = None  # steps repeat those before them
         for request in entry.asked:
             if request.id not in calls:  # a step repeats the undelivered answers before it
-                calls[request.id] = _call(request, clock, notes)
+                calls[request.id] = _call(request, asked, notes)
                 events.append(calls[request.id])
         if entry.now is not None:
             step, clock = step + 1, entry.now - cell.began
@@ -136,6 +144,7 @@ def _timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
         began=cell.began,
         steps=step,
         events=events,
+        computing=list(computing),
         offered=offered_in(entries[0]),
         language=entries[0].get("language"),
     )

@@ -88,6 +88,20 @@ async def test_a_pause_and_the_step_before_it_are_one_entry(store: Store) -> Non
     assert (again.replay(ASKED), again.noted("pauses")) == (STEP, 1)
 
 
+async def test_the_last_computing_is_recorded_with_what_it_asked_for(store: Store) -> None:
+    journal, _ = await _begun(store)
+    await journal.record(ASKED, STEP)
+    journal.computed((1.0, 2.0))
+    journal.computed((3.0, 4.0))
+    await journal.record([], STEP)
+    await journal.keep(None, STEP)
+    journal.computed((5.0, 6.0))
+    await journal.keep(ASKED, STEP)
+    await journal.pause(ASKED, STEP, [])
+    told = [entry.get("kept", entry).get("computed") for entry in store.entries]
+    assert told == [None, [3.0, 4.0], None, [5.0, 6.0], [5.0, 6.0]]
+
+
 def _damaged(value: Any, chance: random.Random) -> Any:
     """The value with one part of it changed, left out, or of another kind."""
     if isinstance(value, dict) and value and chance.random() < 0.9:
@@ -108,6 +122,7 @@ async def test_a_damaged_journal_is_refused_before_anything_is_done(
     failed = GuestError("ToolError", "no", data={"tool": "kit.f"})
     first, _ = await _begun(store)
     await first.resume()
+    first.computed((100.0, 100.5))
     await first.record(ASKED, attrs.evolve(STEP, drawn={"requests": 1.0}))
     await first.record(ASKED, Step(102.0, (Settlement(1, error=failed, refused=True),)))
     await first.note({"pauses": 1})

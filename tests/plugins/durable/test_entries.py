@@ -16,6 +16,7 @@ from interpstack_durable.entries import (
     header,
     kept_entry,
     read_answers,
+    read_computed,
     read_step,
     step_entry,
 )
@@ -39,6 +40,23 @@ def test_answers_that_the_guest_does_not_know_are_kept_apart() -> None:
     assert (entry["kept"]["pausing"], entry["kept"]["asked"]) == (False, [])
     assert read_answers(entry["kept"]) == _ANSWERS
     assert kept_entry([], Step(0.0))["kept"]["pausing"] is True
+
+
+def test_the_times_of_the_computing_are_optional() -> None:
+    entry = json.loads(json.dumps(step_entry([_ASKED], Step(12.5), (1.25, 2.5))))
+    assert read_computed(entry) == (1.25, 2.5)
+    kept = json.loads(json.dumps(kept_entry([], Step(0.0), (1.25, 2.5))))["kept"]
+    assert read_computed(kept) == (1.25, 2.5)
+    for without in (step_entry([], Step(1.0)), kept_entry(None, Step(0.0), (1.0, 2.0))["kept"]):
+        assert "computed" not in without
+        assert read_computed(without) is None
+    assert read_computed({"computed": [9.0, 8.0]}) == (9.0, 9.0), "the clock was set back"
+
+
+@pytest.mark.parametrize("times", [[1.0], [1.0, 2.0, 3.0], 7, [float("nan"), 1.0], [0, "x"]])
+def test_times_of_another_form_are_damage(times: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        read_computed({"computed": times})
 
 
 def test_older_entries_tell_refusals_by_their_names() -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
-from interpstack import Request
-from interpstack_durable.pauses import quiesce
+import pytest
+
+from interpstack import Cell, Progress, Request
+from interpstack_durable.api import MemoryStore
+from interpstack_durable.cell_journal import CellJournal
+from interpstack_durable.entries import Computed
+from interpstack_durable.pauses import GuestTimes, quiesce
 
 
 def _run(*calls: tuple[str, Any], wall: float | None = None) -> Any:
@@ -18,6 +24,49 @@ def _run(*calls: tuple[str, Any], wall: float | None = None) -> Any:
     return SimpleNamespace(
         requests=SimpleNamespace(open=open_calls), clock=SimpleNamespace(wall_left=lambda: wall)
     )
+
+
+class Journal(CellJournal):
+    """A journal that shows the times of which it was told."""
+
+    times: list[Computed]
+
+    def computed(self, times: Computed) -> None:
+        self.times.append(times)
+
+
+def _times() -> tuple[GuestTimes, list[Computed]]:
+    journal = Journal(MemoryStore("cell"), Cell(source="1"))
+    journal.times = []
+    return GuestTimes(journal), journal.times
+
+
+async def test_computing_is_measured_around_the_guest() -> None:
+    measured, told = _times()
+    within = []
+
+    async def guest() -> Progress:
+        within.append(time.time())
+        return Progress()
+
+    assert await measured.of(guest) == Progress()
+    ((began, ended),) = told
+    assert began <= within[0] <= ended
+    assert measured.last == (began, ended)
+
+
+async def test_a_guest_that_is_stopped_leaves_the_time_before() -> None:
+    measured, told = _times()
+    measured.noted(None)
+    assert (measured.last, told) == (None, [])
+    measured.noted((1.0, 2.0))
+
+    async def guest() -> Progress:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await measured.of(guest)
+    assert (measured.last, told) == ((1.0, 2.0), [(1.0, 2.0)])
 
 
 async def _nothing() -> bool:

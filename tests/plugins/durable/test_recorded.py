@@ -16,9 +16,13 @@ _PAID = Settlement(1, '"paid"')
 _FAILED = Settlement(2, error=GuestError("ToolError", "nobody"), refused=True)
 
 
+def _step() -> dict[str, Any]:
+    return step_entry([_PAY, _ASK], Step(101.5, (_PAID,)), (100.25, 100.5))
+
+
 def _entries() -> list[dict[str, Any]]:
     return [
-        {**header(Cell(source="1"), 100.0), **step_entry([_PAY, _ASK], Step(101.5, (_PAID,)))},
+        {**header(Cell(source="1"), 100.0), **_step()},
         {"notes": {"pauses": 1, "by": "Bo"}},
         kept_entry(None, Step(0.0, (_FAILED,))),
         {"notes": {"by": "Cy"}},
@@ -34,6 +38,7 @@ def test_entries_are_read_in_order() -> None:
         RecordedRequest(id=2, bridge="tools.ask", input='"who?"'),
     )
     assert (step.now, step.undelivered, step.settlements) == (101.5, False, (_PAID,))
+    assert (step.computed, noted.computed, kept.computed) == ((100.25, 100.5), None, None)
     assert (noted.now, noted.asked, noted.settlements) == (None, (), ())
     assert (kept.now, kept.undelivered, kept.settlements) == (None, True, (_FAILED,))
 
@@ -63,6 +68,7 @@ def test_the_form_of_a_later_release_is_refused() -> None:
         {"now": 10**400},
         {"began": None},
         {"kept": None},
+        {"computed": [1.0]},
     ],
 )
 def test_damage_is_told(change: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ def asks(*ids: int, bridge: str = "tools.x") -> list[Any]:
 def test_a_retry_keeps_what_succeeded() -> None:
     head = {"version": 2, "cell": "c", "began": 1.0}
     entries = [head, step(NO, OK, asked=asks(1, 2), drawn={"requests": 2}, commands=[[1, "x"]])]
+    entries[1]["computed"] = [1.0, 2.0]
     entry = retry_entry(entries, ERROR)
     assert entry is not None
     held = effective([*entries, entry])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from interpstack import (
     StepSource,
 )
 from interpstack_accounts.api import Account, Budget
-from interpstack_durable.api import Journals, ReplayDivergence, made_when
+from interpstack_durable.api import Journals, ReplayDivergence, made_when, read_cell
 from interpstack_durable.entries import read_step
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
@@ -144,6 +145,30 @@ async def test_a_loop_that_waits_is_the_same_in_every_run(engine: str, suspends:
     told = [(await host.run(WAIT)).text for _ in range(2)]
     assert told[0] == told[1]
     assert len(host.done) == 2  # what the guest passes is decided by its clock, and did not differ
+
+
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+async def test_each_computing_is_recorded_once_with_its_times(host: Host, suspends: bool) -> None:
+    host.memory.suspends = suspends
+    source = "await kit.free({n: 1}); await kit.gated({n: 2}); await kit.free({n: 3}); 4"
+    with pytest.raises(Waits):
+        await host.run(source)
+    left, resumed_after = len(host.memory.entries), time.time()
+    host.memory.decided = True
+    assert (await host.run(source)).text == "4"
+    cell = read_cell(host.memory.entries)
+    steps = [entry for entry in cell.entries if entry.now is not None]
+    asked = [[request.id for request in step.asked] for step in steps]
+    assert asked == [[1], [2], [3]] if left == 2 else [[1], [2], [], [3]]
+    previous = cell.began or 0.0
+    for step in steps:
+        assert step.computed is not None
+        began, ended = step.computed
+        assert previous <= began <= ended <= (step.now or 0.0)
+        previous = step.now or 0.0
+    last = steps[-1].computed
+    assert last is not None
+    assert last[0] >= resumed_after, "the wait for the decision is no computing"
 
 
 # -- another run ---------------------------------------------------------------------------

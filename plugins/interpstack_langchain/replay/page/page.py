@@ -11,6 +11,7 @@ from typing import Any, Final
 from interpstack import ConfigurationError
 from interpstack_inspect.api import (
     BAR_WIDTH,
+    computed,
     highlighted,
     last_second,
     record_style,
@@ -63,7 +64,8 @@ def write_page(path: Path, thread: str, shown: Sequence[Shown]) -> None:
 def _eval(one: Shown) -> dict[str, Any]:
     data = one.data(code=True)
     events = one.timeline.shown()
-    rows = list(timeline_rows(events, chars=one.chars))
+    computing = one.timeline.computing
+    rows = list(timeline_rows(events, computing, chars=one.chars))
     answer = data["recorded_answer"]
     return {
         "number": data["eval"],
@@ -77,7 +79,8 @@ def _eval(one: Shown) -> dict[str, Any]:
         "status": data["status"].replace(" ", "-"),
         "code": highlighted(data["code"].strip("\n"), data["language"]),
         "rows": rows,
-        "seconds": last_second(events),
+        "computed": computed(computing),
+        "seconds": last_second(events, computing),
         "text": data["text"],
         "recorded": None if answer == data["text"] else answer,
         "looks": [(look.tool, look.answer) for look in _looks(one)],

@@ -10,14 +10,15 @@ from interpstack import Cell, Request
 from interpstack_durable.api import MemoryStore, ReplayDivergence
 from interpstack_durable.background.asides import aside_note, check_aside
 from interpstack_durable.cell_journal import CellJournal
+from interpstack_durable.entries import Computed
 
 ASKED = [Request(1, "kit.f", {"n": 1}), Request(2, "timer", 10)]
 
 
-async def _noted(steps: int) -> CellJournal:
+async def _noted(steps: int, computed: Computed | None = None) -> CellJournal:
     journal = CellJournal(MemoryStore("cell"), Cell(source="1"))
     await journal.begin(time.time())
-    await journal.note(aside_note(steps, ASKED))
+    await journal.note(aside_note(steps, ASKED, computed))
     return journal
 
 
@@ -29,7 +30,12 @@ async def test_a_cell_that_was_put_aside_asks_for_the_same() -> None:
 
 
 async def test_a_cell_that_went_on_since_it_was_put_aside_is_not_compared() -> None:
-    check_aside(await _noted(steps=2), 3, [])
+    assert check_aside(await _noted(steps=2, computed=(1.0, 2.0)), 3, []) is None
+
+
+async def test_the_time_of_the_requests_is_noted() -> None:
+    assert check_aside(await _noted(2, (1.0, 2.0)), 2, ASKED) == (1.0, 2.0)
+    assert check_aside(await _noted(2), 2, ASKED) is None
 
 
 async def test_a_cell_that_was_never_put_aside_is_not_compared() -> None:

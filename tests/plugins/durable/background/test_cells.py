@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
@@ -21,7 +22,13 @@ from interpstack import (
     Limits,
     SessionClosed,
 )
-from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore, ReplayDivergence
+from interpstack_durable.api import (
+    BackgroundCells,
+    CellAnswer,
+    MemoryStore,
+    ReplayDivergence,
+    read_cell,
+)
 from interpstack_node.engine import NodeEngine
 
 SLOW = {
@@ -177,6 +184,21 @@ async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> 
         assert third.outcome.console == "begun\nhalf"
         assert (kit.begun, kit.ended) == ([1, 2], [1, 2])
         assert cells.running is None
+
+
+async def test_requests_keep_their_time_while_a_cell_is_aside(kit: Kit, engine: str) -> None:
+    async with kit.cells(engine) as cells:
+        first = await cells.eval(of(SLOW, engine), yield_after=0.05)
+        aside = time.time()
+        kit.let(1)
+        kit.let(2)
+        await until(lambda: kit.ended == [1])
+        assert (await cells.wait(first.id, 30)).outcome is not None
+    recorded = read_cell(await kit.store("1").load()).entries
+    before, after = [entry.computed for entry in recorded if entry.asked]
+    assert before is not None
+    assert after is not None
+    assert before[1] <= aside <= after[0]
 
 
 async def test_a_quick_cell_ends_at_once(kit: Kit, engine: str) -> None:

@@ -49,7 +49,8 @@ async def test_everything_of_an_eval_is_shown() -> None:
         page = await looked_at(client, "/eval?name=t&number=1")
     for text in (
         "state ended", "engine quickjs", "state 12,345 bytes", "stored 678 bytes",
-        "drawn: tokens 12", "Note: a note", "1 call of tools.pay", "2 entries in 1.250 seconds",
+        "drawn: tokens 12", "Note: a note", "1 call of tools.pay", "3 entries in 1.250 seconds",
+        "0.000 s 0.250 s guest computing", "The guest computed for 0.250 s, once. The host's clock",
         "decision approve", "waits for approval of pay", "Console paid <b>", "Result receipt",
         'x new "receipt"', "y changed 1 2", "z gone 1",
     ):  # fmt: skip
@@ -60,7 +61,9 @@ async def test_everything_of_an_eval_is_shown() -> None:
 
 
 async def test_an_eval_of_which_little_is_recorded() -> None:
-    empty = record(events=[], answer=None, bindings=None, notes=[], summary=summary(code="a\na"))
+    empty = record(
+        events=[], computing=[], answer=None, bindings=None, notes=[], summary=summary(code="a\na")
+    )
     source = RecordSource({"t": [empty, attrs.evolve(empty, answer="", bindings=[])]})
     async with Server.of(source).browser() as client:
         words = (await looked_at(client, "/eval?name=t&number=1")).words
@@ -70,6 +73,13 @@ async def test_an_eval_of_which_little_is_recorded() -> None:
         words = (await looked_at(client, "/eval?name=t&number=2")).words
         assert "The answer is empty." in words
         assert "The stored state has no portable variables." in words
+
+
+async def test_a_record_without_the_time_of_its_calls_says_so() -> None:
+    async with Server.of(RecordSource({"t": [record(computing=[])]})).browser() as client:
+        page = await looked_at(client, "/eval?name=t&number=1")
+    assert "2 entries in 1.250 seconds" in page.words
+    assert "The record does not say when the guest computed" in page.words
 
 
 async def test_nothing_of_a_guest_becomes_markup() -> None:

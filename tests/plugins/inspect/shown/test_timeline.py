@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from interpstack_inspect.api import InnerCall, PauseEvent
-from interpstack_inspect.shown.timeline import BAR_WIDTH, last_second, timeline_rows
+from interpstack_inspect.api import Computing, InnerCall, PauseEvent
+from interpstack_inspect.shown.timeline import BAR_WIDTH, computed, last_second, timeline_rows
 
 CALL = InnerCall(id=1, bridge="tools.pay", input="[1]", asked=1.0, answered=3.0, answer='"ok"')
 OPEN = InnerCall(id=2, bridge="task", input="[2]", asked=1.0)
@@ -50,6 +50,44 @@ def test_states_and_texts(
 ) -> None:
     (row,) = timeline_rows([event], chars=100)
     assert (row.state, row.texts, row.brief) == (state, texts, texts[0][1])
+
+
+def test_computing_stands_before_what_it_led_to() -> None:
+    computing = [Computing(began=at, ended=until) for at, until in [(0, 1.0), (3.0, 3.5), (5, 8)]]
+    rows = list(timeline_rows([CALL, OPEN, PAUSE], computing, chars=100))
+    assert [(row.kind, row.id, row.asked, row.told) for row in rows] == [
+        ("computing", 1, 0, 1.0),
+        ("call", 1, 1.0, 3.0),
+        ("call", 2, 1.0, None),
+        ("computing", 2, 3.0, 3.5),
+        ("pause", 1, 4.0, None),
+        ("computing", 3, 5, 8),
+    ]
+    assert [(row.start, row.width) for row in rows] == [
+        (0.0, 125.0),
+        (125.0, 250.0),
+        (125.0, 875.0),
+        (375.0, 62.5),
+        (500.0, 4.0),
+        (625.0, 375.0),
+    ]
+    assert (rows[0].name, rows[0].state, rows[0].brief) == (
+        "guest computing",
+        "computing",
+        "1.000 s",
+    )
+    assert last_second([CALL], computing) == 8
+    assert computed(computing) == "4.500 s, 3 times"
+    assert computed(computing[:1]) == "1.000 s, once"
+    assert computed([]) == ""
+
+
+def test_short_computing_is_only_counted() -> None:
+    short = [Computing(began=at, ended=at + 0.0005) for at in range(200)]
+    long = [Computing(began=at, ended=at + 0.25 + at / 1000) for at in range(200, 350)]
+    rows = list(timeline_rows([], [*short, *long], chars=9))
+    assert [row.asked for row in rows] == list(range(250, 350)), "the longest, in order"
+    assert computed([*short, *long]) == "78.775 s, 350 times; the 250 shortest have no row"
 
 
 def test_long_texts_are_cut() -> None:

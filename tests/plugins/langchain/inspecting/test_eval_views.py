@@ -45,6 +45,10 @@ async def test_calls_a_pause_and_a_failure(tmp_path: Path) -> None:
     assert isinstance(pause, PauseEvent)
     assert (look.bridge, look.input, look.answer) == ("tools.look", '{"n":1}', '"seen 1"')
     assert (pay.bridge, pay.answer, pay.answered) == ("tools.pay", None, None)
+    first, second = one.computing
+    assert (
+        0 <= first.began <= first.ended == look.asked <= second.began <= second.ended == pay.asked
+    )
     assert pause.waits_for == ['approval of pay({"amount": 5})']
     assert (one.answer, one.language) == (None, "javascript")
     failed = await source(place).eval("f", 1)

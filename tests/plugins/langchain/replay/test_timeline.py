@@ -10,7 +10,7 @@ from langgraph.types import Interrupt
 from interpstack import Cell, GuestError, Request, Settlement, Step
 from interpstack_durable.api import UnreadableJournal
 from interpstack_durable.entries import header, kept_entry, step_entry
-from interpstack_inspect.api import PauseEvent
+from interpstack_inspect.api import Computing, PauseEvent
 from interpstack_langchain.replay.timeline import (
     RecordedCall,
     Timeline,
@@ -65,6 +65,21 @@ def test_calls_have_the_times_and_steps_of_their_requests_and_answers() -> None:
 def test_a_call_is_asked_for_after_the_step_before_it() -> None:
     found = read_timeline([FIRST, step(2.0), step(3.0, [asked(1)], [Settlement(1, "1")])])
     assert calls(found)[0].asked == 2.0
+
+
+def test_computing_is_apart_from_the_calls_that_it_made() -> None:
+    times = [(BEGAN + 0.25, BEGAN + 1.0), (BEGAN + 7.0, BEGAN + 8.0)]
+    later = step_entry([asked(2)], Step(BEGAN + 9.0, (Settlement(2, "2"),)), times[1])
+    kept = kept_entry([asked(1)], Step(BEGAN, (Settlement(1, "1"),)), times[0])
+    repeated = step_entry([asked(1)], Step(BEGAN + 2.0, (Settlement(1, "1"),)), times[0])
+    found = read_timeline([FIRST, kept, repeated, later])
+    assert found.computing == [
+        Computing(began=0.25, ended=1.0),
+        Computing(began=7.0, ended=8.0),
+    ]
+    assert [(call.asked, call.answered) for call in calls(found)] == [(1.0, 2.0), (8.0, 9.0)]
+    early = step_entry([asked(1)], Step(BEGAN), (BEGAN - 5.0, BEGAN - 4.0))
+    assert read_timeline([FIRST, early]).computing == [Computing(began=0.0, ended=0.0)]
 
 
 def test_a_failed_call_shows_its_error() -> None:
@@ -152,6 +167,7 @@ def test_the_offer_says_which_names_were_listed() -> None:
         {"notes": {"pauses": "x", "pause x": {}}},
         {"notes": [1]},
         {"settled": [[1]]},
+        {"computed": ["early", "late"]},
     ],
 )
 def test_damage_is_told(damage: dict[str, Any]) -> None:
