@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Final
 
 import attrs
@@ -25,8 +26,11 @@ __all__ = ["LiveSessions"]
 
 #: Sessions that may be known at once; the ones used longest ago are closed.
 _MAX_SESSIONS: Final = 4096
-#: Sessions that may be live at once if the engine cannot hibernate them; each costs memory, and
-#: often a thread or a process. Those whose turns ended longest ago are closed: they are stored.
+#: Sessions beyond which those between two turns are closed, the ones used longest ago first: their
+#: state is stored, and a hibernated session saves little when it is used again.
+_MAX_RESTING: Final = 256
+#: The same number for engines that cannot hibernate: each session costs memory, and often a thread
+#: or a process.
 _MAX_AWAKE: Final = 32
 
 
@@ -109,7 +113,7 @@ class LiveSessions:
             known.rest()
             close = close or known.detached  # the next turn tries to restore again
         if not close:
-            await self._trim_awake()
+            await self._trim_resting()
             return
         self._known.pop(owner, None)
         if known is not None:
@@ -128,15 +132,17 @@ class LiveSessions:
             await known.session.aclose()
             self._forget_lock(owner)
 
-    async def _trim_awake(self) -> None:
-        """Close live sessions beyond their number, between two turns of their conversations."""
-        if Capability.IMAGES in self.stack.engine.capabilities or not self.mode.stores:
+    async def _trim_resting(self) -> None:
+        """Close sessions beyond their number, between two turns of their conversations."""
+        if not self.mode.stores:
             return
-        awake = [owner for owner, known in self._known.items() if known.session.live]
-        surplus = len(awake) - _MAX_AWAKE
-        if surplus <= 0:
-            return
-        for owner in [owner for owner in awake if self._rests(owner)][:surplus]:
+        if Capability.IMAGES in self.stack.engine.capabilities:
+            counted, most = [*self._known] if len(self._known) > _MAX_RESTING else [], _MAX_RESTING
+        else:
+            counted = [owner for owner, known in self._known.items() if known.session.live]
+            most = _MAX_AWAKE
+        surplus = max(0, len(counted) - most)
+        for owner in list(islice(filter(self._rests, counted), surplus)):
             if self._rests(owner):  # still: others were closed meanwhile
                 async with self._locks[owner].slot():
                     await self._known.pop(owner).session.aclose()

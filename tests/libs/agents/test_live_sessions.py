@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from live_evals import run_at
 
 from interpstack import HostOffer, InterpreterStack, SessionClosed
 from interpstack_agents import LiveSessions, SavedState, live_sessions, persistence_mode
+from interpstack_agents.live_session import LiveSession
 
 
 async def test_evals_go_on_and_may_go_back(sessions: LiveSessions) -> None:
@@ -66,3 +68,24 @@ async def test_conversations_that_can_hibernate_are_left_to_the_stack(
         await run_at(sessions, [], "var n = 1", owner)
         await sessions.end_turn(owner)
     assert _live(stack, "abc") == "abc"
+
+
+def _known(stack: InterpreterStack) -> str:
+    """The conversations that something in memory knows."""
+    gc.collect()
+    known = [one.session for one in gc.get_objects() if isinstance(one, LiveSession)]
+    return "".join(sorted(session.key for session in known if session.stack is stack))
+
+
+async def test_conversations_are_forgotten_between_turns_beyond_a_number(
+    sessions: LiveSessions, stack: InterpreterStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_sessions, "_MAX_RESTING", 2)
+    records: dict[str, Any] = {}
+    for owner in "abcdef":
+        _, records[owner] = await run_at(sessions, [], f"var n = '{owner}'", owner)
+        if owner != "c":  # whose turn goes on
+            await sessions.end_turn(owner)
+    assert _known(stack) == "cf"
+    for owner in "abcdef":  # each finds its own variables again
+        assert (await run_at(sessions, records[owner], "n", owner))[0] == owner
