@@ -123,8 +123,8 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
             raise WrongType(f"ptc takes a list of tool names and tools; got {item!r} in it")
         if name == "task":
             raise ConfigurationError(
-                "ptc cannot hold 'task': code dispatches subagents with the global task(); "
-                "turn it off with subagents=False"
+                "ptc cannot hold 'task': code dispatches subagents with the global task(), which "
+                "subagents=False turns off; leave 'task' out of ptc"
             )
     return items
 

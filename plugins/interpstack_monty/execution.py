@@ -21,6 +21,7 @@ from interpstack_monty.running.turns import Turns
 from interpstack_monty.running.workplaces import Workplace
 from interpstack_monty.state import RealmState
 from interpstack_monty.workers import KernelReplaced, Worker
+from interpstack_protocol import naming_missing
 
 __all__ = ["MontyExecution"]
 
@@ -238,6 +239,7 @@ class MontyExecution(Execution):
         if told.name == "NameError" and why is not None:
             message = f"Value for {missing!r} was not restored because {why}."
             return attrs.evolve(told, message=message)
+        told = naming_missing(told, self._cell, self._state.bridges)
         return attrs.evolve(told, place=fault(error, self._cell.source))
 
     def _commit(self, worker: Worker) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import (
+    BridgeSet,
     Cell,
     EngineFailure,
     GuestError,
@@ -176,6 +177,9 @@ class NodeExecution(ParkableExecution):
             return True
         plain = self._cell.language != "typescript" and len(self._cell.source) <= _SMALL // 4
         return plain and self._realm.is_awake
+
+    def _offered(self) -> BridgeSet:
+        return self._realm.bridges
 
     def _make_ready(self, cpu_seconds: float | None) -> None:
         """Prepare the source and the kernel, before the first poll.

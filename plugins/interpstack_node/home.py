@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from interpstack_core import Limits
+from interpstack_core import BridgeSet, Limits
 from interpstack_javascript.modules import ModuleTable
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.modules.questions import ModuleQuestions
@@ -18,6 +18,10 @@ class Home(Protocol):
     @property
     def limits(self) -> Limits:
         """Limits of a cell."""
+
+    @property
+    def bridges(self) -> BridgeSet:
+        """The bridges on offer."""
 
     @property
     def modules(self) -> ModuleTable:

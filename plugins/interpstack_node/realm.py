@@ -69,7 +69,7 @@ class NodeRealm(ParkableRealm):
         self.modules = ModuleTable()
         self._pool = pool
         self._config = config
-        self._bridges = bridges
+        self.bridges = bridges
         self._lock = threading.RLock()  # against being put to rest from another thread
         self._kernel: KernelProcess | None = None
         self._offered = ""
@@ -81,7 +81,7 @@ class NodeRealm(ParkableRealm):
     # -- the protocol ----------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
-        self._bridges = bridges
+        self.bridges = bridges
         with self._lock:
             if self._kernel is not None and _is_usable(self._kernel):
                 self._offer(self._kernel)
@@ -136,7 +136,7 @@ class NodeRealm(ParkableRealm):
     def config(self) -> KernelConfig:
         """Configuration of the kernels of this realm."""
         programs = guest_programs(
-            self._bridges.sources_for("javascript"),
+            self.bridges.sources_for("javascript"),
             memory_bytes=self.limits.memory_bytes,
             readable=self._config.readable,
             scratch=self._config.scratch,
@@ -253,7 +253,7 @@ class NodeRealm(ParkableRealm):
         return kernel
 
     def _offer(self, kernel: KernelProcess) -> None:
-        text = json.dumps(["bind", *bind_arguments(self._bridges, self.limits)])
+        text = json.dumps(["bind", *bind_arguments(self.bridges, self.limits)])
         if text == self._offered:
             return
         try:

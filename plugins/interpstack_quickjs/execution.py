@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import Call, Cell, EngineFailure, GuestError, Progress, Settlement
+from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
@@ -154,6 +154,9 @@ class QuickJSExecution(KernelExecution):
         self._live.guest.interrupt()
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _offered(self) -> BridgeSet | None:
+        return self._live.bridges
 
     def _keep_before(self) -> Heap:
         """The guest's memory before the cell, copied before the cell does anything."""

@@ -48,7 +48,7 @@ class LiveGuest:
         self.limits = limits
         self.modules = state.modules
         self.running: str | None = state.cell
-        self._bridges: BridgeSet | None = None
+        self.bridges: BridgeSet | None = None
         self._bound = state.bound
         self.guest = self._new_guest(state.heap)
         self._touched = not state.is_fresh
@@ -78,7 +78,7 @@ class LiveGuest:
 
     def bind(self, bridges: BridgeSet) -> None:
         """Pass the names of bridges and the limits to the guest."""
-        first, self._bridges = self._bridges is None, bridges
+        first, self.bridges = self.bridges is None, bridges
         new = self._offer(bridges, undo=not first)  # there is nothing to go back to at first
         if first and new and not self._touched:
             bound_heaps.note(self.base, self._bound, self._differences)
@@ -213,9 +213,9 @@ class LiveGuest:
         self.guest.close()
         self.running = self._undone = None
         self.guest = self._new_guest(heap)
-        if self._bridges is not None:
+        if self.bridges is not None:
             self._bound = ""
-            self._offer(self._bridges, undo=False)
+            self._offer(self.bridges, undo=False)
 
     def _before(self) -> Heap:
         """A copy of the guest's current memory."""

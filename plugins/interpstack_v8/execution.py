@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import Call, Cell, EngineFailure, GuestError, Progress
+from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
 from interpstack_javascript.cells import TypeScriptError, load
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.modules import ModuleTable
@@ -70,6 +70,9 @@ class V8Execution(ParkableExecution):
             self._heap.never_ran()
             why = f"no code of the cell ran: {error}"
             return Progress(failure=GuestError("EngineFailure", why))
+
+    def _offered(self) -> BridgeSet:
+        return self._heap.bridges
 
     def _poll(self, now: float, cpu_seconds: float | None) -> Progress:
         if self._interrupted:

@@ -65,6 +65,11 @@ class RealmHeap:
         self._closed = False
         self._awake()
 
+    @property
+    def bridges(self) -> BridgeSet:
+        """The bridges on offer."""
+        return self._fresh.bridges
+
     # -- cells and values ------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:

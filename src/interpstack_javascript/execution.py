@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from interpstack_core.bridges import BridgeSet
 from interpstack_core.engine import Execution
 from interpstack_core.protocol import Cell, Completion, GuestError, Settlement
 from interpstack_javascript.drained import read_drained
@@ -18,6 +19,7 @@ from interpstack_javascript.exchange import (
     value_completion,
 )
 from interpstack_javascript.modules import ModuleTable
+from interpstack_protocol import naming_missing
 
 __all__ = ["KernelExecution"]
 
@@ -52,6 +54,10 @@ class KernelExecution(Execution):
             told: Name, message and stack, as the kernel describes the error.
             place: Line and column of a syntax error, if the engine reported them.
         """
+
+    def _offered(self) -> BridgeSet | None:
+        """The functions on offer; `None` if errors should not name the nearest of them."""
+        return None
 
     def _begin_arguments(self, now_ms: float, *, live: bool) -> tuple[list[int], dict[str, Any]]:
         """The arguments of the kernel's command `begin`: the seed and the cell's other properties.
@@ -95,4 +101,5 @@ class KernelExecution(Execution):
             return None
         if "error" not in told:
             return value_completion(told)
-        return Completion(error=self._error(told["error"], told.get("place")))
+        error = self._error(told["error"], told.get("place"))
+        return Completion(error=naming_missing(error, self._cell, self._offered()))

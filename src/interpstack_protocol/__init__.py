@@ -1,8 +1,9 @@
 """The engine protocol beyond its contracts: code for engines, stores and remote ends.
 
 `to_json` and `from_json` write and read its values, `GuestClock` is a clock for guests without one
-of their own, `place_at` turns an offset of a source into the `Place` that a reader is shown, and
-`read_json` reads a guest's JSON while other threads go on.
+of their own, `place_at` turns an offset of a source into the `Place` that a reader is shown,
+`naming_missing` adds the name of a missing function to an error, and `read_json` reads a guest's
+JSON while other threads go on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,15 @@ from __future__ import annotations
 from interpstack_protocol.codec import ProtocolError, from_json, to_json
 from interpstack_protocol.guest_clock import GuestClock
 from interpstack_protocol.json_text import read_json
+from interpstack_protocol.missing_members import naming_missing
 from interpstack_protocol.places import place_at
 
-__all__ = ["GuestClock", "ProtocolError", "from_json", "place_at", "read_json", "to_json"]
+__all__ = [
+    "GuestClock",
+    "ProtocolError",
+    "from_json",
+    "naming_missing",
+    "place_at",
+    "read_json",
+    "to_json",
+]
