@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -136,6 +137,7 @@ def _server(where: str, name: Any, given: Any) -> Server:
     if unknown:
         raise ConfigurationError(
             f"{where} has the field {shown(unknown[0])}; it takes {', '.join(known)}"
+            f"{_meant(unknown[:1], known)}"
         )
     fields = _expanded(where, fields)
     tools = fields.pop("tools", None)
@@ -156,7 +158,7 @@ def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     if ("command" in given) == ("url" in given):
         raise ConfigurationError(
             f"{where} takes either a 'command' to start or a 'url' to reach; got "
-            f"{'both' if 'url' in given else 'neither'}"
+            f"{'both' if 'url' in given else 'neither'}{_meant(given, ('command', 'url'))}"
         )
     own = _STDIO if "command" in given else _HTTP
     if kind is not None and _TYPES[kind] is not own:
@@ -164,6 +166,15 @@ def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
             f"{where} has the type {kind!r}, which takes {', '.join(_TYPES[kind])}"
         )
     return own
+
+
+def _meant(keys: Iterable[Any], known: tuple[str, ...]) -> str:
+    """The known field that is nearest to the first key that is near one, for an error."""
+    for key in keys:
+        near = get_close_matches(str(key).casefold(), known, 1)
+        if near and key not in known:
+            return f"; did you mean {near[0]!r} in place of {shown(key)}?"
+    return ""
 
 
 def _stdio(where: str, name: str, given: Mapping[str, Any]) -> Server:

@@ -14,10 +14,18 @@ from interpstack_core import (
     Limits,
     Realm,
 )
-from interpstack_monty.images import ENGINE, Saved, unpack
-from interpstack_monty.realm import MontyRealm
-from interpstack_monty.state import RealmState
-from interpstack_monty.workers import Workers
+
+try:
+    from interpstack_monty.images import ENGINE, Saved, unpack
+    from interpstack_monty.realm import MontyRealm
+    from interpstack_monty.state import RealmState
+    from interpstack_monty.workers import Workers
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"interpstack_monty needs {error.name}; install the extra with: "
+        "pip install 'interpstack[monty]'",
+        name=error.name,
+    ) from error
 
 __all__ = ["MontyEngine"]
 

@@ -17,9 +17,17 @@ from interpstack_core import (
     Realm,
 )
 from interpstack_javascript.parking.parked_realms import ParkedRealms
-from interpstack_v8.awake_realms import MAX_AWAKE
-from interpstack_v8.isolates.abandoned import abandoned
-from interpstack_v8.realm import V8Realm
+
+try:
+    from interpstack_v8.awake_realms import MAX_AWAKE
+    from interpstack_v8.isolates.abandoned import abandoned
+    from interpstack_v8.realm import V8Realm
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"interpstack_v8 needs {error.name}; install the extra with: "
+        "pip install 'interpstack[v8-engine]'",
+        name=error.name,
+    ) from error
 
 __all__ = ["V8Engine"]
 

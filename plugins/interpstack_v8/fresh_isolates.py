@@ -38,7 +38,7 @@ class FreshIsolates:
         give_up_seconds: float | None,
     ) -> None:
         self._limits = limits
-        self.bridges = bridges
+        self._bridges = bridges
         self._modules = GuestModules(modules)
         self._give_up_seconds = give_up_seconds
         self._setup = setup_scripts(bridges.sources_for("javascript"))
@@ -46,7 +46,7 @@ class FreshIsolates:
 
     def bind(self, bridges: BridgeSet) -> None:
         """Offer other bridges from now on."""
-        self.bridges = bridges
+        self._bridges = bridges
 
     def open(self) -> Isolate:
         """A new isolate, with bridges and without variables.
@@ -73,7 +73,7 @@ class FreshIsolates:
 
     def offer(self, isolate: Isolate) -> None:
         """Offer the bridges in the last isolate that was opened, unless it has them already."""
-        command = ["bind", *bind_arguments(self.bridges, self._limits)]
+        command = ["bind", *bind_arguments(self._bridges, self._limits)]
         text = json.dumps(command, separators=(",", ":"))
         if text != self._offered:
             isolate.enter("say", text, seconds=KERNEL_SECONDS)

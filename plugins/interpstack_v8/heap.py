@@ -48,7 +48,7 @@ class RealmHeap:
         modules: ModuleTable,
         give_up_seconds: float | None,
     ) -> None:
-        self.limits = limits
+        self.limits, self.bridges = limits, bridges
         self.saved: Mapping[str, Any] = {}
         self.running = False
         self.parked = False
@@ -65,16 +65,12 @@ class RealmHeap:
         self._closed = False
         self._awake()
 
-    @property
-    def bridges(self) -> BridgeSet:
-        """The bridges on offer."""
-        return self._fresh.bridges
-
     # -- cells and values ------------------------------------------------------------------
 
     def bind(self, bridges: BridgeSet) -> None:
         """Offer other bridges from now on."""
         refuse_forked(self._pid)
+        self.bridges = bridges
         self._fresh.bind(bridges)
         with self._lock:
             if self._isolate is None:

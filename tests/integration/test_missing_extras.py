@@ -22,6 +22,8 @@ except ModuleNotFoundError as error:
     [
         ("interpstack_otel.api", "OpenTelemetry", "opentelemetry", "otel"),
         ("interpstack_mcp.api", "mcp", "mcp", "mcp"),
+        ("interpstack_monty.engine", "MontyEngine", "pydantic_monty", "monty"),
+        ("interpstack_v8.engine", "V8Engine", "jsrun", "v8-engine"),
         ("interpstack_testing", "EngineConformance", "pytest", "testing"),
     ],
 )

@@ -15,7 +15,13 @@ from interpstack_cli.printing import is_terminal, write
 from interpstack_cli.repl.chunks import LINES, chunks
 from interpstack_cli.repl.shell import Shell
 from interpstack_cli.running.attachments import Gallery
-from interpstack_cli.running.options import open_stack, save_option, stack_options
+from interpstack_cli.running.options import (
+    open_stack,
+    opened_session,
+    save_option,
+    session_option,
+    stack_options,
+)
 from interpstack_cli.running.sources import opened_stdin
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ __all__ = ["command", "converse", "read_pipe"]
 
 @click.command("repl")
 @stack_options
+@session_option
 @save_option
 def command(
     *,
@@ -35,6 +42,7 @@ def command(
     plugins: tuple[str, ...],
     skills: Path | None,
     mcp: Path | None,
+    key: str | None,
     timeout: float | None,
     memory: int | None,
     save: Path | None,
@@ -49,7 +57,7 @@ def command(
     gallery = Gallery(save)
     gallery.check()
     stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options, mcp)
-    with stack, asyncio.Runner() as runner, stack.session() as session:
+    with stack, asyncio.Runner() as runner, opened_session(stack, key) as session:
         session.bind(offer)
         shell = Shell(stack, session, runner, gallery)
         if not is_terminal(sys.stdin):

@@ -18,6 +18,7 @@ from interpstack import (
     InterpreterStack,
     Limits,
     PluginManager,
+    Session,
     find_engine,
     find_language,
     installed,
@@ -30,7 +31,15 @@ from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
 
-__all__ = ["check_language", "open_stack", "save_option", "stack_options", "stoppable"]
+__all__ = [
+    "check_language",
+    "open_stack",
+    "opened_session",
+    "save_option",
+    "session_option",
+    "stack_options",
+    "stoppable",
+]
 
 _MIB = 2**20
 _LEAST_MIB = 4
@@ -120,6 +129,33 @@ save_option: Final = click.option(
     help="Save images and files that the code shows here. [default: draw or print them on a "
     "terminal that can, else a new folder]",
 )
+
+
+session_option: Final = click.option(
+    "--session",
+    "key",
+    metavar="NAME",
+    help="Go on with the session of this name, whose state a plugin keeps, such as sessions.",
+)
+
+
+def opened_session(stack: InterpreterStack, key: str | None) -> Session:
+    """The session of a name, or a new one.
+
+    Raises:
+        ConfigurationError: There is a name and no plugin to keep the session, or the other way
+            round, or the plugin cannot keep a session of this name.
+    """
+    keeps = bool(stack.hook.interpstack_keep_state.get_hookimpls())
+    if keeps and key is None:
+        raise ConfigurationError(
+            "a plugin that keeps sessions needs the name of one; give it as --session NAME"
+        )
+    if key is not None and not keeps:
+        raise ConfigurationError(
+            "--session needs a plugin that keeps sessions; add one, as in --plugin sessions"
+        )
+    return stack.session(key)
 
 
 def stack_options(command: _F) -> _F:

@@ -16,7 +16,9 @@ from interpstack_cli.running.live import eval_live, interruptible
 from interpstack_cli.running.options import (
     check_language,
     open_stack,
+    opened_session,
     save_option,
+    session_option,
     stack_options,
 )
 from interpstack_cli.running.sources import read_file, read_stdin
@@ -34,6 +36,7 @@ __all__ = ["command"]
     "own]",
 )
 @stack_options
+@session_option
 @save_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
 def command(
@@ -47,6 +50,7 @@ def command(
     plugins: tuple[str, ...],
     skills: Path | None,
     mcp: Path | None,
+    key: str | None,
     timeout: float | None,
     memory: int | None,
     save: Path | None,
@@ -66,7 +70,7 @@ def command(
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)
-        outcome = asyncio.run(_run(stack, offer, cell, live=not as_json))
+        outcome = asyncio.run(_run(stack, offer, cell, key, live=not as_json))
     if as_json:
         told = {**outcome.to_dict(), "attachments": gallery.saved(outcome)}
         write(json.dumps(told, indent=2))
@@ -77,8 +81,10 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-async def _run(stack: InterpreterStack, offer: HostOffer, cell: Cell, *, live: bool) -> Outcome:
-    async with stack.session() as session:
+async def _run(
+    stack: InterpreterStack, offer: HostOffer, cell: Cell, key: str | None, *, live: bool
+) -> Outcome:
+    async with opened_session(stack, key) as session:
         session.bind(offer)
         if live:
             return await eval_live(session, cell)

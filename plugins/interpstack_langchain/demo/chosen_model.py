@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from langchain_core.language_models import BaseChatModel
 
 from interpstack import ConfigurationError
 
 __all__ = ["chosen_model", "no_answer"]
+
+#: Characters of an error's message, at most: room for the names of all providers.
+_CHARS: Final = 1200
 
 
 def chosen_model(name: str) -> BaseChatModel:
@@ -50,4 +55,6 @@ def _cause(error: BaseException) -> str:
 
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text:.300}" if text else type(error).__name__
+    if len(text) > _CHARS:  # not within a name
+        text = f"{text[:_CHARS].rpartition(' ')[0] or text[:_CHARS]} …"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

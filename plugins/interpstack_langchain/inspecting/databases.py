@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -59,12 +60,25 @@ class DatabaseSource(CheckpointerSource):
         """The database that was named on the command line.
 
         Raises:
-            ConfigurationError: The name or an option is wrong, or there is no such file.
+            ConfigurationError: The name or an option is wrong, there is no such file, or the file
+                is no database of a checkpointer.
         """
         url, options = request.target, ReadingOptions.of(request)
+        source = cls(url, options)
         if not is_postgres(url, _OPTION):
-            existing_file(url, _OPTION)
-        return cls(url, options)
+            source._check_file(existing_file(url, _OPTION))
+        return source
+
+    def _check_file(self, path: Path) -> None:
+        """Refuse a file of another kind; an agent may be about to fill one that is empty."""
+        if path.stat().st_size == 0:
+            return
+        try:
+            self._read(lambda saver: None)
+        except ConfigurationError as error:
+            # A database that is locked now can be read later.
+            if not isinstance(error.__cause__, sqlite3.OperationalError):
+                raise
 
     @property
     def title(self) -> str:

@@ -41,6 +41,35 @@ def test_a_plugin_without_its_packages_hides_no_advice(run, distribution, monkey
     assert "absent" not in result.stderr
 
 
+def test_a_named_session_goes_on(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("interpstack_sessions.plugin.plugin._store", None)
+    monkeypatch.setenv("INTERPSTACK_SESSIONS", f"sqlite:{tmp_path}/sessions.db")
+    named = "--plugin", "sessions", "--session", "talk"
+    assert run("run", *named, "-e", "let n = 1; n").stdout == "1\n"
+    assert run("repl", *named, stdin="++n").stdout == "2\n"
+    assert '"text": "3"' in run("run", *named, "--json", "-e", "++n").stdout
+    other = run("run", *named[:3], "other", "-e", "typeof n")
+    assert (other.stdout, other.exit_code) == ("undefined\n", 0)
+
+
+@pytest.mark.parametrize("command", [("run", "-e", "1"), ("repl",)])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--plugin", "sessions"], "needs the name of one; give it as --session NAME"),
+        (["--session", "a"], "--session needs a plugin that keeps sessions; add one, as in --plug"),
+        (["--plugin", "sessions", "--session", ""], "a session key is a non-empty string"),
+        (["--plugin", "sessions", "--session", "a"], "set INTERPSTACK_SESSIONS to its URL"),
+    ],
+)
+def test_what_a_named_session_lacks_is_told(run, monkeypatch, command, options, message):
+    monkeypatch.setattr("interpstack_sessions.plugin.plugin._store", None)
+    monkeypatch.delenv("INTERPSTACK_SESSIONS", raising=False)
+    result = run(*command, *options, stdin="1")
+    assert (result.stdout, result.exit_code) == ("", 2)
+    assert message in result.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
 @pytest.mark.parametrize(
     ("asked", "used"),

@@ -20,6 +20,20 @@ def test_a_model_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen_model("other")
 
 
+def test_a_long_list_is_not_cut_within_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> None:
+        raise ValueError(name)
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", unknown)
+    providers = ", ".join(f"provider_{number}" for number in range(40))
+    with pytest.raises(ConfigurationError, match=f"ValueError: {providers}; give it as"):
+        chosen_model(providers)
+    with pytest.raises(ConfigurationError, match=r"provider_\d+, …; give it as"):
+        chosen_model(", ".join([providers] * 9))
+    with pytest.raises(ConfigurationError, match=r"x{1200} …; give it as"):
+        chosen_model("x" * 5000)
+
+
 def test_causes_are_told_once() -> None:
     inner = OSError("no route")
     outer = ConnectionError("failed")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,31 @@ async def test_a_writer_that_comes_while_it_is_read_has_it_read_once_more(tmp_pa
 def test_a_name_that_is_wrong_is_refused_at_once(target: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         DatabaseSource.of(SourceRequest(target=target))
+
+
+def test_a_file_of_another_kind_is_refused_at_once_and_stays(tmp_path: Path) -> None:
+    text, other = tmp_path / "notes.txt", tmp_path / "other.db"
+    text.write_bytes(b"notes\n")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    before = other.read_bytes()
+    for path, message in [(text, "file is not a database"), (other, "has no checkpoints; name")]:
+        with pytest.raises(ConfigurationError, match=message):
+            DatabaseSource.of(SourceRequest(target=str(path)))
+    assert (text.read_bytes(), other.read_bytes()) == (b"notes\n", before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "other.db"]
+
+
+def test_a_database_that_is_locked_is_opened_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = database(tmp_path / "a.db", {"t": ["1"]})
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{**k, "timeout": 0.01}))
+    with closing(connect(place, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        assert DatabaseSource.of(SourceRequest(target=place)).title == "a.db"
 
 
 def test_a_title_has_no_secrets() -> None:

@@ -77,15 +77,16 @@ async def test_a_locked_database_says_so_until_it_is_free(
         assert "The conversation that changed last" in (await looked_at(client, "/")).words
 
 
-@pytest.mark.parametrize("content", [b"", b"no database" * 1000], ids=["empty", "damaged"])
-async def test_a_file_without_conversations(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("later", [b"", b"no database" * 1000], ids=["empty", "damaged"])
+async def test_a_file_without_conversations(tmp_path: Path, later: bytes) -> None:
     place = tmp_path / "a.db"
-    place.write_bytes(content)
+    place.touch()
     async with Server.of(source(str(place))).browser() as client:
+        place.write_bytes(later)
         page = await looked_at(client, "/", 503)
-    reason = "is not a database" if content else "the database has no checkpoints"
+    reason = "is not a database" if later else "the database has no checkpoints"
     assert reason in page.words
-    assert place.read_bytes() == content
+    assert place.read_bytes() == later
 
 
 async def test_a_new_database_has_no_conversations_yet(tmp_path: Path) -> None:
