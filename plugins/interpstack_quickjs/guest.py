@@ -28,6 +28,10 @@ _JOBS_PER_CALL: Final = 100_000
 _FAILED: Final = -(2**31)
 #: Bytes of an answer that fits behind the slots of the workspace.
 _ROOM: Final = WORKSPACE_BYTES - SLOTS_BYTES
+#: Bytes of the workspace that are read at once, for most answers are short.
+_AT_FIRST: Final = SLOTS_BYTES + 1024
+#: Address and length of an answer.
+_ANSWER: Final = struct.Struct("<ii")
 
 
 class Guest(GuestMemory):
@@ -153,9 +157,7 @@ class Guest(GuestMemory):
         Raises:
             OutOfTime: The time is up; more jobs are waiting.
         """
-        space, data = self._space(), text.encode()
-        with self._placed(data) as address:
-            done = self.call("tell", function, space.undefined, address, len(data), space.address)
+        done = self._pass("tell", function, text)
         if done == _FAILED:
             return False
         self._go_on(done)
@@ -167,17 +169,30 @@ class Guest(GuestMemory):
         Returns:
             Status, and the text that it returns; `None` for any other value.
         """
-        space, data = self._space(), text.encode()
-        slots = space.address
-        with self._placed(data) as address:
-            status = self.call("ask", function, space.undefined, address, len(data), slots, _ROOM)
-        start, length = struct.unpack("<ii", self.read(slots + 8, 8))
+        status = self._pass("ask", function, text, _ROOM)
+        slots = self._space().address
+        answer = self.read(slots, _AT_FIRST)
+        start, length = _ANSWER.unpack_from(answer, 8)
         if length < 0:
             return status, None
-        answer = self.read(slots + SLOTS_BYTES if length <= _ROOM else start, length)
         if length > _ROOM:
+            answer = self.read(start, length)
             self.call("asked", slots)
+        elif length > _AT_FIRST - SLOTS_BYTES:
+            answer = self.read(slots + SLOTS_BYTES, length)
+        else:
+            answer = answer[SLOTS_BYTES : SLOTS_BYTES + length]
         return status, answer.decode("utf-8", "replace")
+
+    def _pass(self, bundle: str, function: int, text: str, *more: int) -> int:
+        """Call a bundle that passes a text to a guest function."""
+        space, data = self._space(), text.encode()
+        address = self._put(data)  # a context manager takes as long as the rest
+        behind = (len(data), space.address, *more)
+        if address is not None:
+            return self.call(bundle, function, space.undefined, address, *behind)
+        with self._placed(data) as address:
+            return self.call(bundle, function, space.undefined, address, *behind)
 
     # -- values ----------------------------------------------------------------------------
 

@@ -186,9 +186,8 @@ class GuestMemory(Machine):
     @contextmanager
     def _placed(self, data: bytes) -> Iterator[int]:
         """Address of a copy in guest memory, with a NUL behind."""
-        address = self._space().address + SLOTS_BYTES
-        if len(data) < WORKSPACE_BYTES - SLOTS_BYTES:
-            self.write(data + b"\0", address)
+        address = self._put(data)
+        if address is not None:
             yield address
             return
         address = self._allocate(data)
@@ -196,6 +195,14 @@ class GuestMemory(Machine):
             yield address
         finally:
             self.call("qjs_free", address, len(data) + 1)
+
+    def _put(self, data: bytes) -> int | None:
+        """Address of such a copy in the workspace, up to the next one; `None` if it has no room."""
+        if len(data) >= WORKSPACE_BYTES - SLOTS_BYTES:
+            return None
+        address = self._space().address + SLOTS_BYTES
+        self.write(data + b"\0", address)
+        return address
 
     def _allocate(self, data: bytes) -> int:
         address = self.call("qjs_alloc", len(data) + 1)

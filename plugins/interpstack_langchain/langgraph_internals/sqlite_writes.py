@@ -26,6 +26,8 @@ _INSERT: Final = f"INSERT OR IGNORE INTO writes ({', '.join(_COLUMNS)}) VALUES "
 _ROW: Final = f"({', '.join('?' * len(_COLUMNS))})"
 #: Rows of one statement; SQLite keeps few statements ready.
 _MAX_ROWS: Final = 8
+#: The statements by their number of rows.
+_STATEMENTS: Final = tuple(_INSERT + ", ".join((_ROW,) * rows) for rows in range(_MAX_ROWS + 1))
 
 
 class SqliteWrites:
@@ -69,5 +71,5 @@ class SqliteWrites:
         for index, (channel, value) in enumerate(writes):
             values += (*place, task, "", index, channel, *self._serde.dumps_typed(value))
         with self._lock:
-            self._connection.execute(_INSERT + ", ".join((_ROW,) * len(writes)), values)
+            self._connection.execute(_STATEMENTS[len(writes)], values)
         return True

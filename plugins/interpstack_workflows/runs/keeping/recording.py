@@ -1,4 +1,8 @@
-"""The writer of a run's entries: one write at a time, all entries that are ready in each."""
+"""The writer of a run's entries: one write at a time, all entries that are ready in each.
+
+A store that can write at once does so before the guest goes on: while the guest computes in its
+thread, the write would compete with it for the interpreter, which takes longer than the write.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ __all__ = ["RecordWriter"]
 
 
 class RecordWriter:
-    """Appends the entries of one run, in order, while the guest goes on.
+    """Appends the entries of one run, in order.
 
     Args:
         store: The store of the run.
@@ -29,16 +33,15 @@ class RecordWriter:
         self._index = index
         self._failed = failed
         self._waiting: list[Entry] = []
-        self._turn: asyncio.Handle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._error: Exception | None = None
 
     def write(self, entry: Entry) -> None:
-        """Append an entry soon, in the next turn of the loop; `safe` says when it is stored."""
+        """Append an entry, at once if the store can do so; `safe` says when it is stored."""
         self._waiting.append(entry)
-        if self._turn is None and self._writing is None and self._error is None:
-            self._turn = asyncio.get_running_loop().call_soon(self._begin)
+        if self._writing is None and self._error is None:
+            self._begin()
 
     async def safe(self) -> None:
         """Wait until everything is stored that was written before.
@@ -47,9 +50,6 @@ class RecordWriter:
             LeaseLost: Another runner works on the run now.
             Exception: The store's own error.
         """
-        if self._turn is not None:
-            self._turn.cancel()
-            self._begin()
         while self._writing is not None:
             written = asyncio.get_running_loop().create_future()
             self._waiters.append(written)
@@ -62,8 +62,10 @@ class RecordWriter:
         self._lease = lease
 
     def _begin(self) -> None:
-        """Store the entries that are ready: at once if the store can do so, else in a task."""
-        self._turn = None
+        """Store the entries that are ready: at once if the store can do so, else in a task.
+
+        The guest goes on beside the task.
+        """
         ready, lease = self._waiting, self._lease
         try:
             stored = self._store.append_now(lease.run_id, self._index, ready, lease)
