@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 import time
 import warnings
@@ -17,7 +16,6 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import (
-    Bridge,
     ConfigurationError,
     HostOffer,
     HostTool,
@@ -27,6 +25,7 @@ from interpstack import (
     render,
 )
 from interpstack_agents import found_tools
+from interpstack_mcp.bridge_schemas import described_bridge
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.plugin import McpCalls
 from interpstack_mcp.serving.approvals import ApprovalPatterns, answered, asked
@@ -238,7 +237,7 @@ class CodeServer:
         servers = offer.part(McpServers)
         tools = {tool.name: tool for tool in offer.tools}
         named = {
-            bridge.name: tools.get(bridge.tool) or _described(bridge)
+            bridge.name: tools.get(bridge.tool) or described_bridge(bridge)
             for bridge in self.stack.bridge_set(offer)
             if bridge.awaited and bridge.listed and not bridge.hidden
         }
@@ -300,9 +299,3 @@ async def _tell(ctx: Any, run: Run) -> None:
     if run.calls > run.told:
         run.tell()
         await ctx.session.report_progress(run.calls, None, run.last)
-
-
-def _described(bridge: Bridge) -> HostTool:
-    """A bridge as a tool, for a search."""
-    about = inspect.getdoc(bridge.handler) or ""
-    return HostTool(name=bridge.name, description=about, call=bridge.handler)

@@ -18,6 +18,7 @@ from interpstack import ConfigurationError
 from interpstack_mcp.serving.loopback import is_loopback
 from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
+from interpstack_mcp.serving.unreadable import AnsweringReader
 
 __all__ = ["HttpOptions", "http_app", "serve_http", "serve_stdio"]
 
@@ -32,7 +33,8 @@ async def serve_stdio(server: CodeServer) -> None:
     app = server.app()
     try:
         async with stdio_server() as (read, write):
-            await app.run(read, write, app.create_initialization_options())
+            reader = AnsweringReader(read, write)
+            await app.run(reader, write, app.create_initialization_options())
     finally:
         await server.aclose()
 
