@@ -33,7 +33,9 @@ def test_growth_is_told_from_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not grew(*[20] * 40)
     assert not grew(*range(10, 30), *[30] * 20)  # at first only
     assert not grew(*[20, 26, 20, 19] * 10)  # up and down
+    assert not grew(*[25, 8, 31, 14, 28, 10, 33, 12, 26, 35] * 4)  # widely, and up by chance
     assert grew(*range(20, 60))
+    assert grew(*[20 + n + 5 * (n % 3) for n in range(40)])  # not evenly
     assert grew(*[20 + n // 4 for n in range(40)])
 
 

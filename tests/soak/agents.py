@@ -17,6 +17,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 from scripted import Script, answers
 
+from interpstack_core import Capability
 from interpstack_langchain import CodeInterpreterMiddleware
 
 __all__ = ["AgentLoad"]
@@ -24,14 +25,27 @@ __all__ = ["AgentLoad"]
 _CONVERSATIONS = 3
 #: Turns of a conversation, after which its checkpoints are deleted.
 _TURNS = 3
+#: The most conversations that a middleware remembers, on engines that hibernate and on others.
+_REMEMBERED, _AWAKE = 256, 32
 
 
 class AgentLoad:
-    """Runs turns of an agent on one engine, until the gate has ended."""
+    """Runs turns of an agent on one engine, until the gate has ended.
 
-    def __init__(self, engine: str, folder: Path, gate: Gate, log: Log, tally: Tally) -> None:
-        self._engine, self._folder = engine, folder
+    A middleware remembers the conversations that were used last, each with some memory and, on
+    engines that cannot hibernate, with a thread and files. So at first it may get as many
+    conversations as it remembers; what rises afterwards, rises without end.
+
+    Attributes:
+        warm: Set when these conversations are over.
+    """
+
+    def __init__(
+        self, engine: str, folder: Path, gate: Gate, log: Log, tally: Tally, *, fills: bool
+    ) -> None:
+        self._engine, self._folder, self._fills = engine, folder, fills
         self._gate, self._log, self._tally = gate, log, tally
+        self.warm = asyncio.Event()
 
     async def run(self) -> None:
         """Run all conversations."""
@@ -52,9 +66,16 @@ class AgentLoad:
             )
             agent = create_agent(Script(), tools, middleware=[interpreter], checkpointer=saver)
             language = interpreter.stack.language.name
+            for number in range(_known(interpreter) if self._fills else 0):
+                await self._turn(agent, language, thread := self._thread("first", number), 1)
+                await saver.adelete_thread(thread)
+            self.warm.set()
             async with asyncio.TaskGroup() as group:
                 for place in range(_CONVERSATIONS):
                     group.create_task(self._converse(agent, saver, language, place))
+
+    def _thread(self, place: object, number: int) -> str:
+        return f"agent {self._engine} {place}/{number}"
 
     async def _note(self, name: str) -> str:
         self._log.write(name)
@@ -67,7 +88,7 @@ class AgentLoad:
 
     async def _converse(self, agent: Any, saver: Any, language: str, place: int) -> None:
         for number in itertools.count():
-            thread = f"agent {self._engine} {place}/{number}"
+            thread = self._thread(place, number)
             for turn in range(1, _TURNS + 1):
                 if self._gate.ended:
                     return
@@ -96,3 +117,8 @@ class AgentLoad:
             self._tally.report(f"{name}: {answers(state)} instead of {expected}")
         kind = "turn approved" if approved else "turn rejected"
         self._tally.note(f"agent on {self._engine}", kind)
+
+
+def _known(interpreter: CodeInterpreterMiddleware) -> int:
+    hibernates = Capability.IMAGES in interpreter.stack.engine.capabilities
+    return _REMEMBERED if hibernates else _AWAKE

@@ -39,6 +39,12 @@ _ENGINES = ("quickjs", "process:quickjs", "monty", "v8")
 _SAMPLES, _LEAST_PAUSE = 60, 0.5
 #: Seconds to wait for all steps to end, for a sample or at the end.
 _PATIENCE = 300.0
+#: Seconds of a run that is long enough to begin with as many conversations as agents remember.
+_LONG = 60.0
+_FIGURES = ("first", "median", "rise", "least", "most")
+_CAPTION = (
+    "rise: of the trend over the second half; at least: of that, beyond the scatter of the samples"
+)
 
 
 def _main() -> int:
@@ -71,7 +77,8 @@ async def _soak(arguments: argparse.Namespace, folder: Path, stack: ExitStack) -
     gate, log, tally = Gate(), Log(folder), Tally(arguments.seed)
     engines = arguments.engine or list(_ENGINES)
     loads: list[Any] = [SessionLoad(engine, gate, log, tally) for engine in engines]
-    loads += [AgentLoad(engine, folder, gate, log, tally) for engine in engines]
+    fills = arguments.seconds >= _LONG
+    agents = [AgentLoad(engine, folder, gate, log, tally, fills=fills) for engine in engines]
     pid = None
     if arguments.database:
         servers = stack.enter_context(Servers.at(arguments.database, folder))
@@ -80,6 +87,10 @@ async def _soak(arguments: argparse.Namespace, folder: Path, stack: ExitStack) -
         pid = server.process.pid
         loads.append(ServerLoad(server.url, gate, log, tally))
     async with asyncio.TaskGroup() as group:
+        for agent in agents:
+            group.create_task(agent.run())
+        for agent in agents:
+            await agent.warm.wait()
         for load in loads:
             group.create_task(load.run())
         samples, more = await _watch(gate, arguments.seconds, pid)
@@ -134,14 +145,14 @@ def _print(report: dict[str, Any]) -> None:
     steps.add_column("steps", justify="right")
     for kind, count in report["steps"].items():
         steps.add_row(kind, f"{count:,}")
-    held = Table(title="between two steps", caption="rise: of the trend over the second half")
+    held = Table(title="between two steps", caption=_CAPTION)
     held.add_column("processes")
     held.add_column("held")
-    for name in ("at first", "second half", "rise", "at most", ""):
+    for name in ("at first", "second half", "rise", "at least", "at most", ""):
         held.add_column(name, justify="right")
     for one in report["growth"]:
         unit = MIB if one["figure"] == "memory" else 1
-        figures = (f"{one[name] / unit:,.1f}" for name in ("first", "median", "rise", "most"))
+        figures = (f"{one[name] / unit:,.1f}" for name in _FIGURES)
         name = "MiB" if unit == MIB else one["figure"]
         verdict = "[green]flat[/]" if one["flat"] else "[red]grows[/]"
         held.add_row(one["kind"], name, *figures, verdict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import re
 import statistics
 import threading
@@ -27,6 +28,8 @@ MOST_RISE: Mapping[str, tuple[float, float]] = {
     "sockets": (3, 0.03),
     "processes": (0.5, 0.0),
 }
+#: The 95th percentile of the normal distribution, in its standard deviations.
+_CONFIDENCE = 1.645
 
 
 @attrs.frozen
@@ -58,6 +61,7 @@ class Growth:
         first: The median of the first tenth.
         median: The median of the second half.
         rise: By how much the trend of the second half rises from its start to its end.
+        least: The least rise that the scatter of the samples leaves, with 95 % confidence.
         most: How much it may rise.
     """
 
@@ -66,11 +70,12 @@ class Growth:
     first: float
     median: float
     rise: float
+    least: float
     most: float
 
     @property
     def flat(self) -> bool:
-        return self.rise <= self.most
+        return self.least <= self.most
 
 
 def take(server: int | None) -> dict[str, Sample]:
@@ -125,11 +130,20 @@ def _held(processes: Sequence[psutil.Process]) -> Sample:
     return Sample(*(sum(figures) for figures in zip(*found, strict=True)))
 
 
-def slope(values: Sequence[float]) -> float:
-    """The median of the slopes between all pairs: single peaks do not move it."""
+def slope(values: Sequence[float]) -> tuple[float, float]:
+    """The median of the slopes between all pairs, and the least slope that is likely.
+
+    Single peaks move neither of them (Theil and Sen). Figures that scatter widely, such as the
+    memory of V8, have a median that is not zero by chance; the least slope is below zero then.
+    """
     pairs = combinations(enumerate(values), 2)
-    slopes = [(later - earlier) / (b - a) for (a, earlier), (b, later) in pairs]
-    return statistics.median(slopes) if slopes else 0.0
+    slopes = sorted((later - earlier) / (b - a) for (a, earlier), (b, later) in pairs)
+    if not slopes:
+        return 0.0, 0.0
+    count = len(values)
+    scatter = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)  # of Kendall's rank statistic
+    rank = math.floor((len(slopes) - _CONFIDENCE * scatter) / 2)
+    return statistics.median(slopes), slopes[max(0, rank)]
 
 
 def growth(samples: Sequence[Mapping[str, Sample]]) -> list[Growth]:
@@ -146,5 +160,5 @@ def _growth(kind: str, name: str, samples: Sequence[Sample]) -> Growth:
     median = statistics.median(half)
     least, share = MOST_RISE[name]
     first = statistics.median(values[: max(1, len(values) // 10)])
-    rise = slope(half) * max(0, len(half) - 1)
-    return Growth(kind, name, first, median, rise, max(least, share * median))
+    rise, likely = (one * max(0, len(half) - 1) for one in slope(half))
+    return Growth(kind, name, first, median, rise, likely, max(least, share * median))
