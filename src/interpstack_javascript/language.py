@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import NoneType
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import attrs
 
 from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
-from interpstack_javascript.nesting import Nesting
-from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
@@ -60,10 +58,18 @@ class _JavaScript(GuestLanguage):
         return f"{function}({{{listed}}})" if listed else f"{function}()"
 
     def signature(self, name: str, tool: HostTool) -> str:
+        from interpstack_javascript.signatures import describe_tool  # loaded for prompts only
+
         return describe_tool(name, tool)
 
     def listing(self, namespace: str, signatures: Iterable[str]) -> str:
         return "\n".join(["```ts", f"declare const {namespace}: {{", *signatures, "}", "```"])
+
+
+def _follower() -> Any:
+    from interpstack_javascript.nesting import Nesting  # loaded for editors only
+
+    return Nesting()
 
 
 def _fault_of(name: str, language: str) -> str:
@@ -106,7 +112,7 @@ TYPESCRIPT: Final = _JavaScript(
         printing="`console.log` and its relatives print",
     ),
     editor=EditorRules(
-        follower=Nesting,
+        follower=_follower,
         whole="once its brackets are closed",
         words=(
             *("Array", "Boolean", "Date", "Error", "JSON", "Map", "Math", "Number", "Object"),

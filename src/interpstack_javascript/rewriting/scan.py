@@ -27,7 +27,6 @@ from interpstack_javascript.rewriting.brackets import (
     Bracket,
     DeclaredClass,
 )
-from interpstack_javascript.rewriting.imports import static_import
 from interpstack_javascript.rewriting.lexis import (
     BINDING,
     BLOCK,
@@ -288,6 +287,9 @@ class _Scan:
         if self._brackets:
             return None
         begins = self._begins_statement(start)
+        # Its patterns take long to compile, and most code imports nothing.
+        from interpstack_javascript.rewriting.imports import static_import
+
         statement = static_import(self._source, start) if begins else None
         if statement is None:
             self._after(end, OPERATOR)
