@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -84,9 +85,31 @@ def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> dict[str
 
 def _json(text: str, what: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(
+            text,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_once_each,
+        )
     except (ValueError, RecursionError) as error:
         raise FormFault(f"In the form, {what} is not JSON: {error}.") from error
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text:.40} is too large for a number")
+    return value
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, which a person can read in one way only."""
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise ValueError(f"an object has the field {key!r:.100} twice")
+        made[key] = value
+    return made
 
 
 def _no_constant(name: str) -> Any:

@@ -26,6 +26,7 @@ from interpstack_inspect.api import (
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
+from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_workflows.api import RunRecord, RunTree
 
 __all__ = ["AgentSource", "is_reference"]
@@ -175,7 +176,10 @@ class AgentSource(CheckpointerSource):
         del self._running[name]
         error = None if run.cancelled() else run.exception()
         if error is not None and not isinstance(error, AnswerRefused):
-            _log.warning("the resumed run of conversation %r failed", name, exc_info=error)
+            if isinstance(error, UnfitAnswer):  # the question stays open, and its page says why
+                _log.warning("an answer in conversation %r was refused: %s", name, error)
+            else:
+                _log.warning("the resumed run of conversation %r failed", name, exc_info=error)
             self._failed[name] = f"{type(error).__name__}: {error}"[:_SHOWN_CHARS]
 
     async def _run(self, command: Any, name: str) -> None:

@@ -123,6 +123,23 @@ async def test_a_decision_that_the_agent_refuses_leaves_the_question_open(server
         assert PAID == []
 
 
+async def test_a_refused_answer_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    PAID.clear()
+    made = agent(InMemorySaver())
+    await made.ainvoke(turn("await tools.pay({amount: 1})"), config())
+    there = AgentSource("tests:agent", made, ReadingOptions())
+    await there.open()
+    async with Server.of(there).browser() as client:
+        wrong = {"decision-0": "edit", "args-0": '{"amount": "much"}'}
+        await sent(client, {**await shown_form(client), **wrong})
+        assert "cannot be edited to this call of pay" in (await ended(client)).words
+    await there.aclose()
+    (told,) = [record for record in caplog.records if record.name.startswith("interpstack")]
+    assert told.getMessage().startswith("an answer in conversation 't' was refused: pay cannot be")
+    assert told.exc_info is None
+    assert PAID == []
+
+
 async def test_of_two_people_who_decide_at_once_one_is_first(server: Server) -> None:
     decided = {"decision-0": "approve", "decision-1": "approve"}
     async with server.browser() as one, server.browser() as other:
