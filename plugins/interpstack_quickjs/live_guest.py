@@ -24,6 +24,8 @@ __all__ = ["LiveGuest"]
 _BIND_SECONDS: Final = 1.0
 #: Seconds for other commands, where cells have no limit.
 _KERNEL_SECONDS: Final = 30.0
+#: Bytes of the largest image that is returned again while the state is the same.
+_MAX_REPEATED: Final = 2**16
 #: Size in bytes of the largest memory that is reserved for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
 _to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -58,11 +60,13 @@ class LiveGuest:
         self._copy: Heap | None = state.heap
         #: What the guest's memory is to be again before the guest is used; see `read`.
         self._undone: Heap | None = None
+        #: The last image, with the memory and the extra data that it was made of.
+        self._imaged: tuple[Heap, dict[str, Any], Image] | None = None
 
     def close(self) -> None:
         """Free the instance, or give it to the next realm. Closing twice is allowed."""
         instance = self.guest.release()
-        self._copy = self._spare = self._undone = None
+        self._copy = self._spare = self._undone = self._imaged = None
         if instance is None:
             return
         if instance.memory_bytes > self.base.heap.size:  # no realm could begin with it
@@ -180,13 +184,22 @@ class LiveGuest:
         return state_of(image, self.base, self.limits).heap
 
     def image(self) -> Image:
-        """The whole state as an image."""
+        """The whole state as an image, the same one as long as nothing has changed.
+
+        A state that was just stored is often hibernated next.
+        """
         from interpstack_quickjs.heap.images import pack
 
         extra = {"cell": self.running, "modules": self.modules.dump(), "bound": self._bound}
         extra = {key: value for key, value in extra.items() if value}
-        self._copy = self._scanned()
-        return Image(ENGINE, self.base.id, pack(self._copy, self.base.heap, extra))
+        if self._imaged is not None:
+            heap, beside, image = self._imaged
+            if heap is self._copy and beside == extra:
+                return image
+        self._copy = heap = self._scanned()
+        image = Image(ENGINE, self.base.id, pack(heap, self.base.heap, extra))
+        self._imaged = (heap, extra, image) if len(image.data) <= _MAX_REPEATED else None
+        return image
 
     def _scanned(self) -> Heap:
         """The guest's memory without its free blocks, as the differences from the base heap."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +49,39 @@ def test_a_state_is_as_it_was_after_its_values_are_read() -> None:
     assert realms[0].image().data == realms[1].image().data
     for realm in realms:
         realm.close()
+
+
+def test_a_state_that_has_not_changed_has_the_image_that_was_made() -> None:
+    realm = open_realm()
+    run(realm, "let n = 1; 0")
+    first = realm.image()
+    assert realm.values()["n"] == 1
+    assert realm.image() is first
+    run(realm, "n += 1; 0")
+    second = realm.image()
+    realm.bind(BridgeRegistry([Bridge(name="host.other", handler=print, raw=True)]).freeze())
+    third = realm.image()
+    execution = realm.start(Cell(source="n = 9; await host.other(n)"))
+    execution.poll(0.0, 1.0)
+    waiting = realm.image()
+    assert len({one.data for one in (first, second, third, waiting)}) == 4
+    execution.undo()
+    again = realm.image()
+    realm.close()
+    for image, text in ((first, "1"), (second, "2"), (third, "2"), (again, "2")):
+        opened = open_realm(image=image)
+        assert text_of(opened, "n") == text
+        opened.close()
+
+
+def test_large_images_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_REPEATED", 1000)
+    realm = open_realm()
+    run(realm, "let text = 'x'.repeat(1e5); 0")
+    first = weakref.ref(realm.image())
+    gc.collect()
+    assert first() is None
+    realm.close()
 
 
 @pytest.mark.parametrize("size", [10, 500_000])
