@@ -164,7 +164,9 @@ class GuestMemory(Machine):
             if address < 0 or end > heap.size:
                 raise EngineFailure(f"the state has no memory at {address}+{len(data)}")
             memory[address:end] = data
-        instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
+        if instance.stack_pointer.value(instance.store) != heap.stack_pointer:
+            # To set it takes five times as long as to ask, and it is nearly always the same.
+            instance.stack_pointer.set_value(instance.store, heap.stack_pointer)
         self._workspace = heap.workspace
 
     def _copy_in(self, heap: Heap) -> None:
