@@ -22,8 +22,9 @@ _IMPATIENT = Limits(cpu_seconds=0.25, wall_seconds=1.5, memory_bytes=32 * 2**20)
 _CONVERSATIONS, _AWAKE = 10, 5
 #: Conversations whose cells do not end by themselves, or attack.
 _HOSTILE = 2
-#: Steps of a conversation, after which another one takes its place.
-_STEPS = 150
+#: Steps of a conversation, after which another one takes its place. The first ones have fewer, so
+#: that conversations of all ages are there: an isolate of V8 grows for as long as it is used.
+_STEPS = 60
 _TRIES = 50
 #: How often each step is taken, by its name.
 _WEIGHTS = {
@@ -75,7 +76,7 @@ class SessionLoad:
         for number in itertools.count():
             session = interpreters.session(f"{place}/{number}")
             talk = _Talk(self.engine, session, self._log, self._tally, self._numbers, weights)
-            for _ in range(_STEPS):
+            for _ in range(_STEPS if number else _STEPS * (place + 1) // _CONVERSATIONS):
                 if self._gate.ended:
                     return
                 async with self._gate.step():
