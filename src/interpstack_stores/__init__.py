@@ -18,6 +18,7 @@ from interpstack_stores.contract import (
     MAX_STATE_BYTES,
     SessionStore,
     StoredSession,
+    check_claim,
     check_key,
 )
 from interpstack_stores.encrypted import EncryptedStore
@@ -51,6 +52,7 @@ __all__ = [
     "StateRejected",
     "StoreUnavailable",
     "StoredSession",
+    "check_claim",
     "check_key",
     "open_store",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "MAX_STATE_BYTES",
     "SessionStore",
     "StoredSession",
+    "check_claim",
     "check_key",
     "is_key",
 ]
@@ -78,6 +79,7 @@ class SessionStore(abc.ABC):
         A token may claim again, for a caller who has not seen the answer of the first time.
 
         Raises:
+            ConfigurationError: The key, the token or the seconds are none.
             SessionBusy: The claim of another token still holds.
             StateRejected: The saved state is larger than `max_bytes`. The session is claimed.
             StoreUnavailable: The store failed.
@@ -143,6 +145,26 @@ class SessionStore(abc.ABC):
                 f"the state has {size} bytes; this store takes at most {self.max_bytes} "
                 "(its max_bytes)"
             )
+
+
+def check_claim(key: str, token: str, seconds: float) -> None:
+    """Refuse what no store can have as a claim.
+
+    Raises:
+        ConfigurationError: The key or the token is no text that a store can have, or the claim
+            would hold for no number of seconds, or for too many.
+    """
+    check_key(key)
+    if not is_key(token):
+        raise ConfigurationError(
+            f"the token of a claim is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, without NUL; "
+            f"got {shown(token)}"
+        )
+    good = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not good or not 0 <= seconds <= MAX_CLAIM_SECONDS:
+        raise ConfigurationError(
+            f"a claim holds for 0 to {MAX_CLAIM_SECONDS} seconds; got {shown(seconds)}"
+        )
 
 
 def check_key(key: str) -> None:

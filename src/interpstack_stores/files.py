@@ -26,7 +26,7 @@ from interpstack_stores.contract import (
     MAX_CLAIM_SECONDS,
     SessionStore,
     StoredSession,
-    check_key,
+    check_claim,
     is_key,
 )
 from interpstack_stores.errors import (
@@ -107,7 +107,7 @@ class FileStore(SessionStore):
             raise ConfigurationError("FileStore needs POSIX locks of files; use SQLiteStore here")
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
-        check_key(key)
+        check_claim(key, token, seconds)
         with self._locked(key) as place:
             now = time.time()
             claim = _Claim.read(place.with_suffix(_CLAIM))

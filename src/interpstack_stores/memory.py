@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from interpstack_stores.contract import SessionStore, StoredSession, check_key
+from interpstack_stores.contract import SessionStore, StoredSession, check_claim
 from interpstack_stores.errors import SessionBusy, SessionTaken
 
 __all__ = ["MemoryStore"]
@@ -30,7 +30,7 @@ class MemoryStore(SessionStore):
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
-        check_key(key)
+        check_claim(key, token, seconds)
         now = time.monotonic()
         with self._lock:
             row = self._rows.setdefault(key, _Row(token, now, now))

@@ -11,7 +11,7 @@ from interpstack_core.checks import expect, positive
 from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
-    check_key,
+    check_claim,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
@@ -81,7 +81,7 @@ class PostgresStore(SessionStore):
         self._pool = PerProcess(self._open, lambda pool: pool.close())
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
-        check_key(key)
+        check_claim(key, token, seconds)
         for size, data in self._run(_CLAIM, (key, token, seconds, self.max_bytes)):
             self.check_size(size or 0)
             return None if data is None else bytes(data)

@@ -12,7 +12,7 @@ from interpstack_stores.contract import (
     MAX_CLAIM_SECONDS,
     SessionStore,
     StoredSession,
-    check_key,
+    check_claim,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
@@ -94,7 +94,7 @@ class RedisStore(SessionStore):
         self._client = PerProcess(self._open, lambda client: client.close())
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
-        check_key(key)
+        check_claim(key, token, seconds)
         state, *rest = self._call(_CLAIM, key, token, _milliseconds(seconds), self.max_bytes)
         if state == b"busy":
             raise SessionBusy(key, rest[0] / 1000)

@@ -17,7 +17,7 @@ from interpstack_core import start_anew_after_fork
 from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
-    check_key,
+    check_claim,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
@@ -82,7 +82,7 @@ class SQLiteStore(SessionStore):
         self._lock = threading.Lock()
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
-        check_key(key)
+        check_claim(key, token, seconds)
         now = time.time()
         for size, data in self._run(_CLAIM, (key, token, now + seconds, now, self.max_bytes)):
             self.check_size(size or 0)

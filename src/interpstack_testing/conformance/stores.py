@@ -77,6 +77,15 @@ class SessionStoreConformance(ClaimTests):
             with pytest.raises(ConfigurationError, match="the key of a stored session"):
                 self.store().claim(key, "one", 0)  # type: ignore[arg-type]
 
+    def test_what_is_no_claim_is_refused(self) -> None:
+        for token in ("", "a\0b", "\ud800", "x" * (MAX_KEY_BYTES + 1), b"a", None):
+            with pytest.raises(ConfigurationError, match="the token of a claim is a text"):
+                self.store().claim(self.key, token, 0)  # type: ignore[arg-type]
+        for seconds in (-1, float("nan"), float("inf"), 1e300, "1", True, None):
+            with pytest.raises(ConfigurationError, match="a claim holds for 0 to"):
+                self.store().claim(self.key, "one", seconds)  # type: ignore[arg-type]
+        assert self.store().claim(self.key, "one", LONG) is None  # and none of these was made
+
     def test_a_store_that_is_opened_again_has_the_sessions(self) -> None:
         store = self.store()
         store.claim(self.key, "one", LONG)
