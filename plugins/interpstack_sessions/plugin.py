@@ -57,7 +57,11 @@ class StoredSessions:
         claim_seconds: float = 30.0,
         patience_seconds: float = 10.0,
     ) -> None:
-        expect(store, (SessionStore, type(None)), "store takes a SessionStore")
+        expect(
+            store,
+            (SessionStore, type(None)),
+            "store takes a SessionStore, as open_store(url) opens",
+        )
         if saves not in ("cell", "sleep"):
             raise ConfigurationError(f"saves takes 'cell' or 'sleep'; got {shown(saves)}")
         check_seconds("claim_seconds", claim_seconds, 0.1)

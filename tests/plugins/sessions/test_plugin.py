@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from interpstack_testing import FakeEngine
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"store": "sqlite:///x"}, "store takes a SessionStore; got 'sqlite:///x'"),
+        (
+            {"store": "sqlite:///x"},
+            "store takes a SessionStore, as open_store(url) opens; got 'sqlite:///x'",
+        ),
         ({"saves": "never"}, "saves takes 'cell' or 'sleep'; got 'never'"),
         ({"claim_seconds": 0}, "claim_seconds takes a number from 0.1; got 0"),
         ({"claim_seconds": True}, "claim_seconds takes a number"),
@@ -25,7 +29,7 @@ from interpstack_testing import FakeEngine
     ],
 )
 def test_wrong_settings_are_refused(options: Any, message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message.replace("[", r"\[")):
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
         StoredSessions(**{"store": MemoryStore(), **options})
 
 
