@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ import attrs
 import pytest
 from chromium import browser
 from inspected import HOSTILE_SEEN, RecordSource, hostile_record, record
-from inspected_agents import PAID, agent, config, turn
+from inspected_agents import PAID, agent, config, database, turn
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from workflow_runs import Prompts, runner, script
@@ -38,6 +39,12 @@ const totals = []
 for (const n of [1, 2, 3]) totals.push(await tools.look({n}))
 console.log(`${totals.length} orders`)
 await tools.pay({amount: 70})"""
+_REPORT = """
+phase('Read')
+const texts = await Promise.all(['orders', 'refunds'].map(name => agent('read ' + name)))
+phase('Send')
+try { await agent('fail to send') } catch (error) { console.log(error.message) }
+return await agent('report on ' + texts.length)"""
 
 
 @attrs.frozen
@@ -149,11 +156,13 @@ async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
         await page.wait_for_url("**/eval?**")
         await seen.accessible()
         assert "3 calls of tools.look" in await seen.text()
+        count = await page.locator(".timeline tbody tr").count()
+        assert await page.locator(".timeline tbody tr:not(.computing)").count() == 5
         await page.get_by_label("Entries that contain").fill("seen 2")
         assert await page.locator(".timeline tbody tr:visible").count() == 1
-        assert "1 of 5 entries" in await seen.text()
+        assert f"1 of {count} entries" in await seen.text()
         await page.get_by_label("Entries that contain").fill("")
-        assert await page.locator(".timeline tbody tr:visible").count() == 5
+        assert await page.locator(".timeline tbody tr:visible").count() == count
         await page.locator("summary").first.focus()
         await page.keyboard.press("Enter")
         assert await page.get_by_text('"seen 1"').is_visible()
@@ -171,7 +180,7 @@ async def test_a_timeline_of_a_thousand_calls() -> None:
         for _ in range(5):
             begun = time.perf_counter()
             page = await seen.go("/eval?name=t&number=1")
-            assert await page.locator(".timeline tbody tr").count() == 1000
+            assert await page.locator(".timeline tbody tr:not(.computing)").count() == 1000
             taken.append(time.perf_counter() - begun)
         await page.get_by_label("Entries that contain").fill("seen 77")
         assert await page.locator(".timeline tbody tr:visible").count() == 11
@@ -279,7 +288,7 @@ async def _reject(page: Any) -> None:
 async def test_a_workflow_is_a_tree() -> None:
     saver = InMemorySaver()
     async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
-        await running.run(script("phase('Read'); return await agent('read')", "orders"))
+        await running.run(script(_REPORT, "orders"))
     async with site(_source(agent(saver))) as seen:
         page = seen.page
         await page.get_by_role("link", name="Workflows").click()
@@ -288,7 +297,25 @@ async def test_a_workflow_is_a_tree() -> None:
         await page.locator("tbody a").click()
         await page.wait_for_url("**/workflow?**")
         await seen.accessible()
-        assert await page.locator(".tree .status.ok").count() == 1
+        assert await page.locator(".tree .status.ok").count() == 3
+        assert await page.locator(".tree .status.failed").count() == 1
+        await seen.picture("inspect-workflow.png", ".tree")
+        assert seen.errors == []
+
+
+async def test_a_replay_is_a_page_of_its_own(made: Any, tmp_path: Path) -> None:
+    database_ = await asyncio.to_thread(database, tmp_path / "a.db", {"orders": [_ORDERS]})
+    page_of = tmp_path / "orders.html"
+    given = ["replay", "orders", "--checkpointer", database_, "--html", str(page_of)]
+    async with site(_source(made)) as seen:
+        done = await asyncio.create_subprocess_exec(sys.executable, "-m", "interpstack", *given)
+        assert await done.wait() == 0
+        await seen.page.goto(page_of.as_uri())
+        shown = await seen.text()
+        assert "tools.pay" in shown
+        assert "guest computing" in shown
+        await seen.accessible()
+        await seen.picture("replay-page.png", "table")
         assert seen.errors == []
 
 
