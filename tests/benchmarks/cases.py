@@ -154,7 +154,7 @@ ROWS = (
         times,
         (_at_most(1.03, "1.03 x"),),
     ),
-    Row("… eval of 1+1 in a warm session (2 spans)", "traced", "sdk_bare", times),
+    Row("… eval of 1+1 in a warm session (1 span)", "traced", "sdk_bare", times),
     Row("… … the same spans made by hand", "traced", "hand_bare", times),
     Row("… eval with 100 calls that do nothing (103 spans)", "traced", "sdk_calls", times),
     Row("… … the same spans made by hand", "traced", "hand_calls", times),

@@ -58,7 +58,7 @@ class _ByHand:
     async def _around(self, make: _Make) -> Any:
         with self.tracer.start_as_current_span("eval", attributes=_FIRST) as span:
             outcome = await make()
-            for _ in range(1 + bool(outcome.usage.requests)):  # a poll for the answers, too
+            for _ in range(2 * bool(outcome.usage.requests)):  # a poll for the answers, too
                 self.tracer.start_span("poll", attributes=_LAST).end()
             span.set_attributes({**_LAST, "j": 1, "k": 2, "l": 3})
             return outcome

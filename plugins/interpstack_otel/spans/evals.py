@@ -222,8 +222,9 @@ class EvalTrace:
         if span.is_recording():
             if ended is not None:
                 last["interpstack.limit.kind"] = ended
-            self.telemetry.show(span, "interpstack.eval.result", "result", outcome.text)
-            self.telemetry.show(span, "interpstack.eval.console", "console", outcome.console)
+            if self.telemetry.payloads is not None:
+                self.telemetry.show(span, "interpstack.eval.result", "result", outcome.text)
+                self.telemetry.show(span, "interpstack.eval.console", "console", outcome.console)
             if error is not None:
                 self.telemetry.fail(span, error)
         self.telemetry.transferred("result", _size(outcome.text))
@@ -236,7 +237,7 @@ class EvalTrace:
         span = self._begun()
         self._pauses.resumed(self.replayed)
         self._pauses.end()
-        self.polls.end()
+        self.polls.close()
         if span.is_recording():
             span.set_attributes(
                 {

@@ -110,4 +110,4 @@ def test_the_command_line_exports_what_its_launcher_sets_up() -> None:
         }
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert done.stdout == "42\n"
-    assert [span.name for span in collector.spans] == ["interpstack.poll", "interpstack.eval"]
+    assert [span.name for span in collector.spans] == ["interpstack.eval"]
