@@ -118,18 +118,19 @@ class Claim:
     async def renew(self, seconds: float | None = None) -> bool:
         """Let the claim hold on; with 0, give the session free. False if it was lost."""
         seconds = self.terms.claim_seconds if seconds is None else seconds
-        return await self._kept(lambda store: store.renew(self.key, self.token, seconds))
+        return await self._kept(lambda store, token: store.renew(self.key, token, seconds))
 
     async def save(self, data: bytes, *, keep: bool) -> bool:
         """Save a state, and keep the claim or give the session free. False if it was lost."""
         seconds = self.terms.claim_seconds if keep else 0.0
-        return await self._kept(lambda store: store.save(self.key, self.token, data, seconds))
+        return await self._kept(lambda store, token: store.save(self.key, token, data, seconds))
 
-    async def _kept(self, change: Callable[[SessionStore], None]) -> bool:
-        if not self.token:
+    async def _kept(self, change: Callable[[SessionStore, str], None]) -> bool:
+        token = self.token  # it may be dropped before the thread begins
+        if not token:
             return False
         try:
-            await self.terms.call(change)
+            await self.terms.call(lambda store: change(store, token))
         except SessionTaken:
             self.token = ""
             return False

@@ -19,6 +19,8 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_claim,
+    check_delete,
+    check_idle,
     check_key,
 )
 from interpstack_stores.encrypted import EncryptedStore
@@ -53,6 +55,8 @@ __all__ = [
     "StoreUnavailable",
     "StoredSession",
     "check_claim",
+    "check_delete",
+    "check_idle",
     "check_key",
     "open_store",
 ]

@@ -9,7 +9,7 @@ from typing import Final, Self
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_core.checks import positive, shown
+from interpstack_core.checks import expect, positive, shown
 from interpstack_stores.errors import StateRejected
 
 __all__ = [
@@ -19,6 +19,8 @@ __all__ = [
     "SessionStore",
     "StoredSession",
     "check_claim",
+    "check_delete",
+    "check_idle",
     "check_key",
     "is_key",
 ]
@@ -90,6 +92,7 @@ class SessionStore(abc.ABC):
         """Let a claim hold for so many seconds from now; with 0, give the session free.
 
         Raises:
+            ConfigurationError: The key, the token or the seconds are none.
             SessionTaken: The token is not that of the last claim, or the session was deleted.
             StoreUnavailable: The store failed.
         """
@@ -99,6 +102,8 @@ class SessionStore(abc.ABC):
         """Replace the saved state, and renew the claim.
 
         Raises:
+            ConfigurationError: The key, the token or the seconds are none, or the state is not
+                `bytes`.
             SessionTaken: The token is not that of the last claim, or the session was deleted.
             StateRejected: The state is larger than `max_bytes`.
             StoreUnavailable: The store failed.
@@ -113,6 +118,7 @@ class SessionStore(abc.ABC):
             token: The token of the last claim; `None` deletes under any.
 
         Raises:
+            ConfigurationError: The key or the token is none.
             SessionTaken: Another token has claimed it.
             StoreUnavailable: The store failed.
         """
@@ -123,7 +129,12 @@ class SessionStore(abc.ABC):
 
     @abc.abstractmethod
     def expire(self, idle_seconds: float) -> int:
-        """Delete the sessions that are unclaimed and idle for so long; returns their number."""
+        """Delete the sessions that are unclaimed and idle for so long; returns their number.
+
+        Raises:
+            ConfigurationError: The seconds are no number from 0 to 1,000,000,000.
+            StoreUnavailable: The store failed.
+        """
 
     def close(self) -> None:  # noqa: B027 - optional
         """Give connections back. Does nothing by default; closing twice is allowed."""
@@ -133,6 +144,18 @@ class SessionStore(abc.ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def check_save(self, key: str, token: str, data: bytes, seconds: float) -> None:
+        """Refuse what no store can save.
+
+        Raises:
+            ConfigurationError: The key, the token or the seconds are none, or the state is not
+                `bytes`.
+            StateRejected: The state has more than `max_bytes`.
+        """
+        check_claim(key, token, seconds)
+        expect(data, bytes, "the state of a session is bytes")
+        self.check_size(len(data))
 
     def check_size(self, size: int) -> None:
         """Refuse a state that is too large.
@@ -155,16 +178,29 @@ def check_claim(key: str, token: str, seconds: float) -> None:
             would hold for no number of seconds, or for too many.
     """
     check_key(key)
-    if not is_key(token):
-        raise ConfigurationError(
-            f"the token of a claim is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, without NUL; "
-            f"got {shown(token)}"
-        )
-    good = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not good or not 0 <= seconds <= MAX_CLAIM_SECONDS:
-        raise ConfigurationError(
-            f"a claim holds for 0 to {MAX_CLAIM_SECONDS} seconds; got {shown(seconds)}"
-        )
+    _check_token(token)
+    _check_seconds("a claim holds for", seconds)
+
+
+def check_delete(key: str, token: str | None) -> None:
+    """Refuse what no store can have deleted.
+
+    Raises:
+        ConfigurationError: The key is no text that a store can have, nor is the token, which may
+            be `None`.
+    """
+    check_key(key)
+    if token is not None:
+        _check_token(token)
+
+
+def check_idle(seconds: float) -> None:
+    """Refuse what is no time that a session can have been idle.
+
+    Raises:
+        ConfigurationError: It is no number, negative, or too large.
+    """
+    _check_seconds("sessions expire after", seconds)
 
 
 def check_key(key: str) -> None:
@@ -188,3 +224,17 @@ def is_key(key: object) -> bool:
         return len(key.encode()) <= MAX_KEY_BYTES
     except UnicodeEncodeError:
         return False
+
+
+def _check_token(token: object) -> None:
+    if not is_key(token):
+        raise ConfigurationError(
+            f"the token of a claim is a text of 1 to {MAX_KEY_BYTES} bytes in UTF-8, without NUL; "
+            f"got {shown(token)}"
+        )
+
+
+def _check_seconds(what: str, seconds: object) -> None:
+    good = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not good or not 0 <= seconds <= MAX_CLAIM_SECONDS:  # type: ignore[operator]
+        raise ConfigurationError(f"{what} 0 to {MAX_CLAIM_SECONDS} seconds; got {shown(seconds)}")

@@ -77,7 +77,7 @@ class EncryptedStore(SessionStore):
         self.inner.renew(key, token, seconds)
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         self.inner.save(key, token, self._sealed(key, data), seconds)
 
     def delete(self, key: str, token: str | None = None) -> bool:

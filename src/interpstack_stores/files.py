@@ -27,6 +27,8 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_claim,
+    check_delete,
+    check_idle,
     is_key,
 )
 from interpstack_stores.errors import (
@@ -117,18 +119,20 @@ class FileStore(SessionStore):
             return self._read(place.with_suffix(_STATE))
 
     def renew(self, key: str, token: str, seconds: float) -> None:
+        check_claim(key, token, seconds)
         with self._locked(key) as place:
             _check(place, key, token)
             self._hold(place, key, token, seconds)
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         with self._locked(key) as place:
             _check(place, key, token)
             _replace(place.with_suffix(_STATE), data)
             self._hold(place, key, token, seconds)
 
     def delete(self, key: str, token: str | None = None) -> bool:
+        check_delete(key, token)
         with self._locked(key) as place:
             there = place.with_suffix(_CLAIM).exists()
             if there and token is not None:
@@ -154,6 +158,7 @@ class FileStore(SessionStore):
                 )
 
     def expire(self, idle_seconds: float) -> int:
+        check_idle(idle_seconds)
         count = 0
         for session in self.sessions():
             with self._locked(session.key) as place:

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import attrs
 
-from interpstack_stores.contract import SessionStore, StoredSession, check_claim
+from interpstack_stores.contract import (
+    SessionStore,
+    StoredSession,
+    check_claim,
+    check_delete,
+    check_idle,
+)
 from interpstack_stores.errors import SessionBusy, SessionTaken
 
 __all__ = ["MemoryStore"]
@@ -43,15 +49,17 @@ class MemoryStore(SessionStore):
         return data
 
     def renew(self, key: str, token: str, seconds: float) -> None:
+        check_claim(key, token, seconds)
         with self._lock:
             self._change(key, token, seconds)
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         with self._lock:
             self._change(key, token, seconds, bytes(data))
 
     def delete(self, key: str, token: str | None = None) -> bool:
+        check_delete(key, token)
         with self._lock:
             row = self._rows.get(key)
             if row is not None and token not in (None, row.token):
@@ -69,6 +77,7 @@ class MemoryStore(SessionStore):
             )
 
     def expire(self, idle_seconds: float) -> int:
+        check_idle(idle_seconds)
         now = time.monotonic()
         with self._lock:
             old = [

@@ -12,6 +12,8 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_claim,
+    check_delete,
+    check_idle,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
@@ -89,15 +91,17 @@ class PostgresStore(SessionStore):
         raise SessionBusy(key, float(waits[0][0]) if waits else 0.0)
 
     def renew(self, key: str, token: str, seconds: float) -> None:
+        check_claim(key, token, seconds)
         if not self._run(_RENEW, (seconds, key, token)):
             raise SessionTaken(key)
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         if not self._run(_SAVE, (data, seconds, key, token)):
             raise SessionTaken(key)
 
     def delete(self, key: str, token: str | None = None) -> bool:
+        check_delete(key, token)
         if token is None:
             return bool(self._run(_DELETE + " RETURNING 1", (key,)))
         if self._run(_DELETE + " AND token = %s RETURNING 1", (key, token)):
@@ -117,6 +121,7 @@ class PostgresStore(SessionStore):
             after = rows[-1][0]
 
     def expire(self, idle_seconds: float) -> int:
+        check_idle(idle_seconds)
         return len(self._run(_EXPIRE, (idle_seconds,)))
 
     def close(self) -> None:

@@ -13,6 +13,8 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_claim,
+    check_delete,
+    check_idle,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
@@ -103,13 +105,15 @@ class RedisStore(SessionStore):
         return rest[0] if rest else None
 
     def renew(self, key: str, token: str, seconds: float) -> None:
+        check_claim(key, token, seconds)
         self._change(_RENEW, key, token, _milliseconds(seconds))
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         self._change(_SAVE, key, token, _milliseconds(seconds), data)
 
     def delete(self, key: str, token: str | None = None) -> bool:
+        check_delete(key, token)
         return self._change(_DELETE, key, token or "") == b"ok"
 
     def sessions(self) -> Iterator[StoredSession]:
@@ -122,6 +126,7 @@ class RedisStore(SessionStore):
                 )
 
     def expire(self, idle_seconds: float) -> int:
+        check_idle(idle_seconds)
         limit = _milliseconds(idle_seconds)
         return sum(self._call(_EXPIRE, key, limit)[0] == b"ok" for key in self._keys())
 

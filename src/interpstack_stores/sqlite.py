@@ -18,6 +18,8 @@ from interpstack_stores.contract import (
     SessionStore,
     StoredSession,
     check_claim,
+    check_delete,
+    check_idle,
     is_key,
 )
 from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
@@ -93,15 +95,17 @@ class SQLiteStore(SessionStore):
         raise SessionBusy(key, waits[0][0] if waits else 0.0)
 
     def renew(self, key: str, token: str, seconds: float) -> None:
+        check_claim(key, token, seconds)
         now = time.time()
         self._change(key, _RENEW, (now + seconds, now, key, token))
 
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self.check_size(len(data))
+        self.check_save(key, token, data, seconds)
         now = time.time()
         self._change(key, _SAVE, (data, now + seconds, now, key, token))
 
     def delete(self, key: str, token: str | None = None) -> bool:
+        check_delete(key, token)
         returning = " RETURNING 1"
         if token is None:
             return bool(self._run(_DELETE + returning, (key,)))
@@ -120,6 +124,7 @@ class SQLiteStore(SessionStore):
                 )
 
     def expire(self, idle_seconds: float) -> int:
+        check_idle(idle_seconds)
         now = time.time()
         return len(self._run(_EXPIRE + " RETURNING 1", (now, now, now - idle_seconds)))
 

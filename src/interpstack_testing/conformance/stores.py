@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -85,6 +86,46 @@ class SessionStoreConformance(ClaimTests):
             with pytest.raises(ConfigurationError, match="a claim holds for 0 to"):
                 self.store().claim(self.key, "one", seconds)  # type: ignore[arg-type]
         assert self.store().claim(self.key, "one", LONG) is None  # and none of these was made
+
+    @pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf"), 1e300, True, "1"])
+    def test_a_wrong_number_of_seconds_changes_nothing(self, seconds: Any) -> None:
+        store = self.store()
+        store.claim(self.key, "one", 0)
+        store.save(self.key, "one", b"state", 0)
+        for change in (
+            partial(store.renew, self.key, "one", seconds),
+            partial(store.save, self.key, "one", b"other", seconds),
+        ):
+            with pytest.raises(ConfigurationError, match="a claim holds for 0 to"):
+                change()
+        with pytest.raises(ConfigurationError, match="sessions expire after 0 to"):
+            store.expire(seconds)
+        assert store.claim(self.key, "two", 0) == b"state"
+
+    def test_what_is_no_key_or_token_changes_nothing(self) -> None:
+        store = self.store()
+        store.claim(self.key, "one", 0)
+        store.save(self.key, "one", b"state", 0)
+        pairs: list[tuple[Any, Any]] = [(key, "one") for key in ("", "a\0b", "\ud800", b"a", None)]
+        pairs += [(self.key, token) for token in ("", "a\0b", "\ud800", b"one")]
+        for key, token in pairs:
+            for change in (
+                partial(store.renew, key, token, 0),
+                partial(store.save, key, token, b"other", 0),
+                partial(store.delete, key, token),
+            ):
+                with pytest.raises(ConfigurationError, match="is a text of 1 to"):
+                    change()
+        assert store.claim(self.key, "two", 0) == b"state"
+
+    @pytest.mark.parametrize("data", ["text", None, 1, bytearray(b"other")])
+    def test_a_state_is_bytes(self, data: Any) -> None:
+        store = self.store()
+        store.claim(self.key, "one", 0)
+        store.save(self.key, "one", b"state", 0)
+        with pytest.raises(ConfigurationError, match="the state of a session is bytes"):
+            store.save(self.key, "one", data, 0)
+        assert store.claim(self.key, "two", 0) == b"state"
 
     def test_a_store_that_is_opened_again_has_the_sessions(self) -> None:
         store = self.store()
