@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from interpstack_core import ConfigurationError
 from interpstack_core.checks import expect
 from interpstack_stores.contract import (
     MAX_CLAIM_SECONDS,
@@ -169,9 +170,20 @@ class RedisStore(SessionStore):
             from redis import Redis
         except ImportError as error:
             raise needed("a RedisStore", "redis", error) from error
-        return Redis.from_url(
-            self.url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
-        )
+        try:
+            client = Redis.from_url(
+                self.url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
+            )
+            # A connection refuses its options only when it is made, which is not yet opened.
+            client.connection_pool.connection_class(**client.connection_pool.connection_kwargs)
+        except (ValueError, TypeError) as error:
+            # Errors of values quote parts of the URL, which may be of its password.
+            told = first_line(error) if isinstance(error, TypeError) else "a wrong scheme or number"
+            raise ConfigurationError(
+                "the URL of a RedisStore is not valid; it takes one as in redis://host:6379/0, "
+                f"with the options of the Redis client; got {told}"
+            ) from error
+        return client
 
 
 def _milliseconds(seconds: float) -> int:

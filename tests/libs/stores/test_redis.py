@@ -72,3 +72,12 @@ def test_a_damaged_session_hides_no_other(redis_server: Any, field: str, value: 
         assert {one.key: one.claimed for one in store.sessions()} == {"good": False, "bad": False}
         assert store.claim("bad", "other", 0) is None
         assert store.expire(0) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://x", "redis://h:port/x", "redis://h:6379/0?nope=1", "redis://h:99999999999/0?db=x"],
+)
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="the URL of a RedisStore is not valid"):
+        RedisStore(url).claim("a", "one", 9)
