@@ -22,6 +22,7 @@ from interpstack_workflows.commands.options import (
     host_modules,
     json_value,
     local_sandboxes,
+    run_name,
     script_path,
 )
 from interpstack_workflows.commands.shown import (
@@ -168,7 +169,12 @@ def check(
     "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."
 )
 @click.option("--seed", type=int, help="Seed of the random numbers.")
-@click.option("--run-id", metavar="RUN", help="A name for the run; drawn if there is none.")
+@click.option(
+    "--run-id",
+    metavar="RUN",
+    callback=run_name,
+    help="A name for the run; drawn if there is none.",
+)
 @_allow_exec
 @_exec_commands
 @_exec_env

@@ -13,8 +13,10 @@ from typing import Any, Final, NoReturn
 import click
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import shown
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
+from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
 
 __all__ = [
     "WholeNumber",
@@ -22,6 +24,7 @@ __all__ = [
     "host_modules",
     "json_value",
     "local_sandboxes",
+    "run_name",
     "script_path",
 ]
 
@@ -78,6 +81,13 @@ def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
             f"{name} is no workflow file; they end in {', '.join(ENDINGS)}", ctx, option
         )
     return path
+
+
+def run_name(ctx: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """The id of a new run."""
+    if text is not None and not is_run_id(text):
+        raise click.BadParameter(f"takes {RUN_ID_TAKES}; got {shown(text)}", ctx, option)
+    return text
 
 
 class WholeNumber(click.IntRange):

@@ -15,6 +15,7 @@ from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry
 
 __all__ = [
+    "RUN_ID_TAKES",
     "Lease",
     "Message",
     "MessageKind",
@@ -22,13 +23,26 @@ __all__ = [
     "RunStatus",
     "TakenRun",
     "WorkflowStore",
+    "is_run_id",
 ]
 
 RunStatus: TypeAlias = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
 MessageKind: TypeAlias = Literal["signal", "answer", "cancel", "wake"]
 _STATUSES: Final = get_args(RunStatus)
 _KINDS: Final = get_args(MessageKind)
+#: Describes the id of a run, for messages.
+RUN_ID_TAKES: Final = "1 to 200 letters, digits, '-', '_' and '.'"
 _takes = partial(takes, of=lambda item: type(item).__name__, error=ConfigurationError)
+
+
+def is_run_id(value: object) -> bool:
+    """Whether a run may have this id."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= 200
+        and value.isascii()
+        and value.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -59,15 +73,7 @@ class RunRecord:
     """
 
     id: str = attrs.field(
-        validator=_takes(
-            "1 to 200 letters, digits, '-', '_' and '.' as an id",
-            fits=lambda v: (
-                isinstance(v, str)
-                and 0 < len(v) <= 200
-                and v.isascii()
-                and v.replace("-", "").replace("_", "").replace(".", "").isalnum()
-            ),
-        )
+        validator=_takes(f"{RUN_ID_TAKES} as an id", fits=lambda value: is_run_id(value))
     )
     name: str = ""
     source: str = attrs.field(default="", repr=False)

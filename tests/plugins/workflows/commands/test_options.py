@@ -12,6 +12,7 @@ from interpstack_workflows.commands.options import (
     agents_named,
     json_value,
     local_sandboxes,
+    run_name,
     script_path,
 )
 
@@ -26,6 +27,18 @@ def test_json_may_come_from_a_file(tmp_path: Path) -> None:
     assert json_value(_CONTEXT, _OPTION, None) is None
     with pytest.raises(click.BadParameter, match="or @FILE; got "):
         json_value(_CONTEXT, _OPTION, "{'a': 1}")
+
+
+@pytest.mark.parametrize("wrong", ["", "a b", "../a", "é", "-", "x" * 201])
+def test_a_wrong_run_id_names_its_option(wrong: str) -> None:
+    option = click.Option(["--run-id"])
+    with pytest.raises(click.BadParameter, match="takes 1 to 200 letters, digits") as caught:
+        run_name(_CONTEXT, option, wrong)
+    assert "'--run-id'" in caught.value.format_message()
+    assert "RunRecord" not in caught.value.format_message()
+    assert len(caught.value.format_message()) < 300
+    for right in ("a-1_b.c", "x" * 200, None):
+        assert run_name(_CONTEXT, option, right) == right
 
 
 def test_one_agent_is_the_default_one() -> None:
