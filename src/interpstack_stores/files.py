@@ -252,11 +252,15 @@ def _replace(path: Path, data: bytes) -> None:
     """Replace a file whole, also if this process or the machine dies in the middle."""
     new = path.with_suffix(path.suffix + ".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)  # it would keep a full disk full
+        raise
 
 
 def _remove(place: Path) -> None:

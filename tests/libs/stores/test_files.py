@@ -137,3 +137,12 @@ def test_a_claim_without_an_end_does_not_hold(store: FileStore) -> None:
     claim.write_text(json.dumps({**json.loads(claim.read_text()), "until": 1e12}))
     assert {one.key: one.claimed for one in store.sessions()}["b"] is False
     assert store.claim("b", "other", 9) is None
+
+
+def test_a_state_that_could_not_be_written_leaves_no_file(store: FileStore) -> None:
+    store.claim("b", "one", 9)
+    (claim,) = (path for path in store.path.glob("*.claim") if '"b"' in path.read_text())
+    claim.with_suffix(".state").mkdir()  # a file cannot replace a folder
+    with pytest.raises(StoreUnavailable, match="cannot be used"):
+        store.save("b", "one", b"state", 9)
+    assert not list(store.path.glob("*.new"))
