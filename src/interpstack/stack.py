@@ -87,9 +87,12 @@ class InterpreterStack(SyncToo):
         try:
             return cls(**options)
         except TypeError as error:
-            known = ", ".join(signature(cls).parameters) or "none"
+            known = signature(cls).parameters
+            any_name = any(one.kind is one.VAR_KEYWORD for one in known.values())
+            wrong = [repr(name) for name in options if not any_name and name not in known]
             raise ConfigurationError(
-                f"engine {engine!r} does not take these options: {error}; it has: {known}"
+                f"engine {engine!r} does not take these options: {', '.join(wrong) or error}; "
+                f"it has: {', '.join(known) or 'none'}"
             ) from error
 
     @cached_property
