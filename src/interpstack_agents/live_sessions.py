@@ -8,7 +8,7 @@ time travel and other processes all see their own state.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Final
@@ -136,9 +136,9 @@ class LiveSessions:
         """Close sessions beyond their number, between two turns of their conversations."""
         if not self.mode.stores:
             return
-        if Capability.IMAGES in self.stack.engine.capabilities:
-            counted, most = [*self._known] if len(self._known) > _MAX_RESTING else [], _MAX_RESTING
-        else:
+        counted: Collection[str] = self._known
+        most = _MAX_RESTING
+        if Capability.IMAGES not in self.stack.engine.capabilities:
             counted = [owner for owner, known in self._known.items() if known.session.live]
             most = _MAX_AWAKE
         surplus = max(0, len(counted) - most)

@@ -56,7 +56,7 @@ class MemoryStore(SessionStore):
     def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
         self.check_save(key, token, data, seconds)
         with self._lock:
-            self._change(key, token, seconds, bytes(data))
+            self._change(key, token, seconds, data)
 
     def delete(self, key: str, token: str | None = None) -> bool:
         check_delete(key, token)

@@ -222,9 +222,8 @@ class EvalTrace:
         if span.is_recording():
             if ended is not None:
                 last["interpstack.limit.kind"] = ended
-            if self.telemetry.payloads is not None:
-                self.telemetry.show(span, "interpstack.eval.result", "result", outcome.text)
-                self.telemetry.show(span, "interpstack.eval.console", "console", outcome.console)
+            self.telemetry.show(span, "interpstack.eval.result", "result", outcome.text)
+            self.telemetry.show(span, "interpstack.eval.console", "console", outcome.console)
             if error is not None:
                 self.telemetry.fail(span, error)
         self.telemetry.transferred("result", _size(outcome.text))

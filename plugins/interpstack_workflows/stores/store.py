@@ -72,9 +72,7 @@ class RunRecord:
         version: The number of changes of the record.
     """
 
-    id: str = attrs.field(
-        validator=_takes(f"{RUN_ID_TAKES} as an id", fits=lambda value: is_run_id(value))
-    )
+    id: str = attrs.field(validator=_takes(f"{RUN_ID_TAKES} as an id", fits=is_run_id))
     name: str = ""
     source: str = attrs.field(default="", repr=False)
     source_name: str = "workflow.js"

@@ -286,11 +286,12 @@ class _Scan:
             return None
         if self._brackets:
             return None
-        begins = self._begins_statement(start)
-        # Its patterns take long to compile, and most code imports nothing.
-        from interpstack_javascript.rewriting.imports import static_import
+        statement = None
+        if self._begins_statement(start):
+            # Its patterns take long to compile, and most code imports nothing.
+            from interpstack_javascript.rewriting.imports import static_import
 
-        statement = static_import(self._source, start) if begins else None
+            statement = static_import(self._source, start)
         if statement is None:
             self._after(end, OPERATOR)
             return None

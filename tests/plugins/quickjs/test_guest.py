@@ -249,13 +249,3 @@ def test_normalize_throws_nothing_where_memory_ends(guest: Guest) -> None:
     """Once it throws an error, `builtins.js` has nothing to mend."""
     source = r"(() => { try { '\ufdfa'.repeat(4e5).normalize('NFKD') } catch (e) { return typeof e } })()"
     assert _text(guest, source) == "unknown"
-
-
-@pytest.mark.parametrize("size", [0, 1, 1023, 1024, 1025, 65_471, 65_472, 65_473, 200_000])
-def test_texts_of_any_length_go_both_ways(guest: Guest, size: int) -> None:
-    _, repeat = guest.evaluate("(text) => text + text.length")
-    text = "é" * (size // 2) + "x" * (size % 2)
-    for _ in range(2):  # the second one finds what the first one left in the room for texts
-        assert guest.ask(repeat, text) == (STATUS_OK, f"{text}{len(text)}")
-    _, nothing = guest.evaluate("(text) => text.length")
-    assert guest.ask(nothing, text) == (STATUS_OK, None)

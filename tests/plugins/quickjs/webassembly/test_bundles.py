@@ -44,7 +44,10 @@ def test_all_bundles_are_exported() -> None:
     instance.close()
 
 
-@pytest.mark.parametrize("text", ["", "plain", "ünï 🎈", "x" * (2 * WORKSPACE_BYTES)])
+@pytest.mark.parametrize(
+    "text",
+    ["", "plain", "ünï 🎈", *("x" * n for n in (_ROOM - 1, _ROOM, _ROOM + 1, 2 * WORKSPACE_BYTES))],
+)
 def test_an_answer_is_the_text_that_a_function_returns(guest: Guest, text: str) -> None:
     echo = _function(guest, "(text) => text + text.length")
     length = len(text.encode("utf-16-le")) // 2
@@ -64,7 +67,7 @@ def test_an_answer_may_be_an_error(guest: Guest) -> None:
     assert _text(guest, "1 + 1") == "2"
 
 
-@pytest.mark.parametrize("size", [1, _ROOM - 1, _ROOM, _ROOM + 1])
+@pytest.mark.parametrize("size", [1, 1023, 1024, 1025, _ROOM - 1, _ROOM, _ROOM + 1])
 def test_answers_of_any_length_are_whole(guest: Guest, size: int) -> None:
     repeat = _function(guest, "(size) => 'é'.repeat(size / 2) + 'x'.repeat(size % 2)")
     for _ in range(3):
