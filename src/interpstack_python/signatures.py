@@ -84,6 +84,8 @@ class _Python(SchemaWalk):
         self.classes: list[str] = []
         self._path = [title]
         self._taken: set[str] = set()
+        #: Literal types made so far, and their values: types like `Literal[1] | None` are not one.
+        self._literals: dict[str, list[str]] = {}
 
     def named(self, key: str, schema: Any) -> str:
         """The type of one field."""
@@ -99,14 +101,20 @@ class _Python(SchemaWalk):
         if not isinstance(value, (str, int)):  # Python has no literal types of floats
             return self.scalars["number"] if isinstance(value, float) else self.anything
         text = _literal(value)
-        return f"Literal[{text}]" if text else self.anything
+        return self._one_of([text]) if text else self.anything
 
     def union(self, options: list[str]) -> str:
-        literals = [part[8:-1] for part in options if part.startswith("Literal[")]
-        if len(literals) < 2:
+        known = [self._literals[part] for part in options if part in self._literals]
+        if len(known) < 2:
             return super().union(options)
-        others = [part for part in options if not part.startswith("Literal[")]
-        return super().union([f"Literal[{', '.join(dict.fromkeys(literals))}]", *others])
+        others = [part for part in options if part not in self._literals]
+        return super().union([self._one_of([value for each in known for value in each]), *others])
+
+    def _one_of(self, values: list[str]) -> str:
+        unique = list(dict.fromkeys(values))
+        made = f"Literal[{', '.join(unique)}]"
+        self._literals[made] = unique
+        return made
 
     def array(self, items: Any, fixed: list[Any] | None, depth: int) -> str:
         if fixed is None:

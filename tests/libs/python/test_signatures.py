@@ -35,6 +35,10 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"properties": {"t": {"default": float("nan")}}}, "*, t: Any = ..."),
     ({"properties": {"t": {"type": "array", "default": []}}}, "*, t: list[Any] = ..."),
     ({"properties": {"a": {"enum": ["x", 1, None]}}}, "*, a: Literal['x', 1] | None = ..."),
+    (
+        {"properties": {"a": {"anyOf": [{"const": "x"}, {"enum": [None, "x", "y"]}, {"const": 1}]}}},
+        "*, a: Literal['x', 1] | Literal['x', 'y'] | None = ...",
+    ),
     ({"properties": {"a": {"enum": [1.5, 2]}}}, "*, a: float | Literal[2] = ..."),
     ({"properties": {"a": {"const": {"b": 1}}}}, "*, a: Any = ..."),
     ({"properties": {"a": {"type": ["string", "null"]}}}, "*, a: str | None = ..."),
