@@ -16,7 +16,7 @@ from interpstack_cli.repl.chunks import LINES, chunks
 from interpstack_cli.repl.shell import Shell
 from interpstack_cli.running.attachments import Gallery
 from interpstack_cli.running.options import (
-    open_stack,
+    StackOptions,
     opened_session,
     save_option,
     session_option,
@@ -36,15 +36,8 @@ __all__ = ["command", "converse", "read_pipe"]
 @save_option
 def command(
     *,
-    engine: str,
-    engine_options: tuple[str, ...],
-    tools: tuple[str, ...],
-    plugins: tuple[str, ...],
-    skills: Path | None,
-    mcp: Path | None,
+    wanted: StackOptions,
     key: str | None,
-    timeout: float | None,
-    memory: int | None,
     save: Path | None,
 ) -> None:
     """Evaluate code interactively.
@@ -56,7 +49,7 @@ def command(
     """
     gallery = Gallery(save)
     gallery.check()
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options, mcp)
+    stack, offer = wanted.open()
     with stack, asyncio.Runner() as runner, opened_session(stack, key) as session:
         session.bind(offer)
         shell = Shell(stack, session, runner, gallery)

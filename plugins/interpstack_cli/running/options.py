@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+import attrs
 import click
 
 from interpstack import (
@@ -32,8 +34,8 @@ from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
 
 __all__ = [
+    "StackOptions",
     "check_language",
-    "open_stack",
     "opened_session",
     "save_option",
     "session_option",
@@ -47,8 +49,6 @@ _MOST_MIB = 2**53 // _MIB
 _MOST_SECONDS = 10**9
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
@@ -158,50 +158,77 @@ def opened_session(stack: InterpreterStack, key: str | None) -> Session:
     return stack.session(key)
 
 
-def stack_options(command: _F) -> _F:
-    """Add the options that `open_stack` takes to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+@attrs.frozen(kw_only=True)
+class StackOptions:
+    """The values of the options that `stack_options` adds to a command.
 
-
-def open_stack(
-    engine: str,
-    tools: tuple[str, ...],
-    skills: Path | None,
-    timeout: float | None,
-    memory: int | None,
-    plugins: tuple[str, ...] = (),
-    engine_options: tuple[str, ...] = (),
-    mcp: Path | None = None,
-) -> tuple[InterpreterStack, HostOffer]:
-    """The stack, and the offer with the skills, MCP servers and the tools that are no bridges.
-
-    Raises:
-        InterpstackError: An option is wrong.
+    Attributes:
+        engine: The name of the engine.
+        engine_options: Options of the engine, as `NAME=VALUE`.
+        tools: Places of Python functions, as `MODULE[:ATTR]`.
+        plugins: Names of plugins, or places of objects with hooks, as `MODULE:ATTR`.
+        skills: The directory of skills.
+        mcp: The file that names MCP servers.
+        timeout: Seconds for one cell.
+        memory: MiB for the code.
     """
-    # The stack needs the tools, and their names depend on the language of its engine.
-    added = load_plugins(plugins)
-    engine = stoppable(engine, PluginManager(added))
-    manager = PluginManager(added)
-    loaded = load_tools(tools, find_language(find_engine(engine, manager), manager))
-    given: dict[str, Any] = {}
-    if timeout is not None:
-        given |= {"cpu_seconds": timeout, "wall_seconds": timeout}
-    if memory is not None:
-        given["memory_bytes"] = memory * _MIB
-    # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
-    limits = Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
-    wanted = {"ptc": loaded.host_tools, "skills": skills, "mcp": mcp}
-    own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
-    listed = [*own, *(plugin for plugin in added if plugin not in own)]
-    chosen: str | Engine = engine
-    if engine_options:
-        chosen = engine_with(find_engine(engine, manager), read_options(engine_options))
-    stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=limits)
-    parts = [] if skills is None else [_skills_part(skills)]
-    parts += [] if mcp is None else [_servers_part(mcp)]
-    return stack, HostOffer(tools=loaded.host_tools, parts=parts)
+
+    engine: str = "quickjs"
+    engine_options: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    skills: Path | None = None
+    mcp: Path | None = None
+    timeout: float | None = None
+    memory: int | None = None
+
+    def open(self) -> tuple[InterpreterStack, HostOffer]:
+        """The stack, and the offer with the skills, MCP servers and the tools that are no bridges.
+
+        Raises:
+            InterpstackError: An option is wrong.
+        """
+        # The stack needs the tools, and their names depend on the language of its engine.
+        added = load_plugins(self.plugins)
+        engine = stoppable(self.engine, PluginManager(added))
+        manager = PluginManager(added)
+        loaded = load_tools(self.tools, find_language(find_engine(engine, manager), manager))
+        wanted = {"ptc": loaded.host_tools, "skills": self.skills, "mcp": self.mcp}
+        own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
+        listed = [*own, *(plugin for plugin in added if plugin not in own)]
+        chosen: str | Engine = engine
+        if self.engine_options:
+            chosen = engine_with(find_engine(engine, manager), read_options(self.engine_options))
+        stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=self._limits())
+        parts = [] if self.skills is None else [_skills_part(self.skills)]
+        parts += [] if self.mcp is None else [_servers_part(self.mcp)]
+        return stack, HostOffer(tools=loaded.host_tools, parts=parts)
+
+    def _limits(self) -> Limits:
+        given: dict[str, Any] = {}
+        if self.timeout is not None:
+            given |= {"cpu_seconds": self.timeout, "wall_seconds": self.timeout}
+        if self.memory is not None:
+            given["memory_bytes"] = self.memory * _MIB
+        # A person's own loop over tools needs no budget; Ctrl-C and the time limit end it.
+        return Limits(requests=None, result_chars=_CHARS, console_chars=_CHARS, **given)
+
+
+_VALUES: Final = tuple(field.name for field in attrs.fields(StackOptions))
+
+
+def stack_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a stack to a command, which takes their values as `wanted`."""
+
+    @wraps(command)
+    def collected(**given: Any) -> None:
+        wanted = StackOptions(**{name: given.pop(name) for name in _VALUES})
+        command(wanted=wanted, **given)
+
+    made: Callable[..., None] = collected
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
 
 
 def _skills_part(skills: Path) -> object:

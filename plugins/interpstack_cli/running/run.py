@@ -14,8 +14,8 @@ from interpstack_cli.printing import show_outcome, write
 from interpstack_cli.running.attachments import Gallery
 from interpstack_cli.running.live import eval_live, interruptible
 from interpstack_cli.running.options import (
+    StackOptions,
     check_language,
-    open_stack,
     opened_session,
     save_option,
     session_option,
@@ -44,15 +44,8 @@ def command(
     file: str | None,
     code: tuple[str, ...],
     language: str | None,
-    engine: str,
-    engine_options: tuple[str, ...],
-    tools: tuple[str, ...],
-    plugins: tuple[str, ...],
-    skills: Path | None,
-    mcp: Path | None,
+    wanted: StackOptions,
     key: str | None,
-    timeout: float | None,
-    memory: int | None,
     save: Path | None,
     as_json: bool,
 ) -> None:
@@ -66,7 +59,7 @@ def command(
         raise ConfigurationError("--language takes the name of a language, such as python")
     gallery = Gallery(save)
     gallery.check()
-    stack, offer = open_stack(engine, tools, skills, timeout, memory, plugins, engine_options, mcp)
+    stack, offer = wanted.open()
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)

@@ -6,14 +6,14 @@ import asyncio
 import os
 import secrets
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import click
 
 from interpstack import ConfigurationError
 from interpstack_cli.printing import write
-from interpstack_cli.running.options import open_stack, stack_options
+from interpstack_cli.running.options import StackOptions, stack_options
 from interpstack_cli.serving.logins import login, logout, needed
 
 __all__ = ["command"]
@@ -106,6 +106,7 @@ def _address(
 )
 def serve(
     *,
+    wanted: StackOptions,
     approve: tuple[str, ...],
     http: tuple[str, int] | None,
     hosts: tuple[str, ...],
@@ -114,7 +115,6 @@ def serve(
     resource: str | None,
     introspection: str | None,
     scopes: tuple[str, ...],
-    **options: Any,
 ) -> None:
     """Run a server with one tool, run_code, whose code may call all others.
 
@@ -130,7 +130,7 @@ def serve(
     oauth = _oauth(issuer, resource, introspection, scopes)
     if http is None and (hosts or origins or oauth):
         raise ConfigurationError("--allow-host, --allow-origin and --oauth-… are for --http")
-    stack, offer = _opened(**options)
+    stack, offer = attrs.evolve(wanted, plugins=(*wanted.plugins, _GATE)).open()
     with stack:
         server = CodeServer(stack, offer, approve)
         if http is None:
@@ -177,21 +177,6 @@ def _oauth(
         client_secret=os.environ.get(_CLIENT_SECRET, ""),
         scopes=scopes,
     )
-
-
-def _opened(
-    *,
-    engine: str,
-    engine_options: tuple[str, ...],
-    tools: tuple[str, ...],
-    plugins: tuple[str, ...],
-    skills: Path | None,
-    mcp: Path | None,
-    timeout: float | None,
-    memory: int | None,
-) -> Any:
-    gated = (*plugins, _GATE)
-    return open_stack(engine, tools, skills, timeout, memory, gated, engine_options, mcp)
 
 
 def _tell(made: str, address: str) -> None:

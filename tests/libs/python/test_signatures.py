@@ -36,7 +36,11 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"properties": {"t": {"type": "array", "default": []}}}, "*, t: list[Any] = ..."),
     ({"properties": {"a": {"enum": ["x", 1, None]}}}, "*, a: Literal['x', 1] | None = ..."),
     (
-        {"properties": {"a": {"anyOf": [{"const": "x"}, {"enum": [None, "x", "y"]}, {"const": 1}]}}},
+        {
+            "properties": {
+                "a": {"anyOf": [{"const": "x"}, {"enum": [None, "x", "y"]}, {"const": 1}]}
+            }
+        },
         "*, a: Literal['x', 1] | Literal['x', 'y'] | None = ...",
     ),
     ({"properties": {"a": {"enum": [1.5, 2]}}}, "*, a: float | Literal[2] = ..."),

@@ -15,7 +15,7 @@ from interpstack_cli.repl.command import converse
 from interpstack_cli.repl.editor import Editor
 from interpstack_cli.repl.shell import Shell
 from interpstack_cli.running import options
-from interpstack_cli.running.options import open_stack
+from interpstack_cli.running.options import StackOptions
 
 pytest.importorskip("pydantic_monty")
 
@@ -49,7 +49,7 @@ def _files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def shell():
-    stack, offer = open_stack("monty", ("cli_shop",), None, None, None)
+    stack, offer = StackOptions(engine="monty", tools=("cli_shop",)).open()
     with stack, asyncio.Runner() as runner, stack.session() as session:
         session.bind(offer)
         made = Shell(stack, session, runner)

@@ -9,7 +9,7 @@ import pytest
 
 from interpstack import Cell, ConfigurationError, InterpreterStack, Limits
 from interpstack.plugins import PluginManager
-from interpstack_cli.running.options import check_language, open_stack, stoppable
+from interpstack_cli.running.options import StackOptions, check_language, stoppable
 from interpstack_testing import FakeEngine
 
 
@@ -93,7 +93,7 @@ def _plugins(stack):
 
 
 def test_without_options_code_has_no_budget_of_calls():
-    stack, offer = open_stack("quickjs", (), None, None, None)
+    stack, offer = StackOptions().open()
     with stack:
         limits = stack.limits
         assert (limits.requests, limits.cpu_seconds) == (None, Limits().cpu_seconds)
@@ -104,7 +104,7 @@ def test_without_options_code_has_no_budget_of_calls():
 
 
 def test_options_become_limits_plugins_and_parts(tmp_path):
-    stack, offer = open_stack("quickjs", (), tmp_path, 2.5, 16, ("ptc",))
+    stack, offer = StackOptions(skills=tmp_path, timeout=2.5, memory=16, plugins=("ptc",)).open()
     with stack:
         limits = stack.limits
         assert (limits.cpu_seconds, limits.wall_seconds) == (2.5, 2.5)
@@ -114,7 +114,7 @@ def test_options_become_limits_plugins_and_parts(tmp_path):
 
 
 def test_options_of_an_engine_reach_it():
-    stack, _ = open_stack("process:quickjs", (), None, None, None, (), ("workers=1",))
+    stack, _ = StackOptions(engine="process:quickjs", engine_options=("workers=1",)).open()
     with stack:
         assert stack.engine.pool._size == 1
 
