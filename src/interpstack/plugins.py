@@ -117,10 +117,7 @@ class PluginManager:
                 lambda name, impls, arguments: begun.update({id(arguments): time.perf_counter()}),
                 partial(_print_call, begun),
             )
-        # pluggy calls the plugin registered last first.
-        for plugin in reversed(list(plugins)):
-            self._register(plugin)
-        self._check_hooks()
+        self.add(*reversed(list(plugins)))  # pluggy calls the plugin registered last first
 
     @property
     def hook(self) -> Any:
@@ -137,14 +134,26 @@ class PluginManager:
             for name, plugin in plugins.items()
         ]
 
-    def add(self, plugin: Any) -> None:
-        """Add an installed plugin by name, or any object with hook implementations.
+    def add(self, *plugins: Any) -> None:
+        """Add installed plugins by name, or any objects with hook implementations.
+
+        Hooks that a plugin declares are added, too.
 
         Raises:
-            ConfigurationError: It has no hooks, unknown hooks, or is there already.
+            ConfigurationError: One has no hooks, unknown hooks, or is there already.
         """
-        self._register(plugin)
-        self._check_hooks()
+        for plugin in plugins:
+            self._register(plugin)
+        try:
+            for module in self.hook.interpstack_add_hookspecs():
+                if module not in self._specs:
+                    self._specs.append(module)
+                    self._manager.add_hookspecs(module)
+            self._manager.check_pending()
+        except pluggy.PluginValidationError as error:
+            name = self._manager.get_name(error.plugin)
+            why = " ".join(str(error).split())
+            raise ConfigurationError(f"plugin {name!r} cannot be used: {why}") from error
 
     def _register(self, plugin: Any) -> None:
         if isinstance(plugin, str):
@@ -164,19 +173,6 @@ class PluginManager:
         if isinstance(target, type):
             raise ConfigurationError(f"plugin {name!r} is a class; list an object of it")
 
-    def _check_hooks(self) -> None:
-        """Add the hooks that plugins declare, and refuse implementations of undeclared hooks."""
-        try:
-            for module in self.hook.interpstack_add_hookspecs():
-                if module not in self._specs:
-                    self._specs.append(module)
-                    self._manager.add_hookspecs(module)
-            self._manager.check_pending()
-        except pluggy.PluginValidationError as error:
-            name = self._manager.get_name(error.plugin)
-            why = " ".join(str(error).split())
-            raise ConfigurationError(f"plugin {name!r} cannot be used: {why}") from error
-
     def names(self) -> tuple[str, ...]:
         """Plugin names in the order in which they are called."""
         return tuple(reversed([name for name, _ in self._manager.list_name_plugin()]))
@@ -189,15 +185,20 @@ class PluginManager:
             ConfigurationError: Something else is registered, or two engines of one name.
         """
         found: dict[str, type[Engine]] = {}
-        for cls in self._registered():
-            if not (isinstance(cls, type) and issubclass(cls, Engine)):
-                raise ConfigurationError(f"{cls!r} is registered as an engine but is not one")
-            if cls.name in found:
-                raise ConfigurationError(
-                    f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "
-                    f"{_name_of(cls)}; leave one plugin out"
-                )
-            found[cls.name] = cls
+        for plugin, register in self.each("interpstack_register_engine"):
+            try:
+                classes = register()
+            except ImportError as error:
+                raise PluginLoadError(plugin, error) from error
+            for cls in classes:
+                if not (isinstance(cls, type) and issubclass(cls, Engine)):
+                    raise ConfigurationError(f"{cls!r} is registered as an engine but is not one")
+                if cls.name in found:
+                    raise ConfigurationError(
+                        f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "
+                        f"{_name_of(cls)}; leave one plugin out"
+                    )
+                found[cls.name] = cls
         return found
 
     def languages(self) -> dict[str, GuestLanguage]:
@@ -223,13 +224,6 @@ class PluginManager:
 
     def _language_plugins(self) -> str:
         return ", ".join(repr(name) for name, _ in self.each("interpstack_register_language"))
-
-    def _registered(self) -> Iterator[Any]:
-        for name, register in self.each("interpstack_register_engine"):
-            try:
-                yield from register()
-            except ImportError as error:
-                raise PluginLoadError(name, error) from error
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""
@@ -307,9 +301,8 @@ def installed_languages(first: str = "", *, others: bool = True) -> Iterator[Gue
 
     Each plugin is loaded when its turn comes, and passed over if it cannot be loaded.
     """
-    for plugin in sorted(installed(), key=lambda name: name != first):
-        if plugin != first and not others:
-            return
+    names = installed().keys() if others else installed().keys() & {first}
+    for plugin in sorted(names, key=lambda name: name != first):
         try:
             found = PluginManager([plugin]).languages()
         except (ImportError, ConfigurationError):

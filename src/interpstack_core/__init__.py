@@ -1,55 +1,23 @@
 """The thin core: contracts of engines, bridges and plugins, and the values they exchange."""
 
-from interpstack_core.bridges import (
-    Bridge,
-    BridgeRegistry,
-    BridgeSet,
-    GuestBridge,
-    GuestSource,
-    bridge,
-)
-from interpstack_core.cells.extensions import CellExtension, Wrapper
-from interpstack_core.cells.guards import CellGuard, Seconds
+from interpstack_core.bridges import *
+from interpstack_core.cells.extensions import *
+from interpstack_core.cells.guards import *
 from interpstack_core.cells.outcome import CellContext, Outcome, Usage
 from interpstack_core.cells.raised import GuestException
-from interpstack_core.cells.render import render
-from interpstack_core.cells.step import RunRecord, Step
-from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack_core.errors import (
-    BridgeError,
-    BridgeNameClash,
-    ConfigurationError,
-    EngineFailure,
-    ImageError,
-    InterpstackError,
-    PluginLoadError,
-    SessionClosed,
-    UnknownEngine,
-    UnknownPlugin,
-    UnsupportedValue,
-    install_command,
-)
-from interpstack_core.hookspecs import hookimpl
-from interpstack_core.languages import EditorRules, GuestLanguage, PromptWords
-from interpstack_core.limits import Limits
+from interpstack_core.cells.render import *
+from interpstack_core.cells.step import *
+from interpstack_core.engine import *
+from interpstack_core.errors import *
+from interpstack_core.errors import install_command
+from interpstack_core.hookspecs import *
+from interpstack_core.languages import *
+from interpstack_core.limits import *
 from interpstack_core.modules import ModuleBundle
-from interpstack_core.offer import HostOffer, HostTool
-from interpstack_core.protocol import (
-    MODULE,
-    TIMER,
-    Call,
-    Cell,
-    Completion,
-    GuestError,
-    Image,
-    Place,
-    Progress,
-    Request,
-    SessionState,
-    Settlement,
-)
-from interpstack_core.threads import call_blocking, run_guest, start_anew_after_fork, to_end
-from interpstack_core.views import SessionView, StackView, StateKeeper, StateSlot
+from interpstack_core.offer import *
+from interpstack_core.protocol import *
+from interpstack_core.threads import *
+from interpstack_core.views import *
 from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 

@@ -25,7 +25,6 @@ __all__ = [
     "Request",
     "SessionState",
     "Settlement",
-    "StateAfter",
 ]
 
 #: Built-in requests, which need no bridge: wait for some milliseconds, and import a module.

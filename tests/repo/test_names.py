@@ -21,27 +21,48 @@ _OTHERS = ("pytest11", "interpstack.commands")
 _PUBLIC = ("src/interpstack/__init__.py", "src/interpstack_core/__init__.py")
 
 
-def _exported(module: ast.Module) -> list[str] | None:
+def _exported(root: Path, module: ast.Module) -> list[str] | None:
+    """The names in `__all__`, with those that `__all__ += other.__all__` adds."""
+    exported = None
     for node in module.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
-            return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
-    return None
+            exported = list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) == "__all__":
+            other = ast.unparse(node.value).partition(".")[0]
+            (source,) = [
+                alias.name
+                for one in module.body
+                if isinstance(one, ast.Import)
+                for alias in one.names
+                if alias.asname == other
+            ]
+            exported = [*(exported or ()), *_exports_of(root, source)]
+    return exported
 
 
-def _defined(body: list[ast.stmt]) -> Iterator[str]:
+def _exports_of(root: Path, name: str) -> list[str]:
+    path = root / "src" / name.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return _exported(root, tree(path)) or []
+
+
+def _defined(root: Path, body: list[ast.stmt]) -> Iterator[str]:
+    """Names that a module defines or imports; with `*`, those that the other module exports."""
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node.name
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             if getattr(node, "module", "") != "__future__":
                 names = (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-                yield from (name for name in names if name != "*")
+                for name in names:
+                    own = getattr(node, "module", "") or ""
+                    yield from _exports_of(root, own) if name == "*" else [name]
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (t.id for t in targets if isinstance(t, ast.Name))
         elif isinstance(node, (ast.If, ast.Try)):
-            yield from _defined(node.body)
+            yield from _defined(root, node.body)
 
 
 def export_violations(root: Path) -> list[str]:
@@ -49,7 +70,7 @@ def export_violations(root: Path) -> list[str]:
     found = []
     for path in sorted((root / "src").rglob("*.py")):
         module = tree(path)
-        exported, defined = _exported(module), set(_defined(module.body))
+        exported, defined = _exported(root, module), set(_defined(root, module.body))
         file = path.relative_to(root).as_posix()
         if exported is None:
             continue
@@ -125,6 +146,7 @@ def test_the_export_guard_notices(broken: Any) -> None:
     )
     assert export_violations(copy) == [
         "src/interpstack/__init__.py: X is public but not in __all__",
+        "src/interpstack_core/__init__.py: gone is public but not in __all__",
         "src/interpstack_core/cells/render.py: gone is in __all__ but not defined",
     ]
 

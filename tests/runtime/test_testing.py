@@ -19,7 +19,7 @@ def test_every_public_name_is_the_same_object(name: str) -> None:
 
 
 def test_what_the_kit_does_not_offer_is_no_attribute_of_the_alias() -> None:
-    with pytest.raises(AttributeError, match=r"'interpstack\.testing' has no attribute 'Nothing'"):
+    with pytest.raises(AttributeError, match=r"'interpstack_testing' has no attribute 'Nothing'"):
         interpstack.testing.Nothing  # type: ignore[attr-defined]  # noqa: B018
 
 

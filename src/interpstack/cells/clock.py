@@ -7,6 +7,7 @@ import time
 import attrs
 
 from interpstack.cells.guards import Guards
+from interpstack_core.cells.guards import Seconds
 from interpstack_core.limits import Limits
 
 __all__ = ["CellClock"]
@@ -46,7 +47,7 @@ class CellClock:
 
     def left(self, until: float | None = None) -> float | None:
         """Seconds the guest may compute now, of those `until` the cell must end, if it must."""
-        cpu = self._cpu_left()
+        cpu = self._left("cpu_seconds", self.cpu_seconds)
         least = cpu if until is None or (cpu is not None and cpu < until) else until
         return None if least is None else max(0.0, least)
 
@@ -56,13 +57,12 @@ class CellClock:
         Args:
             shared: Count against the limits of the guards, too.
         """
-        limit = self.limits.wall_seconds
-        own = None if limit is None else limit - self.wall_seconds
-        return self.guards.least("wall_seconds", own) if shared else own
+        return self._left("wall_seconds", self.wall_seconds, shared)
 
     def out_of_time(self) -> tuple[str, str]:
         """Name and message of the error, once the time is used up."""
-        wall, cpu = self.wall_left(shared=False), self._cpu_left(shared=False)
+        wall = self.wall_left(shared=False)
+        cpu = self._left("cpu_seconds", self.cpu_seconds, shared=False)
         exceeded = self.guards.exceeded(cpu, wall)
         if exceeded is not None:
             return exceeded.name, exceeded.message
@@ -70,7 +70,7 @@ class CellClock:
             return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
-    def _cpu_left(self, *, shared: bool = True) -> float | None:
-        limit = self.limits.cpu_seconds
-        own = None if limit is None else limit - self.cpu_seconds
-        return self.guards.least("cpu_seconds", own) if shared else own
+    def _left(self, kind: Seconds, used: float, shared: bool = True) -> float | None:
+        limit: float | None = getattr(self.limits, kind)
+        own = None if limit is None else limit - used
+        return self.guards.least(kind, own) if shared else own

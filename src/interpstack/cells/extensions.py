@@ -10,13 +10,14 @@ from interpstack.cells.guards import Guards
 from interpstack.cells.steps import StepSource
 from interpstack_core.cells.extensions import CellExtension, Wrapper
 from interpstack_core.cells.guards import CellGuard
-from interpstack_core.checks import shown
+from interpstack_core.checks import expect
 from interpstack_core.errors import ConfigurationError
-from interpstack_core.protocol import Request, Settlement
+from interpstack_core.protocol import Settlement
 
 __all__ = ["Extensions"]
 
-_Find = Callable[[Request], Iterable[Wrapper[Settlement]]]
+#: The hook that finds the wrappers of a `request`.
+_Find = Callable[..., Iterable[Wrapper[Settlement]]]
 
 
 @attrs.frozen
@@ -42,11 +43,8 @@ class Extensions:
         """
         sources = [one for one in opened if isinstance(one, StepSource)]
         for one in opened:
-            if not isinstance(one, (CellGuard, StepSource)):
-                raise ConfigurationError(
-                    "interpstack_open_cell returns a CellGuard, a StepSource or None; "
-                    f"got {shown(one)}"
-                )
+            accepted = "interpstack_open_cell returns a CellGuard, a StepSource or None"
+            expect(one, (CellGuard, StepSource), accepted)
         if len(sources) > 1:
             named = " and ".join(type(one).__name__ for one in sources)
             raise ConfigurationError(f"a cell has one step source; two plugins opened one: {named}")

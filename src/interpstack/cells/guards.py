@@ -39,13 +39,11 @@ class Guards:
 
     def exceeded(self, cpu: float | None, wall: float | None) -> GuestError | None:
         """The first error that a guard has for a cell out of time."""
-        errors = (guard.exceeded(cpu, wall) for guard in self._all)
-        return next((error for error in errors if error is not None), None)
+        return next(filter(None, (guard.exceeded(cpu, wall) for guard in self._all)), None)
 
     def admit(self, bridge: Bridge, request: Request) -> GuestError | None:
         """The first refusal; guards behind it are not asked."""
-        errors = (guard.admit(bridge, request) for guard in self._all)
-        return next((error for error in errors if error is not None), None)
+        return next(filter(None, (guard.admit(bridge, request) for guard in self._all)), None)
 
     def amounts(self) -> dict[str, float]:
         """The amounts of all guards; of one kind, the largest."""

@@ -46,7 +46,7 @@ async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome
 
 
 async def wrapped_request(
-    find: Callable[[Request], Iterable[Wrapper[Settlement]]],
+    find: Callable[..., Iterable[Wrapper[Settlement]]],
     most: int,
     request: Request,
     make: Callable[[], Awaitable[Settlement]],
@@ -55,14 +55,14 @@ async def wrapped_request(
     """Make a request inside wrappers; their exceptions are errors that the code catches.
 
     Args:
-        find: Finds the wrappers of a request.
+        find: The hook that finds the wrappers of a `request`.
         most: Bytes that an answer may have.
         request: The request.
         make: Answers it.
         records: Whether the request's end counts although it is cancelled.
     """
     call = _Call(make, asyncio.current_task())
-    answer = await call.inside(partial(find, request), records)
+    answer = await call.inside(partial(find, request=request), records)
     if call.value is not None and answer is call.value:
         return call.value
     refused = not call.begun or (call.value is not None and call.value.refused)

@@ -121,18 +121,12 @@ class RealmSlot:
         if old is not None:
             await off_loop(old.close)
 
-    async def replace(
-        self, image: Image | None = None, values: Mapping[str, Any] | None = None
-    ) -> None:
-        """Go on from another state; from the old one if the new one cannot be opened."""
-        await self.hold(await self._open(image, values))
-
     async def restore(self, state: SessionState) -> tuple[str, ...]:
         """Go on from a state taken earlier; see `Session.restore_state`."""
         if state.image is not None:
             expect(state.image, Image, "the image of a SessionState is an Image or None")
             try:
-                await self.replace(sound(state.image))
+                await self.hold(await self._open(sound(state.image)))
             except ImageError:
                 if state.values is None:
                     raise
@@ -144,7 +138,7 @@ class RealmSlot:
         if state.values is None:
             raise ImageError("nothing of the state was stored")
         await off_loop(partial(check_portable, state.values))
-        await self.replace(None, state.values)
+        await self.hold(await self._open(values=state.values))
         return (notice_of_values(state.values),)
 
     async def take(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -18,7 +18,6 @@ from interpstack.sessions.realm_slot import RealmSlot, off_loop
 from interpstack.sessions.states import check_portable, load
 from interpstack.sessions.uses import Uses
 from interpstack.sync import SyncToo, run_sync
-from interpstack_core.cells.extensions import Wrapper
 from interpstack_core.cells.outcome import CellContext, Outcome
 from interpstack_core.cells.raised import GuestException
 from interpstack_core.cells.render import render
@@ -28,7 +27,7 @@ from interpstack_core.errors import ConfigurationError, EngineFailure
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.modules import ModuleLoader
 from interpstack_core.offer import HostOffer
-from interpstack_core.protocol import Cell, GuestError, Image, Request, SessionState, Settlement
+from interpstack_core.protocol import Cell, GuestError, Image, SessionState
 from interpstack_core.threads import to_end
 from interpstack_core.views import StackView
 
@@ -83,7 +82,9 @@ class _Runner:
                 cell = transformed(each, session, cell, partial(_checked, stack))
         except GuestException as error:
             return Outcome(error=error.error)
-        wraps = self._wrappers if stack.each("interpstack_wrap_request") else None
+        wraps = None
+        if stack.each("interpstack_wrap_request"):
+            wraps = partial(stack.hook.interpstack_wrap_request, session=session)
         opens = stack.each("interpstack_open_cell")
         opened = stack.hook.interpstack_open_cell(session=session, cell=cell) if opens else ()
         extensions = Extensions.of(opened, wraps)
@@ -153,11 +154,6 @@ class _Runner:
         except EngineFailure:
             await self.state.drop()
             raise
-
-    def _wrappers(self, request: Request) -> Iterable[Wrapper[Settlement]]:
-        hook = self.session.stack.hook.interpstack_wrap_request
-        found: list[Wrapper[Settlement]] = hook(session=self.session, request=request)
-        return found
 
     def _resolve_module(self, specifier: str) -> ModuleLoader | None:
         hook = self.session.stack.hook.interpstack_resolve_module
@@ -271,12 +267,11 @@ class Session(SyncToo):
     def render(self, outcome: Outcome) -> str:
         """The outcome as a model reads it, cut to the stack's limits."""
         expect(outcome, Outcome, "render takes an Outcome")
-        stack, limits = self.stack, self.stack.limits
-        if stack.each("interpstack_render_outcome"):
-            text = stack.hook.interpstack_render_outcome(session=self, outcome=outcome)
-            if text is not None:
-                expect(text, str, "interpstack_render_outcome returns text or None")
-                return str(text)
+        hook, limits = self.stack.hook.interpstack_render_outcome, self.stack.limits
+        text = hook(session=self, outcome=outcome)
+        if text is not None:
+            expect(text, str, "interpstack_render_outcome returns text or None")
+            return str(text)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
     @property
