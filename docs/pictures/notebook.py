@@ -13,7 +13,7 @@ from nbconvert import HTMLExporter
 
 HERE: Final = Path(__file__).parent
 _CELLS: Final = (
-    """%load_ext interpstack_notebook
+    """%load_ext interpstack
 import pandas as pd
 orders = pd.DataFrame({'item': ['pen', 'book', 'ink'], 'count': [3, 1, 2]})
 def unit_price(item): return {'pen': 2, 'book': 15, 'ink': 7}[item]""",

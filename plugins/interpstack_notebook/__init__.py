@@ -1,7 +1,8 @@
-"""Cells of guest code in notebooks: `%load_ext interpstack_notebook`, then `%%js`.
+"""Cells of guest code in notebooks: `%load_ext interpstack`, then `%%js`.
 
-The extension registers magics and a formatter with IPython; neither the core nor the runtime knows
-of notebooks.
+The extension registers magics and a formatter with IPython. Neither the core nor the runtime knows
+of notebooks: the package `interpstack` has the functions below because this plugin offers them in
+the entry-point group `interpstack.names`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """The interpreter framework for LLM agents: a thin core, everything else a plugin."""
 
+import interpstack.plugins as _plugins
 import interpstack_core as _core
 from interpstack.cells.steps import CellRun, StepSource
 from interpstack.plugins import (
@@ -15,6 +16,9 @@ from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.sync import run_sync
 from interpstack_core import *  # noqa: F403 - one package to import from
+
+# Attributes that plugins add; type checkers do not see this, and know all other names.
+globals()["__getattr__"] = _plugins.offered
 
 __version__ = "0.1.0"
 

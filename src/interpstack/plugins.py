@@ -34,6 +34,8 @@ __all__ = ["GROUP", "PluginInfo", "PluginManager", "find_engine", "installed"]
 
 #: The entry-point group in which plugins register themselves.
 GROUP = "interpstack"
+#: The entry-point group of attributes that they add to the package `interpstack`.
+NAMES = "interpstack.names"
 
 
 @attrs.frozen
@@ -58,41 +60,42 @@ def installed() -> Mapping[str, EntryPoint]:
 
     Distributions are searched again only when the import path has changed: that takes a while.
     """
-    return _installed()[0]
+    return _installed(GROUP)[0]
 
 
-def _installed() -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
+def _installed(group: str) -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
     from importlib.metadata import entry_points
 
-    return _find(tuple(sys.path), entry_points)
+    return _find(tuple(sys.path), entry_points, group)
 
 
 @lru_cache(maxsize=4)
 def _find(
-    path: tuple[str, ...], look_up: Callable[..., Any]
+    path: tuple[str, ...], look_up: Callable[..., Any], group: str
 ) -> tuple[Mapping[str, EntryPoint], Mapping[str, str]]:
     """Entry points by name, with errors of broken ones, which affect only their users."""
     found: dict[str, EntryPoint] = {}
     clashes: dict[str, str] = {}
-    for entry in sorted(look_up(group=GROUP), key=lambda e: e.name):
+    what = "a plugin" if group == GROUP else "an attribute"
+    for entry in sorted(look_up(group=group), key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
             clashes[entry.name] = (
-                f"two distributions install a plugin named {entry.name!r}: {other.value} and "
+                f"two distributions install {what} named {entry.name!r}: {other.value} and "
                 f"{entry.value}; uninstall one"
             )
     return MappingProxyType(found), MappingProxyType(clashes)
 
 
-def load(name: str) -> Any:
-    """Import an installed plugin.
+def load(name: str, group: str = GROUP) -> Any:
+    """Import an installed plugin, or an object that one has in another `group`.
 
     Raises:
         UnknownPlugin: No entry point has this name.
         PluginLoadError: It cannot be imported.
         ConfigurationError: Two distributions install a plugin of this name.
     """
-    entries, clashes = _installed()
+    entries, clashes = _installed(group)
     if name not in entries:
         raise UnknownPlugin(name, entries)
     if name in clashes:
@@ -100,7 +103,20 @@ def load(name: str) -> Any:
     try:
         return entries[name].load()
     except Exception as error:
-        raise PluginLoadError(name, error) from error
+        package = entries[name].module.partition(".")[0]
+        plugin = name if group == GROUP else package.removeprefix("interpstack_")
+        raise PluginLoadError(plugin, error) from error
+
+
+def offered(name: str) -> Any:
+    """An attribute that a plugin adds to the package `interpstack`; private ones are not sought.
+
+    Raises:
+        AttributeError: No plugin adds it.
+    """
+    if name.startswith("_") or name not in _installed(NAMES)[0]:
+        raise AttributeError(f"module 'interpstack' has no attribute {name!r}")
+    return load(name, NAMES)
 
 
 class PluginManager:

@@ -15,6 +15,8 @@ import interpstack
 import interpstack_core
 
 _GROUP = "interpstack"
+#: Where plugins add attributes to the package `interpstack`, which public names would hide.
+_NAMES = "interpstack.names"
 #: Where plugins without hooks register: fixtures of pytest, commands.
 _OTHERS = ("pytest11", "interpstack.commands")
 #: Modules whose public names are all meant for plugins and hosts.
@@ -107,6 +109,10 @@ def registration_violations(root: Path) -> list[str]:
         for path in sorted((root / "src").glob("*/__init__.py"))
         if not (path.parent / "py.typed").exists()
     ]
+    public = set(interpstack.__all__)
+    found += [
+        f"the name {name} is public already" for name in groups.get(_NAMES, {}) if name in public
+    ]
     for name, value in points.items():
         if value.partition(".")[0] != f"interpstack_{name}":
             found.append(f"entry point {name} is called other than its package {value}")
@@ -158,7 +164,7 @@ def test_the_registration_guard_notices(broken: Any) -> None:
             "src/interpstack_core/py.typed": None,
             "pyproject.toml": lambda t: t.replace(
                 'console = "interpstack_console"', 'console = "interpstack_gone"'
-            ),
+            ).replace("\nload_ipython_extension =", '\nSession = "a:b"\nload_ipython_extension ='),
         }
     )
     assert registration_violations(copy) == [
@@ -168,5 +174,6 @@ def test_the_registration_guard_notices(broken: Any) -> None:
         "plugins/interpstack_new is not in the wheel",
         "plugins/interpstack_new has no py.typed",
         "src/interpstack_core has no py.typed",
+        "the name Session is public already",
         "entry point console is called other than its package interpstack_gone",
     ]

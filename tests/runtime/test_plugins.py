@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import types
+from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
 import pluggy
 import pytest
 
+import interpstack
 from interpstack import (
     Bridge,
     ConfigurationError,
@@ -21,7 +25,7 @@ from interpstack import (
     UnknownEngine,
     hookimpl,
 )
-from interpstack.plugins import PluginManager, find_engine
+from interpstack.plugins import NAMES, PluginManager, find_engine
 from interpstack_core import hookspecs
 from interpstack_core.protocol import MODULE
 from interpstack_testing import FakeEngine
@@ -337,3 +341,47 @@ def test_a_plugin_brings_hooks_for_others(before: bool) -> None:
 def test_a_hook_that_nobody_brings_is_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match=r"plugin 'greets' cannot.*interpstack_greet"):
         InterpreterStack(FakeEngine(), [Greets()])
+
+
+# -- attributes that plugins add to the package ----------------------------------------------
+
+
+def _offer(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    points = [EntryPoint(name, value, NAMES) for name, value in values.items()]
+    found = {NAMES: points}
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found.get(group, []))
+
+
+def test_a_plugin_adds_an_attribute_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    _offer(monkeypatch, dumps="json:dumps")
+    assert interpstack.dumps([1]) == "[1]"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["load", "_hidden", "__wrapped__"])
+def test_the_package_has_no_other_attributes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _offer(monkeypatch, dumps="json:dumps", _hidden="json:dumps", __wrapped__="json:dumps")
+    with pytest.raises(AttributeError, match=f"'interpstack' has no attribute '{name}'"):
+        getattr(interpstack, name)
+
+
+def test_an_attribute_whose_package_is_missing_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _offer(monkeypatch, show="interpstack_notebook.magics:install", other="of.another:thing")
+    monkeypatch.setitem(sys.modules, "interpstack_notebook.magics", None)
+    with pytest.raises(PluginLoadError, match=r"plugin 'notebook' .*'interpstack\[notebook\]'"):
+        interpstack.show  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(PluginLoadError, match=r"plugin 'of' .*No module named 'of'"):
+        interpstack.other  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_attribute_of_two_distributions_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("show", value, NAMES) for value in ("one:show", "two:show")]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    with pytest.raises(ConfigurationError, match="an attribute named 'show': one:show and two:"):
+        interpstack.show  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_importing_the_package_looks_up_no_entry_point() -> None:
+    code = "import sys, interpstack\nassert 'importlib.metadata' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

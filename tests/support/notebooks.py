@@ -15,7 +15,7 @@ from jupyter_client.manager import KernelManager
 
 __all__ = ["Kernel", "kernel"]
 
-LOAD = "%load_ext interpstack_notebook"
+LOAD = "%load_ext interpstack"
 _SECONDS = 100.0
 
 

@@ -31,10 +31,7 @@ class Cancels:
     _known: set[int] = attrs.field(factory=set)
     _cell: asyncio.Task[Any] = attrs.field(factory=_task)
     #: How often the cell's task had been asked to end before the cell began.
-    _before: int = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._before = self._cell.cancelling()
+    _before: int = attrs.field(factory=lambda: _task().cancelling())
 
     def cancel(self, request_id: int, task: asyncio.Task[None], grace: float) -> None:
         """Cancel a request that does not end by itself within `grace` seconds."""

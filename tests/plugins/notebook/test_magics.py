@@ -100,10 +100,18 @@ def test_an_outcome_of_a_session_is_rich_as_well(running: Kernel) -> None:
 
 def test_the_extension_can_be_unloaded_and_loaded(running: Kernel) -> None:
     running.run("%%js\nlet kept = 1")
-    assert running.run("%unload_ext interpstack_notebook").status == "ok"
+    assert running.run("%unload_ext interpstack").status == "ok"
     assert "Cell magic `%%guest` not found" in running.run("%%guest engine=v8\n1").text
     (own,) = running.run("%%js\nkept").bundles  # IPython's own, which a browser runs
     assert "application/javascript" in own
     assert running.run(LOAD).status == "ok"
     told = running.run("%%js\ntypeof kept").bundles[0]["text/plain"]
     assert told.strip("'\"") == "undefined"
+
+
+@pytest.mark.parametrize("name", ["interpstack", "interpstack_notebook"])
+def test_the_extension_is_loaded_anew_under_either_name(running: Kernel, name: str) -> None:
+    assert running.run(f"%reload_ext {name}").status == "ok"
+    assert running.run("%%js\n6 * 7").bundles[0]["text/plain"] == "42"
+    code = "from interpstack import InterpreterStack, Session\nprint(Session.__module__)"
+    assert running.run(code).text == "interpstack.sessions.session\n"
