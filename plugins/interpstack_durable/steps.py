@@ -28,7 +28,7 @@ from interpstack_durable.background.asides import aside_note, check_aside
 from interpstack_durable.background.looks import CellAge, Look, StillRunning, shown_request
 from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
-from interpstack_durable.journal import Journal, ReplayDivergence, Suspension
+from interpstack_durable.journal import Journal, ReplayDivergence
 from interpstack_durable.pauses import GuestTimes, compute, quiesce
 from interpstack_durable.suspensions import StoredRun
 
@@ -125,20 +125,20 @@ class JournalSteps(StepSource):
     def begin(self, run: CellRun) -> float:
         self.run, self._held = run, HeldRequests(run)
         self._age = CellAge() if self.look is None else CellAge.of(self.journal, run)
-        if run.resumed and self._stored.suspension is not None:
-            self._go_on(self._stored.suspension)
+        if run.resumed and (suspension := self._stored.suspension) is not None:
+            self.journal.skip(suspension.steps)
+            self._told, self._asked = suspension.steps, list(suspension.asked)
+            self._held.go_on(suspension)
+            self._stored.attach(run.context)
         return self._began
-
-    def _go_on(self, suspension: Suspension) -> None:
-        """Continue an unfinished run."""
-        self.journal.skip(suspension.steps)
-        self._told, self._asked = suspension.steps, list(suspension.asked)
-        self._held.go_on(suspension)
-        self._stored.attach(self.run.context)
 
     @property
     def records(self) -> bool:
         return not self._replaying
+
+    def ended(self) -> None:
+        super().ended()
+        del self._held
 
     async def left(self, error: BaseException) -> None:
         """Record the answers that the guest has not received: their calls have been made."""

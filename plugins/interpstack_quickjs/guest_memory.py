@@ -15,7 +15,7 @@ from interpstack_core import EngineFailure
 from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine, address_of
-from interpstack_quickjs.webassembly.pages import Pages
+from interpstack_quickjs.webassembly.pages import Pages, memory_at
 from interpstack_quickjs.webassembly.templates import template_of
 
 __all__ = ["SLOTS_BYTES", "WORKSPACE_BYTES", "GuestMemory", "Heap", "OutOfRoom", "Workspace"]
@@ -157,8 +157,8 @@ class GuestMemory(Machine):
                 raise EngineFailure(f"there are no {heap.size} bytes for the state") from error
         if not instance.begin_with(template_of(heap.memory)):
             self._copy_in(heap)
-        whole = (ctypes.c_char * heap.size).from_address(self._host_address(0, heap.size))
-        memory = memoryview(whole).cast("B")  # hundreds of calls of `memmove` would take longer
+        # Hundreds of calls of `memmove` would take longer.
+        memory = memory_at(self._host_address(0, heap.size), heap.size)
         for address, data in heap.differences:
             end = address + len(data)
             if address < 0 or end > heap.size:

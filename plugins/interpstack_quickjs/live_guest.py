@@ -7,6 +7,7 @@ import threading
 from typing import Any, Final
 
 from interpstack_core import BridgeSet, EngineFailure, Image, Limits
+from interpstack_javascript.cells import ENDLESS
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
@@ -66,6 +67,7 @@ class LiveGuest:
     def close(self) -> None:
         """Free the instance, or give it to the next realm. Closing twice is allowed."""
         instance = self.guest.release()
+        self.modules.keep_time_by(ENDLESS)  # the guest and its modules refer to each other
         self._copy = self._spare = self._undone = self._imaged = None
         if instance is None:
             return

@@ -103,7 +103,7 @@ class CheckpointStore:
     _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._pauses = EvalPauses(self.config, self.writes, self.editable, self._leave)
+        self._pauses = EvalPauses(self.config, self.writes, self.editable)
         if self.store is not None:
             runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.shared.sweep)
             self._paused = PausedRun(runs, self.key, self.shared.signing_key)
@@ -285,7 +285,7 @@ class CheckpointStore:
         running: Sequence[Request],
     ) -> BaseException:
         """Record the questions that the eval waits for, and combine them into one interrupt."""
-        return await self._pauses.pause(journal, paused, running)
+        return await self._pauses.pause(journal, paused, running, self._leave)
 
     def _follow(self) -> list[tuple[int, Command[Any]]]:
         """Values that calls of the previous run returned; later ones are passed to this run."""

@@ -37,13 +37,11 @@ class EvalPauses:
         config: Configuration of the task that runs the eval.
         writes: The checkpoint that the eval is recorded in.
         editable: Tools that a decision may name.
-        leave: Leaves running calls running; returns their description.
     """
 
     config: Mapping[str, Any]
     writes: CheckpointWrites
     editable: Editable
-    leave: Callable[[Sequence[Request]], list[dict[str, Any]]]
     _beside: bool = attrs.field(default=True, init=False)
     _known: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
@@ -77,8 +75,16 @@ class EvalPauses:
         journal: Journal,
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
+        leave: Callable[[Sequence[Request]], list[dict[str, Any]]],
     ) -> BaseException:
-        """Record the questions that the eval waits for, and combine them into one interrupt."""
+        """Record the questions that the eval waits for, and combine them into one interrupt.
+
+        Args:
+            journal: The journal of the eval.
+            paused: The requests that wait, with the exceptions that ask the questions.
+            running: The calls that still run.
+            leave: Leaves these calls running; returns their description.
+        """
         known = (GraphInterrupt, ApprovalNeeded, UnfitAnswer)
         other = next((e for _, e in paused if not isinstance(e, known)), None)
         if other is not None:
@@ -90,7 +96,7 @@ class EvalPauses:
         others = [one for _, one in raised]
         pause: dict[str, Any] = {"questions": questions, "others": others, "owners": owners}
         if running:
-            pause["running"] = self.leave(running)
+            pause["running"] = leave(running)
         notes = {
             "pauses": number,
             f"pause {number}": pause,

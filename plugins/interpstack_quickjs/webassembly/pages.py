@@ -14,12 +14,30 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["Pages", "Span"]
+__all__ = ["Pages", "Span", "memory_at"]
 
 #: Bytes of a part for which other threads wait: to let them run takes longer than to copy it.
 _SHORT: Final = 2**18
 #: Start and end of a part of a memory, in bytes.
 Span = tuple[int, int]
+_WRITABLE: Final = 0x200  # PyBUF_WRITE
+_view: Final = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
+    ("PyMemoryView_FromMemory", ctypes.pythonapi)
+)
+
+
+def memory_at(address: int, size: int) -> memoryview:
+    """A view of memory of this process, valid for as long as the memory is.
+
+    An array of `ctypes` would be a new class for each size, which takes 20 times as long to make,
+    and which only the garbage collector removes.
+
+    Args:
+        address: The address of the memory.
+        size: Bytes of the view.
+    """
+    view: memoryview = _view(address, size, _WRITABLE)
+    return view
 
 
 class Pages:
@@ -41,9 +59,8 @@ class Pages:
         reusable = earlier is not None and len(earlier.room) >= needed
         self.room: mmap.mmap = earlier.room if earlier and reusable else _new_room(needed)
         behind = self._spans[-1][1] if self._spans else 0
-        whole = (ctypes.c_char * behind).from_address(address)
         target = ctypes.c_char.from_buffer(self.room)
-        memory, room, at = memoryview(whole).cast("B"), memoryview(self.room), 0
+        memory, room, at = memory_at(address, behind), memoryview(self.room), 0
         for start, end in self._spans:
             size = end - start
             if size <= _SHORT:

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from interpstack_quickjs.webassembly.pages import memory_at
+
 __all__ = [
     "PAGE",
     "TEMPLATES",
@@ -167,8 +169,7 @@ def put_back(address: int, pages: bytes, content: bytes | bytearray) -> None:
         pages: A byte for each page, 1 where it is marked.
         content: The earlier content; zeros follow it.
     """
-    whole = (ctypes.c_char * (PAGE * len(pages))).from_address(address)
-    memory, before = memoryview(whole).cast("B"), memoryview(content)
+    memory, before = memory_at(address, PAGE * len(pages)), memoryview(content)
     for found in _MARKED.finditer(pages):  # dozens of calls of `memmove` would take longer
         start, end = PAGE * found.start(), PAGE * found.end()
         if end <= len(content):

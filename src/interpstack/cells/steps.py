@@ -66,7 +66,7 @@ class StepSource(CellExtension, RunRecord):
     calls again, and records new answers before it delivers them.
 
     Attributes:
-        run: The run of the cell; set by `begin`.
+        run: The run of the cell; set by `begin`, until the cell has ended.
     """
 
     run: CellRun
@@ -127,6 +127,10 @@ class StepSource(CellExtension, RunRecord):
     def grace(self, request_id: int) -> float:
         """Seconds that a cancelled request gets to end by itself, because its call was made."""
         return 0.0
+
+    def ended(self) -> None:
+        """Let go of the run, which has reached its end; the run refers to its source, too."""
+        vars(self).pop("run", None)
 
     @property
     def outstanding(self) -> Sequence[Request]:

@@ -48,11 +48,12 @@ class SessionPool:
                 self._sessions[name] = session
             return self._sessions[name]
 
-    def touch(self, session: Session) -> None:
+    def touch(self, key: str) -> None:
         """Note that a session has just been used."""
         with self._lock:
-            self._used[session.key] = session
-            self._used.move_to_end(session.key)
+            if key in self._sessions:
+                self._used[key] = self._sessions[key]
+                self._used.move_to_end(key)
 
     def forget(self, session: Session) -> None:
         """Drop a closed session."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -41,7 +42,7 @@ class _Pool(Protocol):
 
     @property
     def stack(self) -> StackView: ...
-    def touch(self, session: Session) -> None: ...
+    def touch(self, key: str) -> None: ...
     def forget(self, session: Session) -> None: ...
     async def trim(self) -> None: ...
 
@@ -51,32 +52,29 @@ class _Runner:
     """Runs the cells of one session. Whoever calls a method has the session to himself.
 
     Attributes:
-        session: The session, for hooks.
         queue: Knows which sessions the current code runs in.
         state: Holds the realm.
         notices: The session's notices for the reader of the next outcome.
     """
 
-    session: Session
     queue: SessionQueue
     state: RealmSlot
     notices: list[str] = attrs.field(factory=list)
     _before: list[str] | None = None  #: those from before the last cell
 
-    async def run(self, cell: Cell, listener: Listener | None) -> Outcome:
+    async def run(self, session: Session, cell: Cell, listener: Listener | None) -> Outcome:
         """Run a cell to its end; an engine that breaks is an outcome, too."""
-        session, stack = self.session, self.session.stack
-        once = partial(self._run_once, cell, listener)
+        once = partial(self._run_once, session, cell, listener)
         with self.queue.running():
             if listener is not None:
                 listener.begin()
-            if not stack.each("interpstack_wrap_eval"):
+            if not session.stack.each("interpstack_wrap_eval"):
                 return await once()
-            find = partial(stack.hook.interpstack_wrap_eval, session=session, cell=cell)
+            find = partial(session.stack.hook.interpstack_wrap_eval, session=session, cell=cell)
             return await wrapped_eval(find, once)
 
-    async def _run_once(self, cell: Cell, listener: Listener | None) -> Outcome:
-        session, stack = self.session, self.session.stack
+    async def _run_once(self, session: Session, cell: Cell, listener: Listener | None) -> Outcome:
+        stack = session.stack
         try:
             if each := stack.each("interpstack_transform_cell"):
                 cell = transformed(each, session, cell, partial(_checked, stack))
@@ -98,7 +96,7 @@ class _Runner:
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
             run = self._run_again if steps.repeats else self._run
-            return self._told(await run(start, context, extensions))
+            return self._told(await run(session, start, context, extensions))
         except EngineFailure as error:
             loss = "the session starts anew: all variables of earlier cells are lost"
             broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
@@ -111,13 +109,13 @@ class _Runner:
         return attrs.evolve(outcome, notices=tuple(told))
 
     async def _run_again(
-        self, start: Start, context: CellContext, extensions: Extensions
+        self, session: Session, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
         """Run a cell that will be run again, from the same state, if it ends early."""
         capabilities = self.state.engine.capabilities
         middle = await self.state.open_in_the_middle(await extensions.steps.open(capabilities))
         if middle is None and Capability.UNDO in capabilities:
-            return await self._run(attrs.evolve(start, undo=True), context, extensions)
+            return await self._run(session, attrs.evolve(start, undo=True), context, extensions)
         before = await self.state.take()
         if middle is not None:
             await self.state.hold(middle)
@@ -125,14 +123,16 @@ class _Runner:
             self.notices = self.notices if self._before is None else self._before
         self._before = list(self.notices)
         try:
-            return await self._run(start, context, extensions)
+            return await self._run(session, start, context, extensions)
         except (EngineFailure, GeneratorExit):
             raise  # there is no realm, or no loop, any more
         except BaseException:
             await to_end(self.state.put_back(before))
             raise
 
-    async def _run(self, start: Start, context: CellContext, extensions: Extensions) -> Outcome:
+    async def _run(
+        self, session: Session, start: Start, context: CellContext, extensions: Extensions
+    ) -> Outcome:
         guards, limits = extensions.guards, self.state.limits()
         try:
             for guard in guards:
@@ -140,25 +140,20 @@ class _Runner:
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
         try:
+            more = (session.stack.unawaited, partial(_resolve_module, session), self.queue.began)
             with guards.running():
-                outcome = await run_cell(
-                    start,
-                    context,
-                    extensions,
-                    limits,
-                    self.session.stack.unawaited,
-                    self._resolve_module,
-                    self.queue.began,
-                )
+                outcome = await run_cell(start, context, extensions, limits, *more)
+            extensions.steps.ended()
             return guards.finish(outcome, limits)
         except EngineFailure:
             await self.state.drop()
             raise
 
-    def _resolve_module(self, specifier: str) -> ModuleLoader | None:
-        hook = self.session.stack.hook.interpstack_resolve_module
-        found: ModuleLoader | None = hook(specifier=specifier, session=self.session)
-        return found
+
+def _resolve_module(session: Session, specifier: str) -> ModuleLoader | None:
+    hook = session.stack.hook.interpstack_resolve_module
+    found: ModuleLoader | None = hook(specifier=specifier, session=session)
+    return found
 
 
 class Session(SyncToo):
@@ -182,15 +177,16 @@ class Session(SyncToo):
         self._offer = HostOffer()
         self.host: Any = None
         self.cells = self._users = 0
+        me: Callable[[], Any] = weakref.ref(self)  # a closed session is freed at once
         self._state = RealmSlot(
             engine=self.stack.engine,
-            limits=lambda: self.stack.limits,
-            bridges=lambda: self.stack.bridge_set(self._offer),
-            used=partial(pool.touch, self),
-            notify=self.notify,
+            limits=lambda: me().stack.limits,
+            bridges=lambda: me().stack.bridge_set(me().offer),
+            used=partial(pool.touch, key),
+            notify=lambda text: me().notify(text),
         )
-        self._queue = SessionQueue(key, self._state.abandon, self._left)
-        self._runner = _Runner(session=self, queue=self._queue, state=self._state)
+        self._queue = SessionQueue(key, self._state.abandon, lambda: me()._left())  # noqa: SLF001
+        self._runner = _Runner(queue=self._queue, state=self._state)
         find = self.stack.hook.interpstack_keep_state
         self._uses = Uses(self._queue, self._state, None if anonymous else find(session=self))
 
@@ -256,7 +252,7 @@ class Session(SyncToo):
         self.host = host
         self.cells += 1
         try:
-            return await self._runner.run(cell, listener)
+            return await self._runner.run(self, cell, listener)
         finally:
             self.host = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from typing import Any
 
 import pytest
@@ -163,3 +164,11 @@ async def test_the_guest_computes_once_in_each_step() -> None:
     assert not steps.records
     assert await steps.open(frozenset()) is None
     assert await steps.earlier(Request(1, "a.echo", 0)) is None
+
+
+async def test_a_source_lets_go_of_a_run_that_has_ended() -> None:
+    steps = _steps()
+    run = weakref.ref(steps.run)
+    steps.ended()
+    assert run() is None
+    steps.ended()  # a source of another author may never have had one

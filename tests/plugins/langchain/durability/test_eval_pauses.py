@@ -71,14 +71,13 @@ def asking(number: int, name: str) -> tuple[Request, BaseException]:
     return request(number), GraphInterrupt((Interrupt(f"{name}?", id=name),))
 
 
+def leave(running: Sequence[Request]) -> list[dict[str, Any]]:
+    return [{"name": one.bridge, "input": "{}"} for one in running]
+
+
 def pauses(writes: Writes | None = None, known: int = 1, **options: Any) -> EvalPauses:
     editable = Editable(own=[], agent=[pay], eval_name="eval")
-    made = EvalPauses(
-        task_config(**options),
-        writes or Writes(),  # type: ignore[arg-type]
-        editable,
-        lambda running: [{"name": one.bridge, "input": "{}"} for one in running],
-    )
+    made = EvalPauses(task_config(**options), writes or Writes(), editable)  # type: ignore[arg-type]
     made.answered([{"notes": {"pauses": n + 1}} for n in range(known)])
     return made
 
@@ -86,7 +85,7 @@ def pauses(writes: Writes | None = None, known: int = 1, **options: Any) -> Eval
 async def paused(*asked: tuple[Request, BaseException]) -> tuple[Notes, Sequence[Interrupt]]:
     """The notes of an eval that was paused, and its questions."""
     notes = Notes()
-    error = await pauses().pause(notes, asked, ())  # type: ignore[arg-type]
+    error = await pauses().pause(notes, asked, (), leave)  # type: ignore[arg-type]
     assert isinstance(error, GraphInterrupt)
     return notes, error.args[0]
 
@@ -120,14 +119,14 @@ async def test_the_same_pause_has_the_same_ids_in_every_run() -> None:
     (_, (one,)), (_, (other,)) = await paused(approval(1, "Ann")), await paused(approval(1, "Ann"))
     assert one.id == other.id
     notes, _ = await paused(approval(1, "Ann"))
-    later = await pauses().pause(notes, [approval(1, "Ann")], ())  # type: ignore[arg-type]
+    later = await pauses().pause(notes, [approval(1, "Ann")], (), leave)  # type: ignore[arg-type]
     assert later.args[0][0].id != one.id
     assert notes.noted("pauses") == 2
 
 
 async def test_calls_that_still_run_are_shown_to_the_person_who_decides() -> None:
     notes = Notes()
-    error = await pauses().pause(notes, [approval(1, "Ann")], [request(7)])  # type: ignore[arg-type]
+    error = await pauses().pause(notes, [approval(1, "Ann")], [request(7)], leave)  # type: ignore[arg-type]
     running = [{"name": "tools.pay", "input": "{}"}]
     assert error.args[0][0].value["still_running"] == running
     assert notes.noted("pause 1")["running"] == running
@@ -136,7 +135,7 @@ async def test_calls_that_still_run_are_shown_to_the_person_who_decides() -> Non
 async def test_another_exception_leaves_the_eval_alone_and_notes_nothing() -> None:
     notes, lost = Notes(), RuntimeError("the graph is over")
     asked = [approval(1, "Ann"), (request(2), lost)]
-    assert await pauses().pause(notes, asked, ()) is lost  # type: ignore[arg-type]
+    assert await pauses().pause(notes, asked, (), leave) is lost  # type: ignore[arg-type]
     assert notes.values == {}
 
 
@@ -158,7 +157,7 @@ async def test_an_answer_that_a_call_refused_opens_its_question_again() -> None:
     inner.answers.append("never")
     inner.answers.append("on Monday")
     inner.answers.pop(0)
-    error = await made.pause(notes, [(request(2), UnfitAnswer("no date"))], ())  # type: ignore[arg-type]
+    error = await made.pause(notes, [(request(2), UnfitAnswer("no date"))], (), leave)  # type: ignore[arg-type]
     assert isinstance(error, UnfitAnswer)
     assert [one.id for one in error.waiting] == [own]
     assert inner.answers == []

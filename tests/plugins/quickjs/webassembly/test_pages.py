@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpstack_quickjs.webassembly.machine import address_of
-from interpstack_quickjs.webassembly.pages import _SHORT, Pages
+from interpstack_quickjs.webassembly.pages import _SHORT, Pages, memory_at
 
 _MEMORY = bytearray(range(256)) * 64
 
@@ -39,3 +39,11 @@ def test_room_is_used_again_if_it_is_large_enough() -> None:
     larger = Pages(address, [(0, 8193)], smaller)
     assert larger.room is not first.room
     assert _parts(larger) == [(0, bytes(_MEMORY[:8193]))]
+
+
+def test_a_view_reads_and_writes_memory_in_place() -> None:
+    memory = bytearray(_MEMORY)
+    view = memory_at(address_of(memory) + 1, 3)
+    assert bytes(view) == bytes(_MEMORY[1:4])
+    view[1:3] = b"ab"
+    assert memory[:5] == _MEMORY[:2] + b"ab" + _MEMORY[4:5]
