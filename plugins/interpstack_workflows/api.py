@@ -87,9 +87,11 @@ from interpstack_workflows.sandbox.sandbox import ExecRefused, ExecTimeout, Sand
 from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
 from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
 from interpstack_workflows.steps.names import StepNames, canonical
+from interpstack_workflows.steps.step_forms import check_entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Lease, Message, RunRecord, TakenRun, WorkflowStore
+from interpstack_workflows.stores.stored_runs import damaged_run, run_from_json, run_to_json
 from interpstack_workflows.worktrees.git import WorktreeError
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
@@ -188,8 +190,12 @@ __all__ = [
     "WorkflowStore",
     "WorktreeError",
     "canonical",
+    "check_entry",
+    "damaged_run",
     "entry_from_json",
     "entry_to_json",
     "open_store",
     "read_metadata",
+    "run_from_json",
+    "run_to_json",
 ]

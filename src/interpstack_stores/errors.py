@@ -19,6 +19,7 @@ __all__ = [
     "SessionTaken",
     "StateRejected",
     "StoreUnavailable",
+    "not_bytes",
 ]
 
 
@@ -69,3 +70,11 @@ class StateRejected(SessionStoreError, ValueError):
 
 class StoreUnavailable(SessionStoreError):
     """The store cannot be reached, or failed; its driver's error is the cause."""
+
+
+def not_bytes(key: str) -> StateRejected:
+    """The error for a state that another program has changed."""
+    return StateRejected(
+        f"the state of session {key!r:.80} is damaged: it is no bytes; save or delete the session "
+        "to begin anew"
+    )

@@ -16,7 +16,7 @@ from interpstack_stores.contract import (
     check_idle,
     is_key,
 )
-from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
+from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable, not_bytes
 from interpstack_stores.per_process import PerProcess, first_line, needed
 
 if TYPE_CHECKING:
@@ -32,14 +32,18 @@ CREATE TABLE IF NOT EXISTS interpstack_sessions (
     key text PRIMARY KEY, token text NOT NULL, until timestamptz NOT NULL,
     used timestamptz NOT NULL, data bytea
 )"""
-#: A claim that ends after MAX_CLAIM_SECONDS, in a damaged row, holds no more.
+#: Whether a claim holds. One that ends never, or after MAX_CLAIM_SECONDS, is that of a damaged row.
+_HOLDS: Final = """coalesce(
+    {0}until > clock_timestamp()
+    AND {0}until <= clock_timestamp() + make_interval(secs => 1e9), false)"""
 _CLAIM: Final = """
 INSERT INTO interpstack_sessions AS s (key, token, until, used)
 VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s), clock_timestamp())
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until, used = excluded.used
-WHERE s.token = excluded.token OR s.until <= clock_timestamp()
-    OR s.until > clock_timestamp() + make_interval(secs => 1e9)
-RETURNING octet_length(data), CASE WHEN octet_length(data) <= %s THEN data END"""
+WHERE s.token = excluded.token OR NOT holds(s)
+RETURNING octet_length(data), CASE WHEN octet_length(data) <= %s THEN data END""".replace(
+    "holds(s)", _HOLDS.format("s.")
+)
 _WAIT: Final = """
 SELECT CASE WHEN isfinite(until) THEN extract(epoch FROM until - clock_timestamp()) ELSE 0 END
 FROM interpstack_sessions WHERE key = %s"""
@@ -52,13 +56,14 @@ _DELETE: Final = "DELETE FROM interpstack_sessions WHERE key = %s"
 _LIST: Final = """
 SELECT key, octet_length(data),
     CASE WHEN isfinite(used) THEN extract(epoch FROM clock_timestamp() - used) ELSE 0 END,
-    until > clock_timestamp() AND until <= clock_timestamp() + make_interval(secs => 1e9)
-FROM interpstack_sessions WHERE key > %s ORDER BY key LIMIT 1000"""
+    holds()
+FROM interpstack_sessions WHERE key > %s ORDER BY key LIMIT 1000""".replace(
+    "holds()", _HOLDS.format("")
+)
 _EXPIRE: Final = """
-DELETE FROM interpstack_sessions
-WHERE (until <= clock_timestamp() OR until > clock_timestamp() + make_interval(secs => 1e9))
-    AND used <= clock_timestamp() - make_interval(secs => %s)
-RETURNING 1"""
+DELETE FROM interpstack_sessions WHERE NOT holds()
+    AND coalesce(used <= clock_timestamp() - make_interval(secs => %s), true)
+RETURNING 1""".replace("holds()", _HOLDS.format(""))
 _TIMEOUT_SECONDS: Final = 10
 
 
@@ -86,7 +91,9 @@ class PostgresStore(SessionStore):
         check_claim(key, token, seconds)
         for size, data in self._run(_CLAIM, (key, token, seconds, self.max_bytes)):
             self.check_size(size or 0)
-            return None if data is None else bytes(data)
+            if data is not None and not isinstance(data, bytes):
+                raise not_bytes(key)
+            return data
         waits = self._run(_WAIT, (key,))
         raise SessionBusy(key, float(waits[0][0]) if waits else 0.0)
 

@@ -18,7 +18,7 @@ from interpstack_stores.contract import (
     check_idle,
     is_key,
 )
-from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable
+from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
 from interpstack_stores.per_process import PerProcess, first_line, needed
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ __all__ = ["RedisStore"]
 #: Begins all scripts: the time of the server and the claim of the session, times in milliseconds.
 #: Other programs may have damaged a session: what is no time is now, and no claim lasts for ever.
 _BEGIN: Final = f"""
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'hash' and kind ~= 'none' then return {{'foreign', kind}} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token = redis.call('HGET', KEYS[1], 'token')
@@ -57,7 +59,7 @@ return {'ok'}
 _SAVE: Final = _RENEW.replace("hold", "redis.call('HSET', KEYS[1], 'data', ARGV[3]) hold")
 _DELETE: Final = """
 if not token then return {'none'} end
-if ARGV[1] ~= '' and token ~= ARGV[1] then return {'taken'} end
+if token ~= ARGV[1] then return {'taken'} end
 redis.call('DEL', KEYS[1])
 return {'ok'}
 """
@@ -115,7 +117,9 @@ class RedisStore(SessionStore):
 
     def delete(self, key: str, token: str | None = None) -> bool:
         check_delete(key, token)
-        return self._change(_DELETE, key, token or "") == b"ok"
+        if token is None:  # also what is no hash, which another program has put there
+            return bool(self._try(lambda client: client.delete(self.prefix + key)))
+        return self._change(_DELETE, key, token) == b"ok"
 
     def sessions(self) -> Iterator[StoredSession]:
         for key in self._keys():
@@ -152,6 +156,11 @@ class RedisStore(SessionStore):
         found: list[Any] = self._try(
             lambda client: client.register_script(_BEGIN + script)([place], values)
         )
+        if found[0] == b"foreign":
+            raise StateRejected(
+                f"session {key!r:.80} cannot be used: another program has put a value of the type "
+                f"{found[1].decode()!r} under its key in Redis; delete the session to begin anew"
+            )
         return found
 
     def _try(self, call: Any) -> Any:

@@ -22,7 +22,7 @@ from interpstack_stores.contract import (
     check_idle,
     is_key,
 )
-from interpstack_stores.errors import SessionBusy, SessionTaken, StateRejected, StoreUnavailable
+from interpstack_stores.errors import SessionBusy, SessionTaken, StoreUnavailable, not_bytes
 from interpstack_stores.per_process import PerProcess
 
 __all__ = ["SQLiteStore"]
@@ -31,23 +31,23 @@ _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS interpstack_sessions (
     key TEXT PRIMARY KEY, token TEXT NOT NULL, until REAL NOT NULL, used REAL NOT NULL, data BLOB
 )"""
-#: A claim that ends after MAX_CLAIM_SECONDS, in a damaged row, holds no more.
+#: A claim that ends never, or after MAX_CLAIM_SECONDS, in a damaged row, holds no more.
 _CLAIM: Final = """
 INSERT INTO interpstack_sessions AS s (key, token, until, used) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until, used = excluded.used
 WHERE s.token = excluded.token
-    OR NOT (s.until - excluded.used > 0 AND s.until - excluded.used <= 1e9)
+    OR NOT IFNULL(s.until - excluded.used > 0 AND s.until - excluded.used <= 1e9, 0)
 RETURNING length(data), CASE WHEN length(data) <= ? THEN data END"""
-_WAIT: Final = "SELECT until - ? FROM interpstack_sessions WHERE key = ?"
+_WAIT: Final = "SELECT IFNULL(until - ?, 0) FROM interpstack_sessions WHERE key = ?"
 _RENEW: Final = "UPDATE interpstack_sessions SET until = ?, used = ? WHERE key = ? AND token = ?"
 _SAVE: Final = _RENEW.replace("SET ", "SET data = ?, ")
 _DELETE: Final = "DELETE FROM interpstack_sessions WHERE key = ?"
 _LIST: Final = """
-SELECT key, length(data), ? - used, until - ? > 0 AND until - ? <= 1e9
+SELECT key, length(data), IFNULL(? - used, 0), IFNULL(until - ? > 0 AND until - ? <= 1e9, 0)
 FROM interpstack_sessions"""
 _EXPIRE: Final = """
 DELETE FROM interpstack_sessions
-WHERE NOT (until - ? > 0 AND until - ? <= 1e9) AND used <= ?"""
+WHERE NOT IFNULL(until - ? > 0 AND until - ? <= 1e9, 0) AND IFNULL(used <= ?, 1)"""
 #: Seconds to wait for another process's change of the file.
 _PATIENCE_SECONDS: Final = 30.0
 
@@ -89,7 +89,7 @@ class SQLiteStore(SessionStore):
         for size, data in self._run(_CLAIM, (key, token, now + seconds, now, self.max_bytes)):
             self.check_size(size or 0)
             if data is not None and not isinstance(data, bytes):
-                raise StateRejected(f"the state of session {key!r:.80} is damaged: it is no bytes")
+                raise not_bytes(key)
             return data
         waits = self._run(_WAIT, (now, key))
         raise SessionBusy(key, waits[0][0] if waits else 0.0)

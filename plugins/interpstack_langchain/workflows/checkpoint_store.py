@@ -9,9 +9,11 @@ stays, which decides who gets a lease or the next number of a message.
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -25,13 +27,16 @@ from interpstack_langchain.workflows.checkpoints import (
     TURNS,
     WRITES,
     CheckpointsOfRuns,
+    run_of_thread,
     thread_of,
+    use_of_saver,
 )
 from interpstack_langchain.workflows.stored_writes import (
     claims,
     is_held,
     lease_of,
     messages_of,
+    read_json,
     sent_messages,
     stored_entries,
 )
@@ -43,15 +48,18 @@ from interpstack_workflows.api import (
     RunRecord,
     TakenRun,
     WorkflowError,
+    damaged_run,
     entry_to_json,
+    run_from_json,
+    run_to_json,
 )
 
 __all__ = ["CheckpointWorkflowStore"]
 
 _T = TypeVar("_T")
 
+_log: Final = logging.getLogger(__name__)
 _MARK: Final = "interpstack_workflow"
-_FIELDS: Final = tuple(field.name for field in attrs.fields(RunRecord))
 _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -92,7 +100,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     async def read(self, run_id: str) -> RunRecord | None:
         found = await self._get(run_id, RUN)
-        return None if found is None else _run_of(found)
+        return None if found is None else _run_of(found, run_id)
 
     async def update(self, run: RunRecord, lease: Lease) -> None:
         await self._together(lambda: self._update(run, lease))
@@ -106,25 +114,28 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         wanted = {_MARK: "run"} if status is None else {_MARK: "run", "status": status}
         # In memory, threads come in no order.
         most = None if isinstance(self._saver, InMemorySaver) else limit
-        if self._is_async:
-            listed = [one async for one in self._saver.alist(None, filter=wanted, limit=most)]
-        else:
-            saver = self._saver
-            listed = await self._call(lambda: [*saver.list(None, filter=wanted, limit=most)])
-        found = [_run_of(one) for one in listed]
+        saver = self._saver
+        with use_of_saver("listed"):
+            if self._is_async:
+                listed = [one async for one in saver.alist(None, filter=wanted, limit=most)]
+            else:
+                listed = await self._call(lambda: [*saver.list(None, filter=wanted, limit=most)])
+        found = _runs_of(listed)
         return sorted(found, key=lambda run: (run.created, run.id), reverse=True)[:limit]
 
     async def delete(self, run_id: str) -> None:
         thread, saver = thread_of(run_id), self._saver
-        if await self.read(run_id) is None:
-            return
-        if self._is_async:
-            await saver.adelete_thread(thread)
-        else:
-            await self._call(lambda: saver.delete_thread(thread))
+        with suppress(WorkflowError):  # a damaged run is deleted, too
+            if await self._get(run_id, RUN) is None:
+                return
+        with use_of_saver("deleted"):
+            if self._is_async:
+                await saver.adelete_thread(thread)
+            else:
+                await self._call(lambda: saver.delete_thread(thread))
 
     async def _put_run(self, run: RunRecord) -> None:
-        text = _to_json({name: getattr(run, name) for name in _FIELDS})
+        text = _to_json(run_to_json(run))
         # Lists of runs have the order of these ids.
         moment = f"{int(run.created * 1e6):020d}"
         await self._put(run.id, RUN, moment, text, {_MARK: "run", "status": run.status})
@@ -132,7 +143,8 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
     # -- entries ---------------------------------------------------------------------------
 
     async def entries(self, run_id: str) -> Sequence[Entry]:
-        return [entry for _, entry in stored_entries(await self._known(run_id, ENTRIES))]
+        found = await self._known(run_id, ENTRIES)
+        return [entry for _, entry in stored_entries(run_id, found)]
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
         lease.check_run(run_id)
@@ -183,7 +195,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         claim = _to_json({"owner": owner, "until": lease.until, "by": mine})
         await self._write(run_id, TURNS, [(WRITES, claim)], f"claim-{lease.token:08d}")
         turns = await self._known(run_id, TURNS)
-        is_mine = dict(claims(turns))[lease.token]["by"] == mine
+        is_mine = dict(claims(run_id, turns))[lease.token]["by"] == mine
         return lease if is_mine else None, turns
 
     async def renew(self, lease: Lease, seconds: float) -> bool:
@@ -213,7 +225,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         if lease is None:
             return TakenRun(record=record)
         try:
-            entries, messages = await self.entries(run_id), sent_messages(turns, 0)
+            entries, messages = await self.entries(run_id), sent_messages(run_id, turns, 0)
             begun = record if record is None else begin(record)
             if begun is not None and begun is not record:
                 await self._put_run(begun)
@@ -256,16 +268,16 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
     async def _send(self, run_id: str, message: Message) -> None:
         mine = secrets.token_hex(8)
         text = _to_json({"message": attrs.asdict(message), "by": mine})
-        sent = dict(messages_of(await self._known(run_id, TURNS)))
+        sent = dict(messages_of(run_id, await self._known(run_id, TURNS)))
         while True:
             number = max(sent, default=0) + 1
             await self._write(run_id, TURNS, [(WRITES, text)], f"message-{number:08d}")
-            sent = dict(messages_of(await self._known(run_id, TURNS)))
+            sent = dict(messages_of(run_id, await self._known(run_id, TURNS)))
             if sent[number]["by"] == mine:
                 return
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
-        return sent_messages(await self._known(run_id, TURNS), after)
+        return sent_messages(run_id, await self._known(run_id, TURNS), after)
 
 
 def _entry_writes(
@@ -276,9 +288,25 @@ def _entry_writes(
     return f"{index:010d}-{lease.token:08d}", writes
 
 
-def _run_of(found: CheckpointTuple) -> RunRecord:
+def _run_of(found: CheckpointTuple, run_id: str) -> RunRecord:
+    """The run of a checkpoint.
+
+    Raises:
+        WorkflowError: It is damaged, or of a newer release.
+    """
     try:
-        fields = json.loads(found.checkpoint["channel_values"][WRITES])
-        return RunRecord(**fields)
-    except (KeyError, TypeError, ValueError) as error:
-        raise WorkflowError(f"the record of a run is damaged: {error}") from error
+        text = found.checkpoint["channel_values"][WRITES]
+    except (KeyError, TypeError, IndexError) as error:
+        raise damaged_run(run_id, "its checkpoint has another form") from error
+    return run_from_json(read_json(run_id, text), run_id)
+
+
+def _runs_of(listed: Sequence[CheckpointTuple]) -> list[RunRecord]:
+    """The runs that can be used; the others are named in the log, and do not hide them."""
+    found = []
+    for one in listed:
+        try:
+            found.append(_run_of(one, run_of_thread(one.config["configurable"]["thread_id"])))
+        except WorkflowError as error:
+            _log.warning("%s", error)
+    return found

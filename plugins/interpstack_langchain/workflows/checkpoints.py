@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import RESUME
 
-from interpstack import ConfigurationError, call_blocking, to_end
+from interpstack import ConfigurationError, InterpstackError, call_blocking, to_end
 from interpstack_langchain.workflows.whole_methods import runs_method, whole
-from interpstack_workflows.api import UnknownRun, WorkflowStore
+from interpstack_workflows.api import UnknownRun, WorkflowError, WorkflowStore
 
-__all__ = ["ENTRIES", "LATEST", "RUN", "TURNS", "WRITES", "CheckpointsOfRuns", "thread_of"]
+__all__ = [
+    "ENTRIES",
+    "LATEST",
+    "RUN",
+    "TURNS",
+    "WRITES",
+    "CheckpointsOfRuns",
+    "run_of_thread",
+    "thread_of",
+    "use_of_saver",
+]
 
 _T = TypeVar("_T")
 
@@ -23,6 +34,8 @@ RUN, ENTRIES, TURNS = "", "workflow_entries", "workflow_turns"
 #: A channel of tasks' writes, and one whose writes replace each other.
 WRITES: Final = "workflow"
 LATEST: Final = RESUME
+#: The beginning of the names of threads that have a run.
+_THREADS: Final = "workflow:"
 
 
 class CheckpointsOfRuns(WorkflowStore):
@@ -79,9 +92,10 @@ class CheckpointsOfRuns(WorkflowStore):
     async def _get(self, run_id: str, namespace: str) -> CheckpointTuple | None:
         config = _config(run_id, namespace, "" if namespace == RUN else namespace)
         saver = self._saver
-        if self._is_async:
-            return await saver.aget_tuple(config)
-        return await self._call(lambda: saver.get_tuple(config))
+        with use_of_saver("read", run_id):
+            if self._is_async:
+                return await saver.aget_tuple(config)
+            return await self._call(lambda: saver.get_tuple(config))
 
     async def _known(self, run_id: str, namespace: str) -> CheckpointTuple:
         found = await self._get(run_id, namespace)
@@ -103,10 +117,11 @@ class CheckpointsOfRuns(WorkflowStore):
             "updated_channels": None,
         }
         config, metadata, saver = _config(run_id, namespace), dict(about), self._saver
-        if self._is_async:
-            await saver.aput(config, checkpoint, metadata, versions)  # type: ignore[arg-type]
-        else:
-            await self._call(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
+        with use_of_saver("written", run_id):
+            if self._is_async:
+                await saver.aput(config, checkpoint, metadata, versions)  # type: ignore[arg-type]
+            else:
+                await self._call(lambda: saver.put(config, checkpoint, metadata, versions))  # type: ignore[arg-type]
 
     def _place(self, run_id: str, namespace: str) -> RunnableConfig:
         """The checkpoint of a namespace, to which writes are added."""
@@ -116,10 +131,11 @@ class CheckpointsOfRuns(WorkflowStore):
         self, run_id: str, namespace: str, writes: list[tuple[str, Any]], task: str
     ) -> None:
         config, saver = self._place(run_id, namespace), self._saver
-        if self._is_async:
-            await saver.aput_writes(config, writes, task)
-        else:
-            await self._call(lambda: saver.put_writes(config, writes, task))
+        with use_of_saver("written", run_id):
+            if self._is_async:
+                await saver.aput_writes(config, writes, task)
+            else:
+                await self._call(lambda: saver.put_writes(config, writes, task))
 
     def _write_now(
         self, run_id: str, namespace: str, writes: Sequence[tuple[str, Any]], task: str
@@ -130,7 +146,35 @@ class CheckpointsOfRuns(WorkflowStore):
 
 def thread_of(run_id: str) -> str:
     """The thread of a run."""
-    return f"workflow:{run_id}"
+    return f"{_THREADS}{run_id}"
+
+
+def run_of_thread(thread: str) -> str:
+    """The run of a thread."""
+    return thread.removeprefix(_THREADS)
+
+
+@contextmanager
+def use_of_saver(use: str, run_id: str = "") -> Iterator[None]:
+    """Say in an error of the store that the checkpointer failed; its own error is the cause.
+
+    A checkpointer raises what its database and its serializer raise, of which there are many kinds.
+
+    Args:
+        use: What could not be done, as in "read".
+        run_id: The run; empty for all runs.
+    """
+    try:
+        yield
+    except InterpstackError:
+        raise
+    except Exception as error:
+        what = f"the record of the run {run_id!r:.80}" if run_id else "the runs"
+        told = (str(error).strip().splitlines() or [""])[0]
+        raise WorkflowError(
+            f"{what} cannot be {use}: the checkpointer failed with {type(error).__name__}: "
+            f"{told:.300}; see that its database answers, has room and is not damaged"
+        ) from error
 
 
 def _config(run_id: str, namespace: str, checkpoint: str = "") -> RunnableConfig:

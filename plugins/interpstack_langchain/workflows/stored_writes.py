@@ -1,49 +1,120 @@
-"""Leases, messages and entries of a run, as the writes to its checkpoints."""
+"""Leases, messages and entries of a run, as the writes to its checkpoints.
+
+Other programs may have changed the database. A write of a known kind that has another form is an
+error: to leave it out would lose an answer or a claim, or have an agent called again.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from interpstack_workflows.api import Entry, Lease, Message, WorkflowError, entry_from_json
+from interpstack import ConfigurationError
+from interpstack_workflows.api import (
+    Entry,
+    Lease,
+    Message,
+    WorkflowError,
+    check_entry,
+    damaged_run,
+    entry_from_json,
+)
 
-__all__ = ["claims", "is_held", "lease_of", "messages_of", "sent_messages", "stored_entries"]
+__all__ = [
+    "claims",
+    "is_held",
+    "lease_of",
+    "messages_of",
+    "read_json",
+    "sent_messages",
+    "stored_entries",
+]
+
+#: Digits of the longest number in the name of a task; the store itself writes ten.
+_MOST_DIGITS: Final = 18
+#: No lease ends later, in seconds since 1970: the end of the year 9999.
+_LATEST: Final = 253_402_300_799
 
 
-def _writes(found: CheckpointTuple, kind: str) -> Iterator[tuple[str, Any]]:
-    """The rest of the name and the text of each task of a kind."""
+def read_json(run_id: str, text: object) -> Any:
+    """A value from a checkpoint, which is JSON in a text.
+
+    Raises:
+        WorkflowError: The value is no text, or the text no JSON.
+    """
+    if not isinstance(text, str):
+        raise damaged_run(run_id, "a stored value is no text")
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise damaged_run(run_id, f"a stored text is no JSON: {error}") from error
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _numbered(run_id: str, found: CheckpointTuple, kind: str) -> Iterator[tuple[int, Any]]:
+    """The number and the value of each task of a kind."""
     for task, _, text in found.pending_writes or ():
         start, _, rest = task.partition("-")
         if start == kind:
-            yield rest, text
+            yield _number(run_id, rest), read_json(run_id, text)
 
 
-def claims(found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _number(run_id: str, digits: str) -> int:
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
+        raise damaged_run(run_id, f"a stored value has the number {digits[:40]!r}")
+    return int(digits)
+
+
+def claims(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Claims of a run, by their tokens."""
-    return ((int(number), json.loads(text)) for number, text in _writes(found, "claim"))
+    for number, claim in _numbered(run_id, found, "claim"):
+        kinds = (claim.get("owner"), claim.get("by")) if isinstance(claim, dict) else ()
+        if [type(one) for one in kinds] != [str, str]:
+            raise damaged_run(run_id, "a claim has another form")
+        yield number, claim
 
 
-def messages_of(found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def messages_of(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Messages to a run as they are stored, by their numbers."""
-    return ((int(number), json.loads(text)) for number, text in _writes(found, "message"))
+    for number, data in _numbered(run_id, found, "message"):
+        if not isinstance(data, dict) or not isinstance(data.get("message"), dict):
+            raise damaged_run(run_id, "a message has another form")
+        yield number, data
 
 
-def sent_messages(found: CheckpointTuple, after: int) -> Sequence[tuple[int, Message]]:
+def sent_messages(run_id: str, found: CheckpointTuple, after: int) -> Sequence[tuple[int, Message]]:
     """The messages with a higher number than `after`."""
-    sent = sorted(messages_of(found))
-    return [(number, Message(**data["message"])) for number, data in sent if number > after]
+    sent = sorted(messages_of(run_id, found), key=lambda one: one[0])
+    return [(number, _message(run_id, one["message"])) for number, one in sent if number > after]
+
+
+def _message(run_id: str, data: Mapping[str, Any]) -> Message:
+    try:
+        message = Message(**data)
+    except (ConfigurationError, TypeError) as error:
+        raise damaged_run(run_id, f"a message has another form: {error}") from error
+    if not (isinstance(message.name, str) and isinstance(message.id, str)):
+        raise damaged_run(run_id, "a message has another form")
+    return message
 
 
 def lease_of(run_id: str, found: CheckpointTuple) -> Lease | None:
     """The last lease on a run, which may have ended."""
-    token, claim = max(claims(found), key=lambda one: one[0], default=(0, None))
+    token, claim = max(claims(run_id, found), key=lambda one: one[0], default=(0, None))
     if claim is None:
         return None
-    prolonged = {int(number): json.loads(text) for number, text in _writes(found, "until")}
-    return Lease(run_id, claim["owner"], token, prolonged.get(token, claim)["until"])
+    prolonged = dict(_numbered(run_id, found, "until"))
+    ends = prolonged.get(token, claim)
+    until = ends.get("until") if isinstance(ends, dict) else None
+    if type(until) not in (int, float) or not 0 <= until <= _LATEST:  # type: ignore[operator]
+        raise damaged_run(run_id, "the end of a claim has another form")
+    return Lease(run_id, claim["owner"], token, until)  # type: ignore[arg-type]
 
 
 def is_held(held: Lease, lease: Lease) -> bool:
@@ -54,26 +125,29 @@ def is_held(held: Lease, lease: Lease) -> bool:
     return (held.token, held.owner) == (lease.token, lease.owner) and held.until > 0
 
 
-def stored_entries(found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:
+def stored_entries(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:
     """The entries that count, with their places.
 
     Writes of a runner that has lost its lease end where the next one has begun.
     """
-    batches: dict[tuple[int, int], list[str]] = {}
+    batches: dict[tuple[int, int], list[object]] = {}
     for task, _, text in found.pending_writes or ():
-        place, by = task.split("-")
-        batches.setdefault((int(by), int(place)), []).append(text)
+        place, _, by = task.partition("-")
+        key = _number(run_id, by), _number(run_id, place)
+        batches.setdefault(key, []).append(text)
     begun: dict[int, int] = {}  # the first entry of each lease, of which there are few
     for token, index in batches:
         begun[token] = min(index, begun.get(token, index))
-    placed: dict[int, str] = {}
+    placed: dict[int, object] = {}
     for (token, index), texts in sorted(batches.items()):
         if not any(later > token and first <= index for later, first in begun.items()):
             placed.update((index + offset, text) for offset, text in enumerate(texts))
     for number in range(len(placed)):
-        if number not in placed:
-            return
+        if number not in placed:  # what follows has no place: its steps would run again
+            raise damaged_run(run_id, f"its entry {number} is missing")
         try:
-            yield number, entry_from_json(json.loads(placed[number]))
-        except ValueError as error:
-            raise WorkflowError(f"the record of the run is damaged: {error}") from error
+            entry = entry_from_json(read_json(run_id, placed[number]))
+            check_entry(entry)
+            yield number, entry
+        except WorkflowError as error:
+            raise WorkflowError(f"run {run_id!r:.80}: {error}") from error

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_stores import PostgresStore, SessionTaken, StoreUnavailable
+from interpstack_stores import PostgresStore, SessionTaken, StateRejected, StoreUnavailable
 
 
 def test_many_may_make_the_table_at_once(postgres: Any) -> None:
@@ -77,3 +77,31 @@ def test_a_damaged_row_hides_no_other(postgres: Any, column: str, time: str) -> 
         with pytest.raises(SessionTaken):
             store.delete("bad", "other")
         assert store.claim("bad", "other", 0) is None
+
+
+@pytest.mark.parametrize("column", ["token", "until", "used"])
+def test_a_row_without_a_value_holds_its_session_no_longer(postgres: Any, column: str) -> None:
+    dsn = postgres.new_database()
+    with PostgresStore(dsn) as store:
+        store.claim("bad", "one", 0)
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute(f"ALTER TABLE interpstack_sessions ALTER {column} DROP NOT NULL")
+            other.execute(f"UPDATE interpstack_sessions SET {column} = NULL")
+        (one,) = store.sessions()
+        assert one.claimed is False
+        assert store.claim("bad", "other", 0) is None
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute(f"UPDATE interpstack_sessions SET {column} = NULL")
+        assert store.expire(0) == 1
+
+
+def test_a_state_that_is_no_bytes_is_rejected(postgres: Any) -> None:
+    dsn = postgres.new_database()
+    with PostgresStore(dsn) as store:
+        store.claim("a", "one", 0)
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute("ALTER TABLE interpstack_sessions ALTER data TYPE text")
+            other.execute("UPDATE interpstack_sessions SET data = 'text'")
+        with pytest.raises(StateRejected, match="it is no bytes; save or delete the session"):
+            store.claim("a", "one", 9)
+        store.save("a", "one", b"state", 9)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_stores import RedisStore, StoreUnavailable
+from interpstack_stores import RedisStore, StateRejected, StoreUnavailable
 
 
 def test_prefixes_keep_programs_apart(redis_server: Any) -> None:
@@ -29,9 +29,15 @@ def test_keys_of_other_programs_are_no_sessions(redis_server: Any) -> None:
         client.set("other:list", "text")
         client.hset("other:hash", "data", "text")
     with RedisStore(redis_server.url, prefix="other:") as store:
-        with pytest.raises(StoreUnavailable, match="WRONGTYPE"):
-            store.claim("list", "one", 9)
+        for use in (store.claim, store.renew):
+            with pytest.raises(StateRejected, match="a value of the type 'string' under its key"):
+                use("list", "one", 9)
+        with pytest.raises(StateRejected, match="delete the session to begin anew"):
+            store.delete("list", "one")
         assert not store.delete("hash", "one")
+        assert [*store.sessions()] == []
+        assert store.delete("list")
+        assert store.claim("list", "one", 9) is None
 
 
 def test_a_server_that_is_away_is_an_error_of_the_store() -> None:

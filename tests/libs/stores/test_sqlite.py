@@ -77,6 +77,23 @@ def test_a_damaged_key_hides_no_other_session(tmp_path: Path, key: str) -> None:
         assert store.expire(0) == 2
 
 
+def test_a_row_without_times_holds_its_session_no_longer(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            "CREATE TABLE interpstack_sessions (key PRIMARY KEY, token, until, used, data)"
+        )
+        connection.execute("INSERT INTO interpstack_sessions (key) VALUES ('a'), ('b')")
+    with SQLiteStore(path) as store:
+        assert {(one.key, one.claimed, one.idle_seconds) for one in store.sessions()} == {
+            ("a", False, 0.0),
+            ("b", False, 0.0),
+        }
+        assert store.claim("a", "one", 9) is None
+        assert store.expire(0) == 1
+        assert [one.key for one in store.sessions()] == ["a"]
+
+
 def _damage(store: SQLiteStore, change: str) -> None:
     """Save two sessions, and change the row of one."""
     for key in ("good", "bad"):

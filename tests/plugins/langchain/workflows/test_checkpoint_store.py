@@ -157,11 +157,40 @@ async def test_a_damaged_record_says_so() -> None:
     lease = await store.claim("run_1", "me", 60)
     assert lease is not None
     await store._write("run_1", "workflow_entries", [("workflow", "{")], "0000000000-00000001")
-    with pytest.raises(WorkflowError, match="the record of the run is damaged"):
+    with pytest.raises(WorkflowError, match="the record of the run 'run_1' is damaged"):
         await store.entries("run_1")
     await store._put("run_1", "", "00000000000000000000", "[]", {})
-    with pytest.raises(WorkflowError, match="the record of a run is damaged"):
+    with pytest.raises(WorkflowError, match="the record of the run 'run_1' is damaged"):
         await store.read("run_1")
+
+
+async def test_a_damaged_run_hides_no_other_and_can_be_deleted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = CheckpointWorkflowStore(InMemorySaver())
+    for name in ("run_1", "run_2"):
+        await store.create(RunRecord(id=name))
+    about = {"interpstack_workflow": "run", "status": "pending"}
+    await store._put("run_1", "", "00000000000000000000", '{"id": "run_2"}', about)
+    assert [run.id for run in await store.runs()] == ["run_2"]
+    assert "the record of the run 'run_1' is damaged: it is that of the run 'run_2'" in caplog.text
+    await store.delete("run_1")
+    assert await store.read("run_1") is None
+
+
+@pytest.mark.parametrize("column", ["checkpoint", "metadata"])
+async def test_a_checkpoint_that_cannot_be_read_is_an_error_of_the_store(
+    tmp_path: Path, column: str
+) -> None:
+    with sqlite(tmp_path / "a.db") as saver:
+        store = CheckpointWorkflowStore(saver)
+        await store.create(RunRecord(id="run_1"))
+        saver.conn.execute(f"UPDATE checkpoints SET {column} = X'C1'")
+        for use in (store.read("run_1"), store.runs(), store.claim("run_1", "me", 9)):
+            with pytest.raises(WorkflowError, match=r"cannot be (read|listed): the checkpointer"):
+                await use
+        await store.delete("run_1")
+        assert await store.runs() == []
 
 
 def test_it_takes_checkpointers() -> None:

@@ -1,0 +1,167 @@
+"""The stored form of runs: plain JSON, whose fields are checked when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_args
+
+import attrs
+
+from interpstack import ConfigurationError
+from interpstack_workflows.budgets.budget import BudgetLimits
+from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.stores.store import RunRecord, RunStatus, is_run_id
+
+__all__ = ["damaged_run", "run_from_json", "run_to_json"]
+
+_NAMES: Final = tuple(field.name for field in attrs.fields(RunRecord))
+_STATUSES: Final = get_args(RunStatus)
+#: No time of a run is further from 1970, in seconds: the end of the year 9999.
+_LATEST: Final = 253_402_300_799
+
+
+def run_to_json(run: RunRecord) -> dict[str, Any]:
+    """A run as plain JSON."""
+    return {name: getattr(run, name) for name in _NAMES}
+
+
+def run_from_json(data: Any, run_id: str) -> RunRecord:
+    """The run that `run_to_json` wrote.
+
+    Args:
+        data: The stored form; fields that it lacks have their usual values.
+        run_id: The id of the run to which the store says that the data belong.
+
+    Raises:
+        WorkflowError: The data are damaged, of another run, or of a newer release.
+    """
+    if type(data) is not dict:
+        raise damaged_run(run_id, "it is no object")
+    if unknown := sorted(str(name)[:40] for name in data.keys() - _FITS.keys()):
+        raise WorkflowError(
+            f"the record of the run {run_id!r:.80} cannot be read: it has a field "
+            f"{unknown[0]!r}, which this release does not know; use the release that wrote it"
+        )
+    for name, fits in _FITS.items():
+        if name in data and not fits(data[name]):
+            raise damaged_run(run_id, f"its {name} has another form")
+    if data.get("id") != run_id:
+        raise damaged_run(run_id, f"it is that of the run {str(data.get('id'))!r:.80}")
+    return RunRecord(**data)
+
+
+def damaged_run(run_id: str, why: str) -> WorkflowError:
+    """The error for a record that cannot be used."""
+    return WorkflowError(
+        f"the record of the run {run_id!r:.80} is damaged: {why}; restore the store from a copy, "
+        "or delete the run"
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict
+
+
+def _is_metadata(value: Any) -> bool:
+    return _is_object(value) and isinstance(value.get("phases") or [], list | tuple)
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LATEST
+
+
+def _is_limits(value: Any) -> bool:
+    return _is_object(value) and _made(lambda: BudgetLimits(**value))
+
+
+def _is_budget(value: Any) -> bool:
+    if not _is_object(value):
+        return False
+    inner = value.get("inner", {})
+    own = {name: limit for name, limit in value.items() if name != "inner"}
+    return _is_limits(own) and _is_object(inner) and all(map(_is_limits, inner.values()))
+
+
+def _is_usage(value: Any) -> bool:
+    return _made(lambda: Usage.from_json(value))
+
+
+def _is_error(value: Any) -> bool:
+    return _is_object(value) and all(_is_text(value.get(name, "")) for name in ("name", "message"))
+
+
+def _is_wait(value: Any) -> bool:
+    return (
+        _is_object(value)
+        and _is_text(value.get("kind"))
+        and _is_text(value.get("id", ""))
+        and (value.get("options") is None or _is_object(value["options"]))
+        and (value.get("wake_at") is None or _is_time(value["wake_at"]))
+    )
+
+
+def _is_waits(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_wait, value))
+
+
+def _is_census(value: Any) -> bool:
+    if not _is_object(value) or not _is_whole(value.get("dropped", 0)):
+        return False
+    errors = value.get("errors", [])
+    return isinstance(errors, list | tuple) and all(
+        _is_error(one) and _is_whole(one.get("count", 1)) for one in errors
+    )
+
+
+def _is_options(value: Any) -> bool:
+    if not _is_object(value):
+        return False
+    path, deadline = value.get("path"), value.get("deadline")
+    read = value.get("messages_read", 0)
+    return (
+        (path is None or _is_text(path))
+        and (deadline is None or type(deadline) in (int, float))
+        and (_is_whole(read) and read >= 0)
+    )
+
+
+def _made(make: Callable[[], object]) -> bool:
+    """Whether a value can be made."""
+    try:
+        make()
+    except (ConfigurationError, TypeError):
+        return False
+    return True
+
+
+#: For each field of a run, whether it may have a value.
+_FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "id": is_run_id,
+    "name": _is_text,
+    "source": _is_text,
+    "source_name": _is_text,
+    "args": lambda value: True,
+    "metadata": _is_metadata,
+    "seed": _is_whole,
+    "created": _is_time,
+    "status": lambda value: _is_text(value) and value in _STATUSES,
+    "budget": _is_budget,
+    "options": _is_options,
+    "result": lambda value: True,
+    "error": lambda value: value is None or _is_error(value),
+    "wake_at": lambda value: value is None or _is_time(value),
+    "waiting_for": _is_waits,
+    "usage": _is_usage,
+    "census": _is_census,
+    "updated": _is_time,
+    "version": _is_whole,
+}
