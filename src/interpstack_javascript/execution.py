@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from interpstack_core.bridges import BridgeSet
 from interpstack_core.engine import Execution
-from interpstack_core.protocol import Cell, Completion, GuestError, Settlement
+from interpstack_core.protocol import Cell, Completion, GuestError, Progress, Settlement
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.exchange import (
@@ -19,6 +20,7 @@ from interpstack_javascript.exchange import (
     value_completion,
 )
 from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.turns.guest_threads import guest_threads
 from interpstack_protocol import naming_missing
 
 __all__ = ["KernelExecution"]
@@ -45,6 +47,17 @@ class KernelExecution(Execution):
         for settlement in settlements:
             self._modules.add(settlement.modules)
             self._answers.append(answer_text(settlement))
+
+    async def apoll(
+        self,
+        now: float,
+        cpu_seconds: float | None,
+        settlements: Sequence[Settlement] = (),
+        check: Callable[[Progress], Progress] = lambda progress: progress,
+    ) -> Progress:
+        """Settle and poll in a guest thread; short turns are waited for in place."""
+        turn = partial(self.advance, now, cpu_seconds, settlements, check)
+        return await guest_threads.run(id(self), turn, self.interrupt)
 
     @abc.abstractmethod
     def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:

@@ -75,11 +75,11 @@ async def idle_sessions() -> Once:
 
 
 def _pool_threads() -> int:
-    """Threads the shared pool may still start; they belong to no session."""
+    """Threads the shared pools may still start; they belong to no session."""
     import os
 
     started = sum(t.name.startswith("interpstack-guest") for t in threading.enumerate())
-    return (os.cpu_count() or 2) - started
+    return 2 * (os.cpu_count() or 2) - started  # for turns of guests, and for other work
 
 
 def _middleware(mode: str, durable: bool = True, plugins: Sequence[Any] = ()) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from interpstack_javascript.turns.guest_threads import GuestThreads
 from interpstack_persistence.modes import ThreadMode
 
 
@@ -35,15 +36,20 @@ async def test_an_eval_takes_few_hops_to_the_threads_of_guests(
     talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hops: list[str] = []
-    submit = ThreadPoolExecutor.submit
+    submit, run = ThreadPoolExecutor.submit, GuestThreads.run
 
     def counting(self: Any, *args: Any, **kwargs: Any) -> Future[Any]:
         if self._thread_name_prefix == "interpstack-guest":
             hops.append(threading.current_thread().name)
         return submit(self, *args, **kwargs)
 
+    async def taking_turns(self: Any, *args: Any) -> Any:
+        hops.append(threading.current_thread().name)
+        return await run(self, *args)
+
     chat = talk()
     monkeypatch.setattr(ThreadPoolExecutor, "submit", counting)
+    monkeypatch.setattr(GuestThreads, "run", taking_turns)
     assert "1" in (await chat.run("let x = 1; x"))[0]
     assert len(hops) == 3, "opens the realm, runs the cell, takes the state"
     hops.clear()

@@ -1,0 +1,1 @@
+"""Turns of guests: they run in threads, and event loops wait for them."""

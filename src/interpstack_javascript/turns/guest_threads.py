@@ -1,0 +1,149 @@
+"""Threads that run the turns of guests, and the wait of event loops for them."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
+
+from interpstack_core import start_anew_after_fork
+from interpstack_core.threads import GUEST_STACK_BYTES
+from interpstack_javascript.turns.turn import Turn
+
+__all__ = ["GuestThreads", "guest_threads"]
+
+_T = TypeVar("_T")
+
+#: Seconds that a loop's thread waits in place for a guest; waits of Windows take far longer.
+IN_PLACE_SECONDS: Final = 0.0 if sys.platform == "win32" else 0.0002
+#: Short turns of one guest in a row, after which the other work of the loop comes first.
+IN_A_ROW: Final = 16
+
+
+class GuestThreads:
+    """A thread for each core, started with the first turn.
+
+    The way back from a thread to a loop takes longer than most turns of a guest. So the loop's
+    thread waits in place for a guest whose last turn was short, while no other guest has a turn, or
+    has had one since.
+    """
+
+    def __init__(self) -> None:
+        self._threads: list[threading.Thread] = []
+        self._left: list[Any] = []
+        self._stopped = False
+        self.start_anew()
+        start_anew_after_fork(self)
+        atexit.register(self._stop)
+
+    def start_anew(self) -> None:
+        """Forget the parent's threads and turns; called in the child of a fork."""
+        self._left.append(self._threads and (self._threads, self._turns, self._going))
+        self._lock = threading.Lock()
+        self._threads = []
+        self._turns: SimpleQueue[Turn[Any] | None] = SimpleQueue()
+        self._going: set[Turn[Any]] = set()
+        #: The guest that has had the last turn, and its short turns in a row.
+        self._latest = (0, 0)
+
+    async def run(
+        self, guest: int, function: Callable[[], _T], interrupt: Callable[[], None]
+    ) -> _T:
+        """Run a turn of a guest.
+
+        When the caller is cancelled, this method calls `interrupt` and waits for the guest: no
+        other code may use its realm before it has stopped.
+
+        Args:
+            guest: Identifies the guest.
+            function: The turn.
+            interrupt: Makes the turn end soon.
+        """
+        alone = not self._going and self._latest[0] == guest
+        before = self._latest[1] if alone else 0
+        turn = self._submit(Turn(guest, before, function))
+        if before % IN_A_ROW and _ends_in_place(turn, interrupt):
+            return turn.result()
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        turn.wake(partial(_wake, loop, ended))
+        try:
+            await ended.wait()
+        except asyncio.CancelledError:
+            if turn.cancel():  # its time had not come
+                raise
+            interrupt()
+            while not turn.done():
+                with suppress(asyncio.CancelledError):  # the first one is raised below
+                    await ended.wait()
+            raise
+        return turn.result()
+
+    def _submit(self, turn: Turn[_T]) -> Turn[_T]:
+        if not self._threads:
+            self._start()
+        self._latest = (turn.guest, 0)
+        self._going.add(turn)
+        self._turns.put(turn)
+        return turn
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._stopped:
+                raise RuntimeError("no guest runs any more: the interpreter ends")
+            if self._threads:
+                return
+            names = [f"interpstack-guest-turn_{n}" for n in range(os.cpu_count() or 2)]
+            threads = [threading.Thread(target=self._work, name=n, daemon=True) for n in names]
+            previous = threading.stack_size(GUEST_STACK_BYTES)
+            try:
+                for thread in threads:
+                    thread.start()
+            finally:
+                threading.stack_size(previous)
+            self._threads = threads
+
+    def _work(self) -> None:
+        while (turn := self._turns.get()) is not None:
+            turn.run()
+            short = time.perf_counter() - turn.begun < IN_PLACE_SECONDS
+            if short and self._latest[0] == turn.guest:
+                self._latest = (turn.guest, turn.before + 1)
+            self._going.discard(turn)
+            turn.end()
+            del turn  # while the thread waits, it holds nothing of the guest
+
+    def _stop(self) -> None:
+        """Let the threads end: none may be in a guest when the interpreter goes."""
+        with self._lock:
+            self._stopped, threads, self._threads = True, self._threads, []
+        for _ in threads:
+            self._turns.put(None)
+        for thread in threads:
+            thread.join()
+
+
+def _ends_in_place(turn: Turn[Any], interrupt: Callable[[], None]) -> bool:
+    """Wait for the end of a short turn; False if it is longer."""
+    try:
+        return turn.done(IN_PLACE_SECONDS)
+    except BaseException:  # raised by the handler of a signal
+        interrupt()
+        turn.done(-1)
+        raise
+
+
+def _wake(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    with suppress(RuntimeError):  # the loop was closed
+        loop.call_soon_threadsafe(ended.set)
+
+
+#: The threads of this process.
+guest_threads: Final = GuestThreads()
