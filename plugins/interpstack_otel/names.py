@@ -32,6 +32,12 @@ _CALL: Final = (
     "error.type",
 )
 
+_MOVE: Final = (
+    "interpstack.engine.name",
+    "interpstack.session.image_bytes",
+    "interpstack.session.key",
+)
+
 #: Attributes of each span. Names in braces stand for a value.
 SPANS: Final[Mapping[str, tuple[str, ...]]] = {
     "interpstack.eval": (
@@ -66,7 +72,8 @@ SPANS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "interpstack.pause": ("interpstack.pause.calls", "interpstack.pause.reason"),
     "interpstack.resume": ("interpstack.eval.replayed", "interpstack.resume.from"),
-    "interpstack.wake": ("interpstack.engine.name", "interpstack.session.key"),
+    "interpstack.sleep": _MOVE,
+    "interpstack.wake": _MOVE,
 }
 
 
@@ -130,7 +137,13 @@ METRICS: Final[Mapping[str, Metric]] = {
         "Open sessions by state",
     ),
     "interpstack.session.wakes": Metric(
-        "counter", "{session}", ("interpstack.engine.name",), "Sessions that woke for an eval"
+        "counter", "{session}", ("interpstack.engine.name",), "Sessions that woke"
+    ),
+    "interpstack.session.move_time": Metric(
+        "histogram",
+        "s",
+        ("interpstack.engine.name", "interpstack.session.move"),
+        "Time for which sessions woke or fell asleep",
     ),
     "interpstack.limit.hits": Metric(
         "counter", "{hit}", ("interpstack.limit.kind",), "Limits that evals and calls ran into"

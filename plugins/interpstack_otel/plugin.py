@@ -29,6 +29,7 @@ from interpstack_otel.payloads import Payloads
 from interpstack_otel.spans.calls import CallTrace
 from interpstack_otel.spans.evals import EvalTrace, running_eval
 from interpstack_otel.spans.guard import TraceGuard
+from interpstack_otel.spans.moves import Move
 from interpstack_otel.telemetry import Telemetry
 
 __all__ = ["OpenTelemetry", "plugin"]
@@ -89,6 +90,19 @@ class OpenTelemetry:
     @hookimpl
     def interpstack_session_closing(self, session: Session) -> None:
         self._telemetry.instruments.sessions.remove(session)
+
+    @hookimpl
+    def interpstack_session_moved(
+        self, session: Session, wakes: bool, seconds: float, image_bytes: int
+    ) -> None:
+        if self._silent:
+            return
+        move, trace = Move(session, wakes, seconds, image_bytes), running_eval.get()
+        move.measure(self._telemetry)
+        if trace is not None and trace.session is session:
+            trace.woke(move)
+        else:
+            move.show(self._telemetry)
 
     @hookimpl
     def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Wrapper[Outcome]:

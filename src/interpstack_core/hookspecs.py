@@ -142,6 +142,25 @@ def interpstack_keep_state(session: SessionView) -> StateKeeper:
 
 
 @hookspec
+def interpstack_session_moved(
+    session: SessionView, wakes: bool, seconds: float, image_bytes: int
+) -> None:
+    """Note that a session fell asleep or woke.
+
+    Called after its state left the realm, for an image in memory or for its keeper, and after a
+    realm was opened with a state that the session had in none.
+
+    Args:
+        session: The session, which no other code uses meanwhile.
+        wakes: Whether the session woke; if not, it fell asleep.
+        seconds: The time that this took.
+        image_bytes: The size of the image; 0 without one, as with a keeper.
+
+    Nothing is returned; an exception is logged, and the session goes on.
+    """
+
+
+@hookspec
 def interpstack_session_closing(session: SessionView) -> Awaitable[None] | None:
     """Release a session's resources.
 

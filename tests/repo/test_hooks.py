@@ -11,7 +11,7 @@ from parsed import nodes, tree
 
 _SPECS = "src/interpstack_core/hookspecs.py"
 _PAGE = "docs/reference/hooks.md"
-_MOST = 14
+_MOST = 15
 
 
 def hooks(root: Path) -> dict[str, list[str]]:
@@ -94,5 +94,5 @@ def test_the_hook_guard_counts_and_notices_what_is_gone(broken: Any) -> None:
     many = "".join(f"\n@hookspec\ndef interpstack_{n}() -> None: ...\n" for n in "abcdefghijklmn")
     copy = broken({_SPECS: lambda t: t + many, _PAGE: lambda t: t + "`interpstack_wrap_all`"})
     found = hook_violations(copy)
-    assert found[0].endswith("hooks; at most 14")
+    assert found[0].endswith("hooks; at most 15")
     assert found[-1] == f"{_PAGE} names interpstack_wrap_all, which is no hook"

@@ -22,8 +22,10 @@ from interpstack import (
     InterpreterStack,
     ModuleBundle,
     PluginLoadError,
+    SessionState,
     UnknownEngine,
     hookimpl,
+    run_sync,
 )
 from interpstack.plugins import NAMES, PluginManager, find_engine
 from interpstack_core import hookspecs
@@ -115,6 +117,12 @@ class Recorder:
         self.note("interpstack_keep_state")
 
     @hookimpl
+    def interpstack_session_moved(
+        self, session: Any, wakes: Any, seconds: Any, image_bytes: Any
+    ) -> None:
+        self.note("interpstack_session_moved")
+
+    @hookimpl
     def interpstack_session_closing(self, session: Any) -> None:
         self.note("interpstack_session_closing")
 
@@ -165,6 +173,7 @@ def test_every_hook_is_called_in_the_stacks_order() -> None:
             "ModuleNotFound",
             "there is no module 'four' to import",
         )
+        run_sync(stack.session("other").restore_state(SessionState(values={"x": 1})))
         names = [plugin.name for plugin in stack.describe()]
     assert names == ["one", "two", "three", "importing"]
     for hook in _SPECS:
@@ -230,8 +239,8 @@ def test_hook_calls_are_traced_on_request(
 # -- the specifications ----------------------------------------------------------------------
 
 
-def test_there_are_at_most_fourteen_hooks() -> None:
-    assert 0 < len(_SPECS) <= 14
+def test_there_are_at_most_fifteen_hooks() -> None:
+    assert 0 < len(_SPECS) <= 15
 
 
 @pytest.mark.parametrize("name", _SPECS)

@@ -17,6 +17,7 @@ from opentelemetry.trace import Link, Span
 from interpstack import Cell, Outcome, RunRecord, Session
 from interpstack_otel.limits import Limit, limit_of, limits_hit, metric_error
 from interpstack_otel.logs import log_left, log_outcome, log_resumed
+from interpstack_otel.spans.moves import Move
 from interpstack_otel.spans.pauses import Pauses
 from interpstack_otel.spans.polls import Polls
 from interpstack_otel.spans.stored import EarlierRun, earlier_run, run_record
@@ -56,7 +57,7 @@ class EvalTrace:
     _pauses: Pauses = attrs.field(init=False)
     _record: RunRecord = attrs.field(factory=RunRecord, init=False)
     _earlier: EarlierRun | None = attrs.field(default=None, init=False)
-    _asleep: bool = attrs.field(init=False)
+    _wakes: list[Move] = attrs.field(factory=list, init=False)
     _began: int = attrs.field(factory=time.time_ns, init=False)
     _started: float = attrs.field(factory=time.perf_counter, init=False)
     _where: dict[str, str] = attrs.field(init=False)
@@ -64,8 +65,6 @@ class EvalTrace:
     def __attrs_post_init__(self) -> None:
         self._pauses = Pauses(self.telemetry.tracer)
         self.polls = Polls(self.telemetry.tracer if self.telemetry.polls else None)
-        # This eval is counted already.
-        self._asleep = self.session.cells > 1 and not self.session.live
         engine = self.session.stack.engine
         self._where = {
             "interpstack.engine.name": engine.name,
@@ -87,7 +86,8 @@ class EvalTrace:
     async def around(self, run: Callable[[], Awaitable[Outcome]]) -> Outcome:
         """Run the eval."""
         token = running_eval.set(self)
-        self._count("interpstack.eval.active", 1)
+        count = self.telemetry.instruments.add
+        count("interpstack.eval.active", 1, self._where)
         try:
             outcome = await run()
         except GeneratorExit:  # the event loop is gone
@@ -97,7 +97,7 @@ class EvalTrace:
             await self._left(error)
             raise
         finally:
-            self._count("interpstack.eval.active", -1)
+            count("interpstack.eval.active", -1, self._where)
             with suppress(ValueError):  # where the event loop is gone
                 running_eval.reset(token)
         self._answered(outcome)
@@ -114,16 +114,13 @@ class EvalTrace:
         self.cell, self._record = cell, record
         self._earlier = earlier_run(record.amounts())
         span = self._begun()
-        if self._asleep:
-            self._count("interpstack.session.wakes", 1, language=False)
-            with current(span):
-                waking = self.telemetry.tracer.start_span(
-                    "interpstack.wake", start_time=self._began, attributes=self._of_session()
-                )
-                waking.end()
         if resumed or self._earlier is not None:
             self.resuming("image" if resumed else "record")
         return span
+
+    def woke(self, move: Move) -> None:
+        """Note that the session woke for this eval, which is before the span can be made."""
+        self._wakes.append(move)
 
     def _begun(self) -> Span:
         """The span, begun if it was not; a run that goes on elsewhere belongs to the first one."""
@@ -141,18 +138,16 @@ class EvalTrace:
             links=links,
             start_time=self._began,
             attributes={
-                **self._of_session(),
-                "interpstack.guest.language": self._where["interpstack.guest.language"],
+                **self._where,
+                "interpstack.session.key": self.session.key,
                 "interpstack.cell.bytes": size,
             },
         )
         self.telemetry.transferred("source", size)
         self.telemetry.show(self._span, "interpstack.cell.source", "source", self.cell.source)
+        for move in self._wakes:
+            move.show(self.telemetry, trace.set_span_in_context(self._span))
         return self._span
-
-    def _of_session(self) -> dict[str, str]:
-        engine = self._where["interpstack.engine.name"]
-        return {"interpstack.engine.name": engine, "interpstack.session.key": self.session.key}
 
     # -- pauses and resumptions ------------------------------------------------------------
 
@@ -253,10 +248,6 @@ class EvalTrace:
         add("interpstack.eval.duration", time.perf_counter() - self._started, how)
         add("interpstack.eval.cpu_time", self.polls.cpu_seconds, where)
         add("interpstack.crossings", self.polls.count, where)
-
-    def _count(self, name: str, amount: int, *, language: bool = True) -> None:
-        engine = {"interpstack.engine.name": self._where["interpstack.engine.name"]}
-        self.telemetry.instruments.add(name, amount, self._where if language else engine)
 
 
 def _size(text: str) -> int:

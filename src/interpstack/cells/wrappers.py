@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -19,7 +20,7 @@ from interpstack_core.protocol import Cell, GuestError, Request, Settlement
 from interpstack_core.wire.encoding import TooLarge
 from interpstack_core.wire.values import decode
 
-__all__ = ["Each", "closing", "transformed", "wrapped_eval", "wrapped_request"]
+__all__ = ["Each", "closing", "moved", "transformed", "wrapped_eval", "wrapped_request"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -125,6 +126,16 @@ async def closing(each: Each, session: Any) -> None:
                 await releasing
         except Exception:  # noqa: BLE001 - the session closes all the same
             _log.exception("plugin %r failed while session %r was closed", plugin, session.key)
+
+
+def moved(session: Any, wakes: bool, began: float, image_bytes: int) -> None:
+    """Tell plugins that a session woke or fell asleep, which began at this `perf_counter`."""
+    seconds = time.perf_counter() - began
+    for plugin, tell in session.stack.each("interpstack_session_moved"):
+        try:
+            tell(session=session, wakes=wakes, seconds=seconds, image_bytes=image_bytes)
+        except Exception:  # noqa: BLE001 - the session has moved all the same
+            _log.exception("plugin %r failed after session %r moved", plugin, session.key)
 
 
 @attrs.define(eq=False)

@@ -1,22 +1,17 @@
-"""The realm of one session, or the image that it is opened from."""
+"""The realm of one session, or the image that it is opened from, or the keeper of its state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
 import attrs
 
-from interpstack.sessions.states import (
-    check_portable,
-    expanded,
-    load,
-    notice_of_values,
-    sound,
-    squeezed,
-    take_state,
-)
+from interpstack.sessions import states
+from interpstack.sessions.queue import SessionQueue
 from interpstack_core.bridges import BridgeSet
 from interpstack_core.checks import expect
 from interpstack_core.engine import Engine, Realm
@@ -24,6 +19,7 @@ from interpstack_core.errors import EngineFailure, ImageError
 from interpstack_core.limits import Limits
 from interpstack_core.protocol import Image, SessionState
 from interpstack_core.threads import run_guest, to_end
+from interpstack_core.views import StateKeeper
 
 __all__ = ["RealmSlot", "off_loop"]
 
@@ -45,9 +41,11 @@ class RealmSlot:
         bridges: Returns the bridges that are offered now.
         used: Notes that the session is used.
         notify: Tells the reader of the next outcome that state was lost.
+        moved: Notes that the session woke or fell asleep: since when, and the bytes of its image.
         realm: The realm; `None` while the session is hibernated, or before its first cell.
         image: The state from which the realm is opened, compressed; `None` for a new one.
         bound: The bridges that the realm is bound to.
+        keeper: Fetches and saves the state around its uses; `None` leaves it in memory.
     """
 
     engine: Engine
@@ -55,9 +53,36 @@ class RealmSlot:
     bridges: Callable[[], BridgeSet]
     used: Callable[[], None]
     notify: Callable[[str], None]
+    moved: Callable[[bool, float, int], None]
     realm: Realm | None = None
     image: Image | None = None
     bound: BridgeSet | None = None
+    keeper: StateKeeper | None = None
+
+    def keep(self, keeper: StateKeeper | None) -> None:
+        """Leave the state to a keeper; called before the first use."""
+        self.keeper = keeper
+
+    def held(
+        self, queue: SessionQueue, *, changes: bool = True
+    ) -> AbstractAsyncContextManager[None]:
+        """Have the session to oneself, with its current state; see `SessionQueue.held`."""
+        return queue.held() if self.keeper is None else self._kept(queue, self.keeper, changes)
+
+    @asynccontextmanager
+    async def _kept(
+        self, queue: SessionQueue, keeper: StateKeeper, changes: bool
+    ) -> AsyncIterator[None]:
+        async with queue.held():
+            await keeper.enter(self)
+            try:
+                yield
+            except GeneratorExit:
+                raise  # the event loop is gone
+            except BaseException:
+                await to_end(keeper.leave(self, changed=changes))
+                raise
+            await to_end(keeper.leave(self, changed=changes))
 
     async def ready(self) -> Realm:
         """The realm, opened if need be, and bound to the bridges of now."""
@@ -71,14 +96,15 @@ class RealmSlot:
         return self.realm
 
     async def _reopen(self) -> Realm:
-        image = None if self.image is None else expanded(self.image)
+        if self.image is None:
+            return await self._open()
+        began = time.perf_counter()
         try:
-            realm = await self._open(image)
+            realm = await self._open(states.expanded(self.image))
         except (ImageError, EngineFailure) as error:
-            if image is None:
-                raise
             self.notify(f"The state of earlier cells could not be restored: {error}")
             realm = await self._open()
+        self.moved(True, began, len(self.image.data))
         self.image = None
         return realm
 
@@ -97,7 +123,7 @@ class RealmSlot:
         def open_realm() -> None:
             opened.append(engine.open(limits, bridges, image))
             if values is not None:
-                load(opened[0], values)
+                states.load(opened[0], values)
 
         try:
             await off_loop(open_realm)
@@ -123,10 +149,11 @@ class RealmSlot:
 
     async def restore(self, state: SessionState) -> tuple[str, ...]:
         """Go on from a state taken earlier; see `Session.restore_state`."""
+        began, wakes = time.perf_counter(), self.realm is None
         if state.image is not None:
             expect(state.image, Image, "the image of a SessionState is an Image or None")
             try:
-                await self.hold(await self._open(sound(state.image)))
+                await self.hold(await self._open(states.sound(state.image)))
             except ImageError:
                 if state.values is None:
                     raise
@@ -134,29 +161,35 @@ class RealmSlot:
                 if state.values is None:
                     raise ImageError(f"the image cannot be opened: {error}") from error
             else:
+                if wakes:
+                    self.moved(True, began, len(state.image.data))
                 return ()
         if state.values is None:
             raise ImageError("nothing of the state was stored")
-        await off_loop(partial(check_portable, state.values))
+        await off_loop(partial(states.check_portable, state.values))
         await self.hold(await self._open(values=state.values))
-        return (notice_of_values(state.values),)
+        if wakes:
+            self.moved(True, began, 0)
+        return (states.notice_of_values(state.values),)
 
     async def take(
         self, wants_values: Callable[[Image], bool] = lambda image: True
     ) -> SessionState:
         """The state in all forms; see `take_state`."""
-        return await off_loop(partial(take_state, await self.ready(), self.engine, wants_values))
+        return await off_loop(
+            partial(states.take_state, await self.ready(), self.engine, wants_values)
+        )
 
     async def put_back(self, state: SessionState) -> None:
         """Hold a state again; where it has an image, its realm is opened when it is needed."""
         await self.drop()
         if state.image is not None:
-            self.image = squeezed(state.image)
+            self.image = states.squeezed(state.image)
         elif state.values is None:
             self.notify("Variables of earlier cells are lost: the engine cannot restore them.")
         else:
             await off_loop(partial((await self.ready()).load, state.values))
-            if notice := notice_of_values(state.values, only_losses=True):
+            if notice := states.notice_of_values(state.values, only_losses=True):
                 self.notify(notice)
 
     async def hibernate(self) -> bool:
@@ -165,17 +198,38 @@ class RealmSlot:
             return False
 
         def leave() -> None:  # in one go: a hop to a thread takes as long as a small image
-            self.image, self.realm, self.bound = squeezed(realm.image()), None, None
+            self.image, self.realm, self.bound = states.squeezed(realm.image()), None, None
             realm.close()
 
         await off_loop(leave)
         return True
 
+    async def sleep(self) -> bool:
+        """Let the realm go, to the keeper or to an image in memory; False if there is none."""
+        if self.realm is None:
+            return False
+        began = time.perf_counter()
+        try:
+            if self.keeper is not None:
+                await self.keeper.sleep(self)
+        finally:
+            await self.hibernate()
+        self.moved(False, began, 0 if self.image is None else len(self.image.data))
+        return True
+
+    async def end(self) -> None:
+        """Let go of the state, which only a keeper may still have."""
+        try:
+            if self.keeper is not None:
+                await self.keeper.sleep(self)
+        finally:
+            await self.clear()
+
     async def whole_image(self) -> Image | None:
         """The state, as an engine takes it; `None` if there is none."""
         if self.realm is not None:
             return await off_loop(self.realm.image)
-        return None if self.image is None else expanded(self.image)
+        return None if self.image is None else states.expanded(self.image)
 
     async def drop(self) -> None:
         """Close the realm; the image stays."""

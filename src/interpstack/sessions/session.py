@@ -12,12 +12,11 @@ import attrs
 
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
-from interpstack.cells.wrappers import closing, transformed, wrapped_eval
+from interpstack.cells.wrappers import closing, moved, transformed, wrapped_eval
 from interpstack.sessions.listening import Listener
 from interpstack.sessions.queue import SessionQueue
 from interpstack.sessions.realm_slot import RealmSlot, off_loop
 from interpstack.sessions.states import check_portable, load
-from interpstack.sessions.uses import Uses
 from interpstack.sync import SyncToo, run_sync
 from interpstack_core.cells.outcome import CellContext, Outcome
 from interpstack_core.cells.raised import GuestException
@@ -172,23 +171,23 @@ class Session(SyncToo):
     def __init__(self, pool: _Pool, key: str, anonymous: bool) -> None:
         self.key = key
         self._pool = pool
-        self.stack = pool.stack
+        stack = self.stack = pool.stack
         self._anonymous = anonymous
         self._offer = HostOffer()
         self.host: Any = None
         self.cells = self._users = 0
         me: Callable[[], Any] = weakref.ref(self)  # a closed session is freed at once
         self._state = RealmSlot(
-            engine=self.stack.engine,
+            engine=stack.engine,
             limits=lambda: me().stack.limits,
             bridges=lambda: me().stack.bridge_set(me().offer),
             used=partial(pool.touch, key),
             notify=lambda text: me().notify(text),
+            moved=lambda *move: moved(me(), *move),
         )
         self._queue = SessionQueue(key, self._state.abandon, lambda: me()._left())  # noqa: SLF001
         self._runner = _Runner(queue=self._queue, state=self._state)
-        find = self.stack.hook.interpstack_keep_state
-        self._uses = Uses(self._queue, self._state, None if anonymous else find(session=self))
+        self._state.keep(None if anonymous else stack.hook.interpstack_keep_state(session=self))
 
     async def eval(
         self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
@@ -214,7 +213,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = Listener.of(on_console, self.stack.limits.console_chars)
-        async with self._uses.held():
+        async with self._state.held(self._queue):
             return await self._eval(cell, listener, host)
 
     async def eval_with_state(
@@ -240,7 +239,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = Listener.of(on_console, self.stack.limits.console_chars)
-        async with self._uses.held():
+        async with self._state.held(self._queue):
             outcome = await self._eval(cell, listener, host)
             try:
                 return outcome, await self._state.take(wants_values)
@@ -307,7 +306,7 @@ class Session(SyncToo):
             NotImplementedError: The engine has no images.
             ImageError: The engine has images only of cells that wait.
         """
-        async with self._uses.held(changes=False):
+        async with self._state.held(self._queue, changes=False):
             return await self._state.whole_image()
 
     async def restore(self, image: Image) -> None:
@@ -333,7 +332,7 @@ class Session(SyncToo):
             UnsupportedValue: Its values are not plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
-        async with self._uses.held():
+        async with self._state.held(self._queue):
             return await self._state.restore(state)
 
     async def names(self) -> Sequence[str]:
@@ -359,13 +358,13 @@ class Session(SyncToo):
         await self._ask(partial(load, values=values), changes=True)
 
     async def _ask(self, question: Callable[[Realm], _T], *, changes: bool = False) -> _T:
-        async with self._uses.held(changes=changes):
+        async with self._state.held(self._queue, changes=changes):
             realm = await self._state.ready()
             return await off_loop(partial(question, realm))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""
-        async with self._uses.held():
+        async with self._state.held(self._queue):
             await self._state.clear()
 
     async def aclose(self) -> None:
@@ -379,7 +378,7 @@ class Session(SyncToo):
             self._queue.close()
             try:
                 if first:
-                    await self._uses.end()
+                    await self._state.end()
             finally:
                 self._pool.forget(self)
 
@@ -401,7 +400,7 @@ class Session(SyncToo):
         if self.in_use or Capability.IMAGES not in self.stack.engine.capabilities:
             return False
         async with self._queue.slots.slot():
-            return not self._users and await self._uses.sleep()
+            return not self._users and await self._state.sleep()
 
     async def _left(self) -> None:
         if not self._users:  # used without a block

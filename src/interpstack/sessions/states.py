@@ -13,7 +13,7 @@ from interpstack_core.checks import expect
 from interpstack_core.engine import Capability, Engine, Realm
 from interpstack_core.errors import EngineFailure, ImageError, UnsupportedValue
 from interpstack_core.protocol import Image, SessionState
-from interpstack_core.wire.values import FarDate, check, decode
+from interpstack_core.wire.values import check, decode
 
 __all__ = [
     "check_portable",
@@ -110,10 +110,8 @@ def _check_form(value: Any, text: str) -> None:
         if not isinstance(value.get("v"), str):
             raise UnsupportedValue("malformed 'lost' value")
         return
-    try:
-        decode(value)
-    except FarDate:  # a variable may hold it, though it cannot be passed to the host
-        decode(json.loads(text, object_hook=_without_date))
+    # A variable may hold any date, though some cannot be passed to the host.
+    decode(json.loads(text, object_hook=_without_date))
 
 
 def _without_date(node: dict[str, Any]) -> Any:

@@ -42,7 +42,6 @@ __all__ = [
     "UNDEFINED",
     "BigInt",
     "ErrorValue",
-    "FarDate",
     "MapValue",
     "SetValue",
     "check",
@@ -80,10 +79,6 @@ UNDEFINED: Final = Undefined.UNDEFINED
 
 class BigInt(int):
     """An integer of any size that is a BigInt in the guest."""
-
-
-class FarDate(UnsupportedValue):
-    """A Date of a guest that Python has no form for."""
 
 
 def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
@@ -212,7 +207,8 @@ def _moment(milliseconds: Any) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
-        raise FarDate("a date outside the years 1 to 9999 cannot be passed to the host") from error
+        why = "a date outside the years 1 to 9999 cannot be passed to the host"
+        raise UnsupportedValue(why) from error
 
 
 def _of(value: Any, *kinds: type) -> Any:

@@ -379,3 +379,28 @@ async def test_a_hook_that_fails_is_an_error_of_the_outcome() -> None:
     outcome = await _eval([Broken()], Tool(), "2")
     assert outcome.error is not None
     assert "no wrapper today" in outcome.error.message
+
+
+async def test_a_plugin_that_fails_after_a_move_is_logged_and_stops_nobody(
+    imaging_engine: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Notes:
+        def __init__(self, name: str) -> None:
+            self.name, self.moves = name, list[bool]()
+
+        @hookimpl
+        def interpstack_session_moved(self, wakes: bool, seconds: float) -> None:
+            assert seconds >= 0
+            self.moves.append(wakes)
+            if self.name == "broken":
+                raise OSError("no moves today")
+
+    plugins = [Notes("broken"), Notes("other")]
+    async with InterpreterStack(imaging_engine, plugins) as stack:
+        session = stack.session("k")
+        await session.eval("x = 1")
+        assert await session.hibernate()
+        assert (await session.eval("x")).text == "1"
+    assert [one.moves for one in plugins] == [[False, True], [False, True]]
+    assert caplog.text.count("plugin 'broken' failed after session 'k' moved") == 2
+    assert "no moves today" in caplog.text

@@ -11,6 +11,7 @@ from interpstack import (
     HostOffer,
     InterpreterStack,
     ModuleBundle,
+    SessionState,
     StateKeeper,
 )
 from interpstack_core import hookspecs
@@ -117,6 +118,8 @@ async def test_hooks_are_called_in_this_order() -> None:
             assert (outcome.error, outcome.text) == (None, "42")
             assert session.render(outcome) == "rendered"
             _noted.append("the block ends")
+        await session.reset()
+        await session.restore_state(SessionState(values={"x": 1}))
         await session.aclose()
         _noted.append("the session is closed")
         assert stack.language.name == "python"
@@ -171,6 +174,13 @@ the keeper saves the state: True
 render_outcome of a
 render_outcome of b
 the block ends
+the keeper fetches the state
+the keeper saves the state: True
+the keeper fetches the state
+the engine opens a realm
+session_moved of a
+session_moved of b
+the keeper saves the state: True
 session_closing of a
 session_closing of b
 the keeper lets the session sleep

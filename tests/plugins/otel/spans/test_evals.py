@@ -146,6 +146,9 @@ async def test_a_session_that_slept_is_woken(traces: Traces) -> None:
         assert (await session.eval("a")).text == "1"
     wake, last = traces.one("interpstack.wake"), traces.spans("interpstack.eval")[-1]
     assert wake.parent == last.context
+    sleep = traces.one("interpstack.sleep")
+    assert sleep.parent is None
+    assert sleep.attributes == wake.attributes
     assert last.start_time <= wake.start_time < wake.end_time < last.end_time  # type: ignore[operator]
     engine = {"interpstack.engine.name": "quickjs"}
     assert traces.points("interpstack.session.wakes") == [(engine, 1)]
