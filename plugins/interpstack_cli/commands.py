@@ -14,7 +14,8 @@ import click
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_cli.installed.extras import extra_for
 from interpstack_cli.installed.summaries import summary_of
-from interpstack_cli.printing import Problem, flush_output, without_controls, write
+from interpstack_cli.printing import Problem, flush_output, write
+from interpstack_cli.usage_errors import worded
 
 __all__ = ["GROUP", "Commands"]
 
@@ -106,7 +107,7 @@ def _writing(run: Callable[[], Any]) -> Any:
         flush_output()
         raise
     except click.UsageError as error:  # click writes the arguments that it names as they are
-        setattr(error, "message", without_controls(error.message))  # noqa: B010 - typed as final
+        setattr(error, "message", worded(error))  # noqa: B010 - typed as final
         raise
     flush_output()
     return result

@@ -17,7 +17,6 @@ from interpstack_workflows.budgets.budget import BudgetLimits
 from interpstack_workflows.commands.checking import checked
 from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
-    WholeNumber,
     agents_named,
     host_modules,
     json_value,
@@ -162,8 +161,8 @@ def check(
 @_agents
 @_database
 @_engine
-@click.option("--budget", type=WholeNumber(), metavar="TOKENS", help="Tokens in all.")
-@click.option("--max-agents", type=WholeNumber(), metavar="N", help="Calls of agents in all.")
+@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Tokens in all.")
+@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Calls of agents in all.")
 @click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Money in all.")
 @click.option(
     "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."

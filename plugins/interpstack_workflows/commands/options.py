@@ -19,7 +19,6 @@ from interpstack_workflows.sandbox.local import LocalSandbox
 from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
 
 __all__ = [
-    "WholeNumber",
     "agents_named",
     "host_modules",
     "json_value",
@@ -75,7 +74,12 @@ def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
     """The path of a workflow file."""
     path = Path(name)
     if not path.is_file():
-        raise click.BadParameter(f"there is no file {name}", ctx, option)
+        raise click.BadParameter(
+            f"there is no file {name}; it takes the path of a workflow file, which ends in "
+            f"{', '.join(ENDINGS)}",
+            ctx,
+            option,
+        )
     if path.suffix not in ENDINGS:
         raise click.BadParameter(
             f"{name} is no workflow file; they end in {', '.join(ENDINGS)}", ctx, option
@@ -88,15 +92,6 @@ def run_name(ctx: click.Context, option: click.Parameter, text: str | None) -> s
     if text is not None and not is_run_id(text):
         raise click.BadParameter(f"takes {RUN_ID_TAKES}; got {shown(text)}", ctx, option)
     return text
-
-
-class WholeNumber(click.IntRange):
-    """A whole number from 0."""
-
-    name = "whole number, 0 or more"
-
-    def __init__(self) -> None:
-        super().__init__(min=0)
 
 
 def agents_named(

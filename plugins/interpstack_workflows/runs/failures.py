@@ -28,6 +28,11 @@ ESCAPING: Final = frozenset(
 )
 #: The beginning of the message of a script that threw.
 _REJECTED: Final = "workflow module rejected: "
+#: Verbs that scripts import, and the messages of scripts that do not.
+_UNDEFINED: Final = {
+    f"{verb} is not defined": f'; import it: import {{ {verb} }} from "{module}"'
+    for verb, module in (("sleep", "workflow:extra"), ("exec", "workflow:sandbox"))
+}
 #: Characters of a message that are recorded.
 _MESSAGE_CHARS: Final = 10_000
 
@@ -66,6 +71,7 @@ class ScopeFailed(Exception):
         message = str(error).removesuffix(error.stack).rstrip("\n")
         if message.startswith(_REJECTED):  # the name and the stack are told beside it
             message = message.removeprefix(_REJECTED).removeprefix(f"{name}: ")
+            message += _UNDEFINED.get(message, "")
         return cls(message, name, error.stack)
 
     def to_json(self) -> dict[str, Any]:

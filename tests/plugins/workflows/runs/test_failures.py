@@ -40,3 +40,13 @@ def test_errors_of_modules_are_shown_without_what_stands_beside_them(
     failed = ScopeFailed.of_module(error)
     assert failed.to_json() == {"name": "TypeError", "message": shown, "stack": "    at f"}
     assert ScopeFailed("m").to_json() == {"name": "Error", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "module"), [("sleep", "workflow:extra"), ("exec", "workflow:sandbox")]
+)
+def test_a_verb_that_was_not_imported_is_named_with_its_module(verb: str, module: str) -> None:
+    thrown = f"workflow module rejected: ReferenceError: {verb} is not defined"
+    failed = ScopeFailed.of_module(WorkflowModuleError(thrown, name="ReferenceError"))
+    told = f'{verb} is not defined; import it: import {{ {verb} }} from "{module}"'
+    assert failed.to_json()["message"] == told

@@ -1,0 +1,58 @@
+"""Messages of wrong arguments: what an option takes, where click only calls a value wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import click
+
+from interpstack_cli.printing import without_controls
+
+__all__ = ["worded"]
+
+#: What click says of texts that are no numbers.
+_NO_NUMBER: Final = re.compile(
+    r"(?P<value>.*) is not a valid (?:float|integer)(?: range)?\.", re.DOTALL
+)
+#: What click says of paths.
+_NO_PATH: Final = re.compile(
+    r"(?P<kind>File|Directory|Path) (?P<path>'.*') does not exist\.", re.DOTALL
+)
+_KINDS: Final = {"File": "file", "Directory": "folder", "Path": "file or folder"}
+
+
+def worded(error: click.UsageError) -> str:
+    """The message of an error without control characters, with what the option takes."""
+    option = getattr(error, "param", None)
+    message = error.message
+    if isinstance(error, click.MissingParameter) and not message:
+        return without_controls(_help(option))
+    if isinstance(error, click.BadParameter) and option is not None:
+        if number := _NO_NUMBER.fullmatch(message):
+            message = f"takes {_number(option.type)}; got {number['value']}"
+        elif path := _NO_PATH.fullmatch(message):
+            told = _help(option)
+            message = f"there is no {_KINDS[path['kind']]} {path['path']}; " + (
+                f"the option names: {told}" if told else "name another one"
+            )
+    return without_controls(message)
+
+
+def _number(kind: Any) -> str:
+    """The numbers of a type."""
+    whole = isinstance(kind, (click.IntRange, type(click.INT)))
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    words = "a whole number" if whole else "a number"
+    if least is not None:
+        words += f" {'above' if getattr(kind, 'min_open', False) else 'from'} {least:g}"
+    if most is not None:
+        words += f" to {most:g}"
+    example = max(30, int(least or 0)) if most is None else int(most)
+    return f"{words}, such as {example}"
+
+
+def _help(option: click.Parameter | None) -> str:
+    """The help of an option without its default."""
+    text = getattr(option, "help", None) or ""
+    return " ".join(text.partition("[default")[0].split())

@@ -1,0 +1,56 @@
+"""Messages of wrong arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from interpstack_cli.usage_errors import worded
+
+
+def _message(kind: Any, *args: str, **options: Any) -> str:
+    option = click.Option(["--n"], type=kind, help="Some file. [default: none]", **options)
+    command = click.Command("c", params=[option], callback=lambda n: None)
+    with pytest.raises(click.UsageError) as caught:
+        command.main(list(args), standalone_mode=False)
+    return worded(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        (float, "takes a number, such as 30; got 'x'"),
+        (int, "takes a whole number, such as 30; got 'x'"),
+        (click.IntRange(1), "takes a whole number from 1, such as 30; got 'x'"),
+        (click.IntRange(0, 65535), "takes a whole number from 0 to 65535, such as 65535; got 'x'"),
+        (click.FloatRange(0, min_open=True), "takes a number above 0, such as 30; got 'x'"),
+        (click.FloatRange(min=100), "takes a number from 100, such as 100; got 'x'"),
+    ],
+)
+def test_a_text_that_is_no_number(kind: Any, told: str) -> None:
+    assert _message(kind, "--n", "x") == told
+
+
+def test_a_path_of_no_file() -> None:
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    assert _message(file, "--n", "a\x1b.json") == (
+        r"there is no file 'a\x1b.json'; the option names: Some file."
+    )
+    folder = click.Path(exists=True, file_okay=False)
+    assert _message(folder, "--n", "a").startswith("there is no folder 'a'; ")
+
+
+def test_the_path_of_an_argument() -> None:
+    argument = click.Argument(["file"], type=click.Path(exists=True))
+    with pytest.raises(click.UsageError) as caught:
+        click.Command("c", params=[argument]).main(["a"], standalone_mode=False)
+    assert worded(caught.value) == "there is no file or folder 'a'; name another one"
+
+
+def test_a_missing_option_is_described() -> None:
+    assert _message(str, required=True) == "Some file."
+    error = click.UsageError("two\nlines \x1b")
+    assert "\x1b" not in worded(error)
