@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
-from interpstack import Limits, Outcome, Settlement
+from interpstack import Outcome, Settlement
 from interpstack_otel.names import OTHER
 
-__all__ = ["Limit", "limit_of", "limit_of_call", "limits_hit", "metric_error", "time_limit"]
+__all__ = ["Limit", "limit_of", "limit_of_call", "limits_hit", "metric_error"]
 
 #: A kind of limit: a field of `Limits`, or the budget of an account.
 Limit: TypeAlias = Literal[
@@ -69,15 +69,6 @@ def limits_hit(outcome: Outcome, time: Limit | None, *, computed: bool) -> tuple
     if outcome.console_omitted_chars:
         found.append("console_chars")
     return tuple(found)
-
-
-def time_limit(outcome: Outcome, limits: Limits) -> Limit | None:
-    """The limit of time that stopped an eval, by its usage; `None` if no time was up."""
-    if outcome.error is None or not outcome.stopped or outcome.error.name != "Timeout":
-        return None
-    most = limits.wall_seconds
-    late = most is not None and outcome.usage.wall_seconds >= most
-    return "wall_seconds" if late else "cpu_seconds"
 
 
 def limit_of(outcome: Outcome, hits: Iterable[Limit]) -> Limit | None:

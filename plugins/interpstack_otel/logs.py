@@ -1,7 +1,7 @@
-"""Lines of the log that an operator needs, and the ids of traces on all lines.
+"""Lines of the log on runs that are left and go on, and the ids of traces on all lines.
 
-The logger `interpstack.evals` gets a warning when variables were lost or an engine broke, and a
-line at `INFO` when a limit ended an eval, and when an eval paused or was resumed.
+The logger `interpstack.evals` gets a line at `INFO` when a run was left, as at a pause, and when an
+eval goes on that was left. The runtime logs how cells end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from typing import Final
 
 from opentelemetry import trace
 
-from interpstack import Outcome
-
-__all__ = ["TraceIds", "log_left", "log_outcome", "log_resumed"]
+__all__ = ["TraceIds", "log_left", "log_resumed"]
 
 _log = logging.getLogger("interpstack.evals")
 _NAME_CHARS: Final = 100
@@ -38,23 +36,6 @@ class TraceIds(logging.Filter):
         }
         vars(record).update(ids)
         return True
-
-
-def log_outcome(session: str, outcome: Outcome, limit: str | None) -> None:
-    """Log the end of an eval, if an operator must know of it.
-
-    Args:
-        session: Key of the session.
-        outcome: The outcome, whose texts are not logged: they may be the guest's.
-        limit: The kind of the limit that ended the eval, if one did.
-    """
-    error = outcome.error
-    if outcome.state == "lost" or (error is not None and error.name == "EngineFailure"):
-        name = "" if error is None else shown_name(error.name)
-        _log.warning("session %s: an eval ended with %s; state: %s", session, name, outcome.state)
-    elif limit:
-        seconds = outcome.usage.wall_seconds
-        _log.info("session %s: the limit %r ended an eval after %.3f s", session, limit, seconds)
 
 
 def log_left(session: str, error: BaseException) -> None:

@@ -21,8 +21,7 @@ from interpstack import (
     __version__,
     hookimpl,
 )
-from interpstack_otel.limits import limit_of, limits_hit, time_limit
-from interpstack_otel.logs import log_left, log_outcome
+from interpstack_otel.logs import log_left
 from interpstack_otel.metrics import Instruments
 from interpstack_otel.names import SCOPE
 from interpstack_otel.payloads import Payloads
@@ -131,14 +130,10 @@ def _logged(session: Session) -> Wrapper[Outcome]:
 
     async def around(run: Callable[[], Awaitable[Outcome]]) -> Outcome:
         try:
-            outcome = await run()
+            return await run()
         except Exception as error:
             log_left(session.key, error)
             raise
-        time = time_limit(outcome, session.stack.limits)
-        hits = limits_hit(outcome, time, computed=True)
-        log_outcome(session.key, outcome, limit_of(outcome, hits))
-        return outcome
 
     return around
 

@@ -16,6 +16,7 @@ import pluggy
 
 from interpstack.cells.wrappers import Each
 from interpstack_core import hookspecs
+from interpstack_core.checks import expect
 from interpstack_core.engine import Engine
 from interpstack_core.errors import (
     ConfigurationError,
@@ -223,23 +224,18 @@ class PluginManager:
         Raises:
             ConfigurationError: Something else is registered, or two languages of one name.
         """
-        found: dict[str, GuestLanguage] = {}
-        for language in self.hook.interpstack_register_language():
-            if not isinstance(language, GuestLanguage):
-                raise ConfigurationError(
-                    f"{language!r} is registered as a language but is not a GuestLanguage; "
-                    f"languages come from the plugins {self._language_plugins()}"
-                )
-            for item in (language, *language.dialects):
-                if found.setdefault(item.name, item) != item:
-                    raise ConfigurationError(
-                        f"different languages are registered as {item.name!r}; leave out one of "
-                        f"the plugins {self._language_plugins()}"
-                    )
-        return found
-
-    def _language_plugins(self) -> str:
-        return ", ".join(repr(name) for name, _ in self.each("interpstack_register_language"))
+        found: dict[str, tuple[str, GuestLanguage]] = {}
+        for plugin, register in self.each("interpstack_register_language"):
+            for language in register():
+                expect(language, GuestLanguage, f"plugin {plugin!r} returns a GuestLanguage")
+                for item in (language, *language.dialects):
+                    other, known = found.setdefault(item.name, (plugin, item))
+                    if known != item:
+                        raise ConfigurationError(
+                            f"plugins {other!r} and {plugin!r} register different languages as "
+                            f"{item.name!r}; leave one of them out"
+                        )
+        return {name: language for name, (_, language) in found.items()}
 
     def describe(self) -> tuple[PluginInfo, ...]:
         """All plugins with their hooks."""

@@ -82,13 +82,12 @@ def test_a_dialect_is_a_language_of_its_own() -> None:
     [
         (
             [GuestLanguage(name="klingon"), GuestLanguage(name="klingon", title="K")],
-            "different languages are registered as 'klingon'; leave out one of the plugins "
-            "'one', 'two'",
+            "plugins 'one' and 'two' register different languages as 'klingon'; leave one of them "
+            "out",
         ),
         (
             ["klingon"],
-            "'klingon' is registered as a language but is not a GuestLanguage; languages come from "
-            "the plugins 'one'",
+            "plugin 'one' returns a GuestLanguage; got 'klingon'",
         ),
     ],
 )

@@ -11,12 +11,12 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 import attrs
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.trace import Link, Span
 
 from interpstack import Cell, Outcome, RunRecord, Session
 from interpstack_otel.limits import Limit, limit_of, limits_hit, metric_error
-from interpstack_otel.logs import log_left, log_outcome, log_resumed
+from interpstack_otel.logs import log_left, log_resumed
 from interpstack_otel.spans.moves import Move
 from interpstack_otel.spans.pauses import Pauses
 from interpstack_otel.spans.polls import Polls
@@ -57,6 +57,7 @@ class EvalTrace:
     _pauses: Pauses = attrs.field(init=False)
     _record: RunRecord = attrs.field(factory=RunRecord, init=False)
     _earlier: EarlierRun | None = attrs.field(default=None, init=False)
+    _attached: Any = attrs.field(default=None, init=False)
     _wakes: list[Move] = attrs.field(factory=list, init=False)
     _began: int = attrs.field(factory=time.time_ns, init=False)
     _started: float = attrs.field(factory=time.perf_counter, init=False)
@@ -90,7 +91,8 @@ class EvalTrace:
         count("interpstack.eval.active", 1, self._where)
         try:
             outcome = await run()
-        except GeneratorExit:  # the event loop is gone
+        except GeneratorExit:  # the event loop is gone, and the context with it
+            self._attached = None
             self._end("cancelled", None)
             raise
         except BaseException as error:
@@ -98,6 +100,8 @@ class EvalTrace:
             raise
         finally:
             count("interpstack.eval.active", -1, self._where)
+            if self._attached is not None:
+                context.detach(self._attached)
             with suppress(ValueError):  # where the event loop is gone
                 running_eval.reset(token)
         self._answered(outcome)
@@ -105,6 +109,8 @@ class EvalTrace:
 
     def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> Span:
         """Begin the span, when the realm is ready and the record has been read.
+
+        The span is current from now on, until the eval has its outcome.
 
         Args:
             cell: The cell, with its seed.
@@ -114,6 +120,7 @@ class EvalTrace:
         self.cell, self._record = cell, record
         self._earlier = earlier_run(record.amounts())
         span = self._begun()
+        self._attached = context.attach(trace.set_span_in_context(span))
         if resumed or self._earlier is not None:
             self.resuming("image" if resumed else "record")
         return span
@@ -126,15 +133,15 @@ class EvalTrace:
         """The span, begun if it was not; a run that goes on elsewhere belongs to the first one."""
         if self._span is not None:
             return self._span
-        context, links = None, list[Link]()
+        parent, links = None, list[Link]()
         if self._earlier is not None:
             links = [Link(self._earlier.context)]
             if not trace.get_current_span().get_span_context().is_valid:
-                context = trace.set_span_in_context(trace.NonRecordingSpan(self._earlier.context))
+                parent = trace.set_span_in_context(trace.NonRecordingSpan(self._earlier.context))
         size = _size(self.cell.source)
         self._span = self.telemetry.tracer.start_span(
             "interpstack.eval",
-            context,
+            parent,
             links=links,
             start_time=self._began,
             attributes={
@@ -207,9 +214,6 @@ class EvalTrace:
         for kind in hits:
             self.telemetry.hit(kind)
         ended = limit_of(outcome, hits)
-        if error is not None or outcome.state == "lost":
-            with current(span):
-                log_outcome(self.session.key, outcome, ended)
         last: dict[str, str | float] = {
             "interpstack.eval.requests": outcome.usage.requests,
             "interpstack.eval.state": outcome.state,

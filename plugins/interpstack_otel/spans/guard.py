@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 
 import attrs
 from opentelemetry.trace import Span
@@ -21,7 +20,6 @@ from interpstack import (
 )
 from interpstack_otel.spans.calls import running_call
 from interpstack_otel.spans.evals import EvalTrace
-from interpstack_otel.telemetry import current
 
 __all__ = ["TraceGuard"]
 
@@ -39,9 +37,6 @@ class TraceGuard(CellGuard):
 
     def begin(self, cell: Cell, record: RunRecord, *, resumed: bool) -> None:
         self._span = self.trace.begin(cell, record, resumed=resumed)
-
-    def running(self) -> AbstractContextManager[None]:
-        return current(self._span)
 
     def allowance(self, kind: Seconds) -> float | None:
         if kind == "cpu_seconds":  # asked for right before each poll

@@ -93,6 +93,7 @@ def _error(answer: Any, what: str, done: str, begun: bool, kind: type) -> GuestE
         answer = TypeError(f"a wrapper returned {type(answer).__name__}, not {kind.__name__}")
     if isinstance(answer, GuestException):
         return describe_error(answer, "")
+    _log.warning("a plugin around %.100r failed", what, exc_info=answer)
     error = describe_error(answer, "the plugin")
     happened = f"was {done}, but" if begun else f"was not {done}:"
     message = f"{what} {happened} a plugin around it failed: {error.message}"
@@ -113,6 +114,7 @@ def transformed(each: Each, session: Any, cell: Cell, check: Callable[[Cell], Ce
         except GuestException:
             raise
         except Exception as error:
+            _log.warning("plugin %r could not transform a cell", plugin, exc_info=True)
             why = f"plugin {plugin!r} could not transform the cell: {error}"
             raise GuestException(why, name="CellRefused") from error
     return cell

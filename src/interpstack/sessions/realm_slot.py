@@ -192,17 +192,16 @@ class RealmSlot:
             if notice := states.notice_of_values(state.values, only_losses=True):
                 self.notify(notice)
 
-    async def hibernate(self) -> bool:
-        """Turn the realm into its image; False if there is none."""
+    async def hibernate(self) -> None:
+        """Turn the realm into its image, if there is one."""
         if (realm := self.realm) is None:
-            return False
+            return
 
         def leave() -> None:  # in one go: a hop to a thread takes as long as a small image
             self.image, self.realm, self.bound = states.squeezed(realm.image()), None, None
             realm.close()
 
         await off_loop(leave)
-        return True
 
     async def sleep(self) -> bool:
         """Let the realm go, to the keeper or to an image in memory; False if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,6 @@ from interpstack_core.checks import expect
 from interpstack_core.engine import Capability, Realm
 from interpstack_core.errors import ConfigurationError, EngineFailure
 from interpstack_core.languages import GuestLanguage
-from interpstack_core.modules import ModuleLoader
 from interpstack_core.offer import HostOffer
 from interpstack_core.protocol import Cell, GuestError, Image, SessionState
 from interpstack_core.threads import to_end
@@ -34,6 +34,7 @@ from interpstack_core.views import StackView
 __all__ = ["Session"]
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 class _Pool(Protocol):
@@ -95,13 +96,21 @@ class _Runner:
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
             run = self._run_again if steps.repeats else self._run
-            return self._told(await run(session, start, context, extensions))
+            return self._told(session, await run(session, start, context, extensions))
         except EngineFailure as error:
             loss = "the session starts anew: all variables of earlier cells are lost"
             broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
-            return self._told(Outcome(error=broke, stopped=True, state="lost", loss=loss))
+            _log.error("session %r: the engine broke", session.key, exc_info=error)
+            lost = Outcome(error=broke, stopped=True, state="lost", loss=loss)
+            return self._told(session, lost)
 
-    def _told(self, outcome: Outcome) -> Outcome:
+    def _told(self, session: Session, outcome: Outcome) -> Outcome:
+        """The outcome with all notices; logged, without texts of the guest, if it was stopped."""
+        if outcome.stopped or outcome.state != "kept":
+            level = logging.WARNING if outcome.state == "lost" else logging.INFO
+            why = "" if outcome.error is None else outcome.error.name
+            line = "session %r: a cell was stopped after %.1f s (%.100r); variables %s"
+            _log.log(level, line, session.key, outcome.usage.wall_seconds, why, outcome.state)
         if not (self.notices or outcome.notices):
             return outcome
         told, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
@@ -139,7 +148,8 @@ class _Runner:
         except GuestException as error:  # as a guest would have to say it
             return Outcome(error=error.error)
         try:
-            more = (session.stack.unawaited, partial(_resolve_module, session), self.queue.began)
+            find, began = session.stack.hook.interpstack_resolve_module, self.queue.began
+            more = (session.stack.unawaited, lambda n: find(specifier=n, session=session), began)
             with guards.running():
                 outcome = await run_cell(start, context, extensions, limits, *more)
             extensions.steps.ended()
@@ -149,10 +159,10 @@ class _Runner:
             raise
 
 
-def _resolve_module(session: Session, specifier: str) -> ModuleLoader | None:
-    hook = session.stack.hook.interpstack_resolve_module
-    found: ModuleLoader | None = hook(specifier=specifier, session=session)
-    return found
+def _lost(session: Session, text: str) -> None:
+    """Log a loss of state, and tell the reader of the next outcome."""
+    _log.warning("session %r: %.300r", session.key, text)
+    session.notify(text)
 
 
 class Session(SyncToo):
@@ -182,7 +192,7 @@ class Session(SyncToo):
             limits=lambda: me().stack.limits,
             bridges=lambda: me().stack.bridge_set(me().offer),
             used=partial(pool.touch, key),
-            notify=lambda text: me().notify(text),
+            notify=lambda text: _lost(me(), text),
             moved=lambda *move: moved(me(), *move),
         )
         self._queue = SessionQueue(key, self._state.abandon, lambda: me()._left())  # noqa: SLF001

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import GuestError, Limits, Outcome, Settlement, Usage
-from interpstack_otel.limits import limit_of, limit_of_call, limits_hit, metric_error, time_limit
+from interpstack import GuestError, Outcome, Settlement
+from interpstack_otel.limits import limit_of, limit_of_call, limits_hit, metric_error
 
 
 def ended(name: str, **fields: object) -> Outcome:
@@ -54,13 +54,3 @@ def test_metrics_show_no_name_that_code_chose() -> None:
     assert metric_error("TypeError") == {"error.type": "TypeError"}
     assert metric_error("Error of user 17") == {"error.type": "_OTHER"}
     assert metric_error(None) == {}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "stopped", "kind"),
-    [(2.0, True, "wall_seconds"), (0.5, True, "cpu_seconds"), (2.0, False, None)],
-)
-def test_the_time_that_was_up_by_the_usage(seconds: float, stopped: bool, kind: object) -> None:
-    outcome = ended("Timeout", stopped=stopped, usage=Usage(wall_seconds=seconds))
-    assert time_limit(outcome, Limits(wall_seconds=1.0)) == kind
-    assert time_limit(Outcome(), Limits()) is None

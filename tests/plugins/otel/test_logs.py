@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 
 import pytest
+from opentelemetry import trace
 from traces import Traces
 
-from interpstack import GuestError, Outcome
+from interpstack import InterpreterStack, Limits
 from interpstack_otel.api import TraceIds
-from interpstack_otel.logs import log_left, log_outcome, log_resumed, shown_name
+from interpstack_otel.logs import log_left, log_resumed, shown_name
 from interpstack_otel.telemetry import current
 
 
@@ -23,34 +24,6 @@ def test_records_carry_the_ids_of_the_current_trace(traces: Traces) -> None:
     assert vars(record)["otelTraceID"] == f"{span.get_span_context().trace_id:032x}"
     assert vars(record)["otelSpanID"] == f"{span.get_span_context().span_id:016x}"
     assert vars(record)["otelTraceSampled"] is True
-
-
-@pytest.mark.parametrize(
-    ("outcome", "limit", "lines"),
-    [
-        (Outcome(), None, []),
-        (Outcome(error=GuestError("Error", "secret")), None, []),
-        (
-            Outcome(error=GuestError("EngineFailure", "secret"), state="lost"),
-            None,
-            [("WARNING", "session s: an eval ended with EngineFailure; state: lost")],
-        ),
-        (
-            Outcome(error=GuestError("Timeout", "secret"), stopped=True),
-            "cpu_seconds",
-            [("INFO", "session s: the limit 'cpu_seconds' ended an eval after 0.000 s")],
-        ),
-    ],
-)
-def test_the_log_has_what_an_operator_must_know(
-    caplog: pytest.LogCaptureFixture,
-    outcome: Outcome,
-    limit: str | None,
-    lines: list[tuple[str, str]],
-) -> None:
-    with caplog.at_level(logging.INFO, "interpstack.evals"):
-        log_outcome("s", outcome, limit)
-    assert [(one.levelname, one.getMessage()) for one in caplog.records] == lines
 
 
 def test_pauses_and_resumptions_are_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -68,3 +41,18 @@ def test_a_name_that_code_chose_stays_in_its_line() -> None:
         shown_name("Bad\nWARNING forged\x1b[31m" + "x" * 200) == "BadWARNING forged[31m" + "x" * 77
     )
     assert shown_name("\n") == "an error"
+
+
+async def test_lines_of_the_runtime_carry_the_trace_of_their_eval(
+    traces: Traces, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.addFilter(TraceIds())
+    stack = InterpreterStack(plugins=[traces.plugin], limits=Limits(cpu_seconds=0.1))
+    with caplog.at_level(logging.INFO, "interpstack.sessions"):
+        async with stack.session("s") as session:
+            assert (await session.eval("for (;;);")).stopped
+    (record,) = caplog.records
+    assert record.getMessage().startswith("session 's': a cell was stopped after ")
+    span = traces.one("interpstack.eval").context
+    assert vars(record)["otelSpanID"] == f"{span.span_id:016x}"
+    assert not trace.get_current_span().get_span_context().is_valid

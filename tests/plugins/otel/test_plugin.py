@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from journal_stores import Waits
 from traces import Traces, collecting
 
-from interpstack import ConfigurationError, InterpreterStack, Limits, bridge
+from interpstack import Bridge, ConfigurationError, InterpreterStack, bridge
 from interpstack_otel.api import OpenTelemetry
 from interpstack_otel.spans.evals import running_eval
 
@@ -22,20 +23,22 @@ def echo(text: str) -> str:
     return text + str(running_eval.get())
 
 
-@pytest.mark.parametrize(
-    ("kind", "code"),
-    [("cpu_seconds", "for (;;);"), ("wall_seconds", "await new Promise(r => setTimeout(r, 1e5))")],
-)
-async def test_without_an_sdk_only_the_log_is_written(
-    caplog: pytest.LogCaptureFixture, kind: str, code: str
-) -> None:
-    stack = InterpreterStack(plugins=["otel"], bridges=[echo], limits=Limits(**{kind: 0.3}))  # type: ignore[arg-type]
+async def test_without_an_sdk_only_the_log_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    stack = InterpreterStack(plugins=["otel"], bridges=[echo])
+
+    def gate() -> None:
+        raise Waits
+
+    gates = [Bridge(name="gate", handler=gate, passes=(Waits,))]
+    waiting = InterpreterStack(plugins=["otel"], bridges=gates)
     with caplog.at_level(logging.INFO, "interpstack.evals"):
         async with stack.session("s") as session:
             assert (await session.eval("await echo({text: 'a'})")).text == "aNone"
-            assert (await session.eval(code)).error is not None
-    assert [one.getMessage().rpartition(" after")[0] for one in caplog.records] == [
-        f"session s: the limit '{kind}' ended an eval"
+        async with waiting.session("s") as session:
+            with pytest.raises(Waits):
+                await session.eval("await gate({})")
+    assert [one.getMessage() for one in caplog.records] == [
+        "session s: an eval was left because of Waits"
     ]
 
 

@@ -404,3 +404,27 @@ async def test_a_plugin_that_fails_after_a_move_is_logged_and_stops_nobody(
     assert [one.moves for one in plugins] == [[False, True], [False, True]]
     assert caplog.text.count("plugin 'broken' failed after session 'k' moved") == 2
     assert "no moves today" in caplog.text
+
+
+async def test_plugins_that_fail_are_logged_with_the_cause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Refuses:
+        name = "refuses"
+
+        @hookimpl
+        def interpstack_transform_cell(self) -> Any:
+            raise OSError("no cells today")
+
+    async def around(what: Any, make: Any) -> Any:
+        raise LookupError("no calls today")
+
+    await _eval([Requests(around)], Tool(), "await tool(n=1)")
+    await _eval([Refuses()], Tool(), "1")
+    lines = [one.getMessage() for one in caplog.records]
+    assert lines == [
+        "a plugin around 'tool' failed",
+        "plugin 'refuses' could not transform a cell",
+    ]
+    assert "LookupError: no calls today" in caplog.text
+    assert "OSError: no cells today" in caplog.text

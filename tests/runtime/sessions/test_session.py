@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -612,3 +613,55 @@ async def test_bridges_and_plugins_find_the_callers_object(make_stack: Make) -> 
     await session.eval("await look({})")
     assert seen == [mine, mine, mine, mine, None, None]
     assert session.host is None
+
+
+# -- the log ---------------------------------------------------------------------------------
+
+_LOG = "interpstack.sessions.session"
+
+
+def _lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(one.levelname, one.getMessage()) for one in caplog.records if one.name == _LOG]
+
+
+async def test_an_engine_that_breaks_is_logged_with_its_cause(
+    make_stack: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = make_stack(engine=_Breaking()).session("k\n")
+    assert (await session.eval("break")).state == "lost"
+    (broke, text), (level, line) = _lines(caplog)
+    assert (broke, text) == ("ERROR", "session 'k\\n': the engine broke")
+    assert "the heap is damaged" in caplog.text
+    assert level == "WARNING"
+    stopped = r"a cell was stopped after \d\.\d s \('EngineFailure'\); variables lost"
+    assert re.fullmatch(r"session 'k\\n': " + stopped, line)
+
+
+async def test_a_cell_that_a_limit_stops_is_logged_without_texts_of_code(
+    make_stack: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = make_stack(limits=Limits(wall_seconds=0.1)).session("k")
+    with caplog.at_level("INFO", _LOG):
+        assert (await session.eval("raise ValueError('secret')")).error is not None
+        assert (await session.eval("await sleep(1e9)")).stopped
+    ((level, line),) = _lines(caplog)
+    assert level == "INFO"
+    assert line.startswith("session 'k': a cell was stopped after ")
+    assert line.endswith(" s ('Timeout'); variables kept")
+
+
+async def test_an_image_that_is_refused_is_logged(
+    make_stack: Make, imaging_engine: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = make_stack(engine=imaging_engine).session("k")
+    await session.eval("x = 1")
+    await session.hibernate()
+    imaging_engine.base = "v2"
+    assert (await session.eval("2")).notices
+    assert _lines(caplog) == [
+        (
+            "WARNING",
+            "session 'k': 'The state of earlier cells could not be restored: the image was made "
+            "by another build'",
+        )
+    ]
