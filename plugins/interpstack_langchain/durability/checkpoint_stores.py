@@ -16,6 +16,7 @@ from interpstack_durable.api import (
     Flights,
     Journal,
     answered_by,
+    damage_told,
     form_of,
     retry_entry,
 )
@@ -25,6 +26,7 @@ from interpstack_langchain.durability.checkpoint_writes import (
     RememberedEntries,
     recorded_entries,
     recorded_spending,
+    sound_entries,
     task_of,
 )
 from interpstack_langchain.durability.databases import Database
@@ -148,13 +150,15 @@ class CheckpointStore:
         if not (self.writes.checkpoint.resuming or remembered or self._after_another):
             return []
         stored = await self.writes.read()
-        entries = self._entries = recorded_entries(self.key, stored)
+        read = recorded_entries if remembered else sound_entries
+        entries = self._entries = read(self.key, stored)
         self._spent = recorded_spending(self.key, stored)
         while (missing := remembered.get(len(entries))) is not None:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
             entries.append(missing)
-        self.commands += [(n, one) for entry in entries for n, one in entry.get("commands", ())]
+        with damage_told():
+            self.commands += [(n, one) for entry in entries for n, one in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
         self.form = form_of(entries)
@@ -213,9 +217,10 @@ class CheckpointStore:
         writes = await self.writes.read()
         entries = recorded_entries(self.key, writes)
         self.needs_state = bool(entries) and not entries[0].get("stateless")
-        self.left_running = _named(running_after(entries))
         began = writes_at_start(self.config)
-        self._pauses.answered(entries if began is None else recorded_entries(self.key, began))
+        with damage_told():
+            self.left_running = _named(running_after(entries))
+            self._pauses.answered(entries if began is None else recorded_entries(self.key, began))
         return [(channel, value) for _, channel, value in writes]
 
     # -- runs in the middle ----------------------------------------------------------------

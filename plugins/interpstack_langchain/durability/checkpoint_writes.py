@@ -19,6 +19,7 @@ import attrs
 from langchain_core.runnables import RunnableConfig
 
 from interpstack import call_blocking
+from interpstack_durable.api import UnreadableJournal, damage_told
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "eval_key",
     "recorded_entries",
     "recorded_spending",
+    "sound_entries",
     "task_of",
 ]
 
@@ -59,8 +61,32 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
     """
     found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
     entries: list[Mapping[str, Any]] = []
-    while (entry := found.get(task_of(key, len(entries)))) is not None:
+    while isinstance(entry := found.get(task_of(key, len(entries))), Mapping):
         entries.append(entry)
+    return entries
+
+
+def sound_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:
+    """The entries of an eval's journal, in order, for a run that continues the eval.
+
+    Args:
+        key: The eval's.
+        writes: See `recorded_entries`.
+
+    Raises:
+        UnreadableJournal: An entry is missing or damaged, and later ones are not: calls that they
+            record would be made again.
+    """
+    found = [(task, value) for task, channel, value in writes if channel == JOURNAL_CHANNEL]
+    entries = recorded_entries(key, ((task, JOURNAL_CHANNEL, value) for task, value in found))
+    others = {task for task, value in found if not (isinstance(value, Mapping) and "of" in value)}
+    if len(others) > len(entries):  # of other evals, or of this one
+        later = range(len(entries), 2 * len(found) + 1)
+        if any(task_of(key, number) in others for number in later):
+            raise UnreadableJournal(
+                f"the journal of this eval is damaged: its entry {len(entries)} is missing or has "
+                "another form. Nothing was done, and the eval stays as it is"
+            )
     return entries
 
 
@@ -70,9 +96,13 @@ def recorded_spending(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[
     Args:
         key: The eval's.
         writes: See `recorded_entries`.
+
+    Raises:
+        UnreadableJournal: One of them is damaged.
     """
-    ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
-    return [value["spent"] for value in ours if value.get("of") == key]
+    with damage_told():
+        ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
+        return [value["spent"] for value in ours if value.get("of") == key]
 
 
 def task_of(key: str, index: int | str) -> str:

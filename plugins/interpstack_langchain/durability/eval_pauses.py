@@ -10,7 +10,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from interpstack import Request
-from interpstack_durable.api import Journal, noted_in
+from interpstack_durable.api import Journal, damage_told, noted_in
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
@@ -110,11 +110,12 @@ class EvalPauses:
 
     async def resume(self, journal: Journal) -> None:
         """Take the answers to the questions of the last pause; see `Journal.resume`."""
-        self._given = dict(journal.noted("given") or {})
         number = journal.noted("pauses")
-        if not number:
-            return
-        self._check(journal, number)
+        with damage_told():
+            self._given = dict(journal.noted("given") or {})
+            if number is None:
+                return
+            self._check(journal, number)
         plain = take_plain_answer(self.config)
         try:
             if not journal.noted(f"resumed {number}"):
@@ -131,6 +132,8 @@ class EvalPauses:
         Raises:
             UnreadableJournal: One of them is damaged.
         """
+        if type(number) is not int or number < 1:
+            raise ValueError("the number of a pause has another form")
         for key in read_pause(journal.noted(f"pause {number}"))["questions"]:
             read_decision(journal.noted(f"decision {key}"))
 

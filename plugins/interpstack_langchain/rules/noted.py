@@ -33,6 +33,8 @@ def read_pause(note: Any) -> Mapping[str, Any]:
         _has(note, questions=Mapping, others=list)
         and isinstance(note.get("owners", {}), Mapping)
         and isinstance(note.get("running", []), list)
+        and all(_has(one, name=str, input=str) for one in note.get("running", []))
+        and all(isinstance(key, str) for key in note["questions"])
         and all(isinstance(one, Interrupt) for one in note["others"])
         and all(map(_is_question, note["questions"].values()))
     )
@@ -71,6 +73,7 @@ def _is_question(question: Any) -> bool:
         len(actions) == len(reviews) == 1
         and _has(actions[0], name=str, args=Mapping)
         and _has(reviews[0], allowed_decisions=list)
+        and all(isinstance(one, str) for one in reviews[0]["allowed_decisions"])
     )
 
 

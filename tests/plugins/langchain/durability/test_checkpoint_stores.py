@@ -14,6 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from interpstack import GuestError, Request
+from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore, Shared
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
 from interpstack_langchain.durability.databases import Database
@@ -234,6 +235,26 @@ async def test_the_writes_of_a_step_say_how_the_eval_began(step: Step, stateless
     assert [channel for channel, _ in await again.step_writes()] == ["interpreter_ledger"] * 2
     assert again.needs_state is not stateless
     assert again.left_running == "tools.slow({})"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"notes": {"pauses": 1, "pause 1": None}},
+        {"notes": 5},
+        {"notes": {"pauses": 1, "pause 1": {"running": [{}]}}},
+    ],
+)
+async def test_a_damaged_pause_ends_the_run_before_it_begins(step: Step, entry: Any) -> None:
+    await step.run(resuming=False).append(0, entry)
+    with pytest.raises(UnreadableJournal, match="the journal of this eval is damaged"):
+        await step.run().step_writes()
+
+
+async def test_damaged_state_updates_of_calls_are_refused(step: Step) -> None:
+    await step.run(resuming=False).append(0, {"commands": [1]})
+    with pytest.raises(UnreadableJournal, match="the journal of this eval is damaged"):
+        await step.run().load()
 
 
 async def test_a_first_run_that_another_process_overtook_makes_no_call(step: Step) -> None:

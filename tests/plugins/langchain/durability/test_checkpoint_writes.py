@@ -9,12 +9,15 @@ from typing import Any
 import attrs
 import pytest
 
+from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability import checkpoint_writes
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
     CheckpointWrites,
     eval_key,
     recorded_entries,
+    recorded_spending,
+    sound_entries,
     task_of,
 )
 
@@ -85,6 +88,27 @@ def test_entries_come_in_their_order_up_to_the_first_gap() -> None:
     ]
     assert recorded_entries("key", writes) == [{"n": 0}, {"n": 1}]
     assert recorded_entries("nobody", writes) == []
+
+
+def test_a_journal_that_continues_has_no_gap() -> None:
+    others = [written("other", 0, {"n": 7}), ("x", JOURNAL_CHANNEL, {"spent": {}, "of": "key"})]
+    writes = [written("key", n, {"n": n}) for n in range(4)]
+    assert sound_entries("key", [*others, *writes]) == [{"n": n} for n in range(4)]
+    assert sound_entries("nobody", [*others, *writes]) == []
+    for number in range(3):
+        for damage in ([], [written("key", number, None)], [written("key", number, [1])]):
+            damaged = [*writes[:number], *damage, *writes[number + 1 :]]
+            assert recorded_entries("key", damaged) == [{"n": n} for n in range(number)]
+            with pytest.raises(UnreadableJournal, match=f"its entry {number} is missing"):
+                sound_entries("key", [*others, *damaged])
+
+
+def test_damaged_records_of_spending_are_refused() -> None:
+    sound = ("x", JOURNAL_CHANNEL, {"spent": {"run": 1}, "of": "key"})
+    assert recorded_spending("key", [sound]) == [{"run": 1}]
+    for value in (None, b"", [], {"of": "key"}):
+        with pytest.raises(UnreadableJournal, match="the journal of this eval is damaged"):
+            recorded_spending("key", [sound, ("y", JOURNAL_CHANNEL, value)])
 
 
 def test_tasks_of_entries_differ() -> None:

@@ -148,6 +148,16 @@ async def test_a_damaged_pause_is_refused_before_its_answer_is_taken() -> None:
     assert (notes.values, writes.taken) == (before, 0)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("pauses", "x"), ("pauses", []), ("pauses", -1), ("given", 5)]
+)
+async def test_damaged_notes_are_refused(key: str, value: Any) -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    notes.values[key] = value
+    with pytest.raises(UnreadableJournal, match="the journal of this eval is damaged"):
+        await resume(notes, answers={asked.id: {"decisions": [APPROVE]}})
+
+
 async def test_an_answer_that_a_call_refused_opens_its_question_again() -> None:
     notes, _ = await paused(asking(2, "ignored"))
     made = pauses()
