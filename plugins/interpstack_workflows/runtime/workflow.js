@@ -59,23 +59,26 @@
   // -- requests ----------------------------------------------------------------------------
 
   let lastId = 0, mostRequests = 0, sharedBudget = { __proto__: null, total: null, spent: 0 };
+  // The parts are texts, numbers or null, and few.
   function ask(kind, ...parts) {
     if (lastId >= mostRequests) throw new RangeErrorClass("the workflow may make " + mostRequests + " requests; this was one more");
-    const id = "" + ++lastId, body = [id];
-    for (let i = 0; i < parts.length; i++) body[i + 1] = parts[i];
-    return apply(promiseThen, request("workflow." + kind, body), [(answer) => {
-      setBudget(answer[1]);
-      return answer[2] ? undefined : answer[0];
-    }, (error) => {
-      const told = isObject(error) ? error.$workflow : undefined;
-      if (isArray(told)) { // from the host, with the rejection
-        deleteProperty(error, "$workflow");
-        if (told[0]) seenAdd(fatalErrors, error);
-        setBudget(told[1]);
-      }
-      throw error;
-    }]);
+    let text = '["' + ++lastId + '"';
+    for (let i = 0; i < parts.length; i++) text += "," + stringify(parts[i]);
+    const name = "workflow." + kind;
+    return apply(promiseThen, request(name, text + "]", '"' + name + '"', true, true), settled);
   }
+  const settled = [(answer) => {
+    setBudget(answer[1]);
+    return answer[2] ? undefined : answer[0];
+  }, (error) => {
+    const told = isObject(error) ? error.$workflow : undefined;
+    if (isArray(told)) { // from the host, with the rejection
+      deleteProperty(error, "$workflow");
+      if (told[0]) seenAdd(fatalErrors, error);
+      setBudget(told[1]);
+    }
+    throw error;
+  }];
   function setBudget(told) {
     if (told !== null) sharedBudget = { __proto__: null, total: told[0], spent: told[1] };
   }
@@ -137,6 +140,7 @@
   function agent(prompt, options) {
     return asked(() => {
       if (typeof prompt !== "string") throw wrong("agent(prompt, options?) takes a string as its prompt; got " + kindOf(prompt));
+      if (options === undefined && currentPhase === undefined) return ask("agent", prompt, null);
       const own = optionsOf(options, "agent");
       if (currentPhase !== undefined && !("phase" in own)) own.phase = currentPhase;
       return ask("agent", prompt, packed(own, "agent"));

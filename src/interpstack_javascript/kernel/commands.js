@@ -47,6 +47,7 @@
     load: (values) => importValues(values),
   };
   const dispatch = (text) => {
+    if (text === '["drain"]') return drain(false); // after each turn of the guest
     const command = setPrototypeOf(parse(text), null); // what is missing must not be inherited
     return apply(commands[command[0]], commands, [command[1], command[2], indexOf(text, '"$":') >= 0]);
   };

@@ -5,7 +5,8 @@
     requests[requests.length] = quoted + "," + text + "]";
     return lastId;
   }
-  function request(name, input, quoted = stringify(name), counts = true) {
+  // `written`: the input is JSON text already, made by a guest source of values that are no guest's.
+  function request(name, input, quoted = stringify(name), counts = true, written = false) {
     return new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
       // The host counts and refuses; what is far beyond the limit need not trouble it.
@@ -13,7 +14,8 @@
       if (counts && limits.requests !== null && ++requested > limits.requests + 64)
         throw makeError(new ErrorClass(), limits.tooMany, "the cell may make " + limits.requests
           + " calls; this was one more", { __proto__: null, tool: name });
-      const text = encodeValue(input);
+      if (written && input.length > limits.valueChars) tooLarge();
+      const text = written ? input : encodeValue(input);
       const site = new ErrorClass();
       pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
     });

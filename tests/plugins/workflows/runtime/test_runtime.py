@@ -124,6 +124,14 @@ def test_every_message_arrives_however_many_there_are(
         assert ended.output.result == 1
 
 
+def test_a_request_has_a_size(runtime: WorkflowRuntime) -> None:
+    too_long = "await agent('x'.repeat(2 ** 24)).catch((e) => e.name + ': ' + e.message)"
+    body = f"const why = {too_long}; return [why, await agent('a \\u2028 \\ud800 \"')]"
+    why, answer = result(runtime, main(body))
+    assert why.startswith("RangeError: the value is too large to pass to the host")
+    assert answer == 're: a \u2028 \ud800 "'
+
+
 def test_late_messages_have_a_size() -> None:
     runtime = WorkflowRuntime(InterpreterStack("quickjs").engine)
     late = "try { log('x'.repeat(2 ** 20)) } catch (e) { return e.message }"
