@@ -11,11 +11,11 @@ import attrs
 from mcp import types
 
 from interpstack import CellContext, ConfigurationError, GuestLanguage, HostTool
-from interpstack_mcp.connections.connection import Listing
+from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.values import BLOCKS
 
-__all__ = ["HELPERS", "Catalog", "made_catalog", "server_names"]
+__all__ = ["HELPERS", "Catalog", "code_name", "made_catalog", "server_names"]
 
 #: Functions of `mcp` itself, whose names no server can have.
 HELPERS: Final = ("describe", "search")
@@ -155,6 +155,12 @@ def _spelt(name: str, language: GuestLanguage, parent: str) -> str | None:
         if usable and not language.name_fault(f"{parent}.{candidate}"):
             return candidate
     return None
+
+
+def code_name(server: str, tool: str, language: GuestLanguage) -> str | None:
+    """The name by which code calls a tool, with `mcp.` before it; `None` if it has none."""
+    names = [_spelt(server, language, "mcp"), _spelt(tool, language, "mcp.server")]
+    return None if None in names else f"mcp.{names[0]}.{names[1]}"
 
 
 def _short(name: str) -> str:

@@ -25,9 +25,10 @@ class McpLimits:
         message_bytes: Bytes of one message of a server.
         message_values: Values in one message, those in lists and objects included.
         blocks: Content blocks of one result.
-        tools: Tools of one server. The list of a server that has more is refused.
+        tools: Tools of one server; also its prompts, resources and templates, where clients get
+            them. A list with more is refused.
         tool_bytes: Bytes of one tool's description and schemas, as JSON. A larger tool is not
-            offered, and a notice names it.
+            offered, and a notice names it. For prompts, resources and templates, a log names it.
         progress: Progress notifications of one call that are passed on.
 
     Raises:

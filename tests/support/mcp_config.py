@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 __all__ = [
+    "SUITE_SERVER",
     "TOOLS_SERVER",
     "Notes",
     "free_port",
@@ -27,6 +28,7 @@ __all__ = [
 
 _FOLDER = Path(__file__).parent / "mcp_servers"
 TOOLS_SERVER = _FOLDER / "tools_server.py"
+SUITE_SERVER = _FOLDER / "suite_server.py"
 
 
 @attrs.frozen

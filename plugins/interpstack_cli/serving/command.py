@@ -59,6 +59,13 @@ def _address(
     help="Calls that need a person's approval, as mcp.files.* or tools.pay; may be repeated.",
 )
 @click.option(
+    "--through",
+    metavar="SERVER",
+    multiple=True,
+    help="A server of --mcp whose own tools, prompts and resources clients get, too; may be "
+    "repeated.",
+)
+@click.option(
     "--http",
     metavar="HOST:PORT",
     callback=_address,
@@ -108,6 +115,7 @@ def serve(
     *,
     wanted: StackOptions,
     approve: tuple[str, ...],
+    through: tuple[str, ...],
     http: tuple[str, int] | None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
@@ -132,7 +140,7 @@ def serve(
         raise ConfigurationError("--allow-host, --allow-origin and --oauth-… are for --http")
     stack, offer = attrs.evolve(wanted, plugins=(*wanted.plugins, _GATE)).open()
     with stack:
-        server = CodeServer(stack, offer, approve)
+        server = CodeServer(stack, offer, approve, through=through)
         if http is None:
             asyncio.run(serve_stdio(server))
             return

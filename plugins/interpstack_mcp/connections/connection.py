@@ -13,8 +13,8 @@ import logging
 import math
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import attrs
@@ -22,23 +22,24 @@ import mcp
 from mcp import types
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from pydantic import TypeAdapter
+from pydantic import RootModel, TypeAdapter
 
 from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
+from interpstack_mcp.connections.client_side import ClientSide
+from interpstack_mcp.connections.following import Following
 from interpstack_mcp.connections.http import http_transport
+from interpstack_mcp.connections.listing import Listing, Lost, Unavailable, listed_tools
 from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.settings import LoginNeeded
 
-__all__ = ["Connection", "Listing", "Lost", "Unavailable"]
+__all__ = ["Connection"]
 
 _log = logging.getLogger("interpstack.mcp")
-#: Pages of one list of tools.
-_PAGES: Final = 100
 #: Seconds before the first and the longest pause between two attempts to connect.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
 #: Attempts to reach a server that was reached before, and the longest pause before one of them.
@@ -57,27 +58,8 @@ _RESULT: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = 
 )
 
 
-class Unavailable(Exception):
-    """Raised when a server cannot be reached; nothing was sent to it."""
-
-
-class Lost(Exception):
-    """Raised when the answer to a request was lost; the request may have had its effects."""
-
-
-@attrs.frozen(eq=False)
-class Listing:
-    """The tools of a server at one moment.
-
-    Attributes:
-        tools: As the server describes them.
-        instructions: The server's own words on its use.
-        fault: Why the server cannot be reached now; empty if it can.
-    """
-
-    tools: tuple[types.Tool, ...] = ()
-    instructions: str = ""
-    fault: str = ""
+class _Answer(RootModel[dict[str, Any]]):
+    """An answer as the server sent it, once the SDK has checked it."""
 
 
 @attrs.define(eq=False)
@@ -87,17 +69,20 @@ class Connection:
     Attributes:
         server: The server.
         limits: Limits of everything that it sends.
+        side: The client for which the connection is; `None` for code.
         listing: Its tools, as of the last list; `None` before the first.
         failure: Why the last attempt to connect failed; empty after a success.
     """
 
     server: Server
     limits: McpLimits
+    side: ClientSide | None = None
     listing: Listing | None = attrs.field(default=None, init=False)
     failure: str = attrs.field(default="", init=False)
     _together: Together = attrs.field(factory=Together, init=False)
     _down: Listing | None = attrs.field(default=None, init=False)
     _client: mcp.Client | None = attrs.field(default=None, init=False)
+    _following: Following | None = attrs.field(default=None, init=False)
     _keeper: asyncio.Task[None] | None = attrs.field(default=None, init=False)
     _opening: asyncio.Future[None] | None = attrs.field(default=None, init=False)
     _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
@@ -159,45 +144,79 @@ class Connection:
     async def call(
         self, tool: str, arguments: dict[str, Any], key: str, on_progress: ProgressFnT | None
     ) -> types.CallToolResult:
-        """Call a tool, once.
+        """Call a tool, once; raises as `request` does.
 
         Args:
             tool: The tool's name.
             arguments: Plain JSON.
             key: Identifies the call, for the server's own records.
             on_progress: Takes the progress of the call.
+        """
+        params = {"name": tool, "arguments": arguments, "_meta": _meta(key)}
+        with self._together.call():
+            answer = await self.request("tools/call", params, on_progress=on_progress)
+        await self._together.join()
+        result = _RESULT.validate_python(answer, by_name=False)
+        if isinstance(result, types.InputRequiredResult):
+            raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
+        return result
+
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        *,
+        seconds: float | None = None,
+        on_progress: ProgressFnT | None = None,
+    ) -> dict[str, Any]:
+        """Send a request, once, and return the answer as the server sent it.
+
+        Args:
+            method: The method of the protocol.
+            params: Plain JSON.
+            seconds: Time for the answer; `None` for that of a call.
+            on_progress: Takes the progress of the request.
 
         Raises:
             Unavailable: The server cannot be reached; nothing was sent.
             Lost: The connection was lost, or the time was up, before the answer came.
             MCPError: The server answered with an error of the protocol.
+            ValueError: The answer is none that the protocol has.
         """
-        await self.ready()
-        client = self._client
-        if client is None:
-            raise Unavailable(self.failure or "its connection was closed")
-        params = types.CallToolRequestParams(name=tool, arguments=arguments, _meta=_meta(key))
+        client = await self.connected()
+        seconds = seconds or self.limits.call_seconds
         try:
-            with self._together.call():
-                result = await client.session.send_request(
-                    types.CallToolRequest(params=params),
-                    _RESULT,
-                    request_read_timeout_seconds=self.limits.call_seconds,
-                    progress_callback=on_progress,
-                )
+            answer = await client.session.send_request(
+                types.Request[dict[str, Any], str](method=method, params=params),
+                _Answer,
+                request_read_timeout_seconds=seconds,
+                progress_callback=on_progress,
+            )
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self._end()
-                raise Lost(_lost(self._loss)) from error
-            if error.code == types.REQUEST_TIMEOUT:
-                raise Lost(f"no answer came in {self.limits.call_seconds:g} seconds") from error
             if error.code == types.HEADER_MISMATCH:
                 self._change()
+            if (lost := _lost(error, self._loss, seconds)) is not None:
+                raise lost from error
             raise
-        await self._together.join()
-        if isinstance(result, types.InputRequiredResult):
-            raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
-        return result
+        return answer.root
+
+    async def connected(self) -> mcp.Client:
+        """The SDK's client, connected.
+
+        Raises:
+            Unavailable: The server cannot be reached.
+        """
+        await self.ready()
+        if self._client is None:
+            raise Unavailable(self.failure or "its connection was closed")
+        return self._client
+
+    def listen_again(self) -> None:
+        """Listen to the updates of other resources than before, where the protocol has that."""
+        if self._following is not None:
+            self._following.again()
 
     async def aclose(self) -> None:
         """End the connection for good; call it on the connection's own loop."""
@@ -222,8 +241,10 @@ class Connection:
         since = math.inf
         try:
             async with asyncio.timeout(self.limits.connect_seconds) as patience:
-                async with self._opened(stderr) as client:
-                    self.listing, self._down = await self._list(client), None
+                async with self._made(stderr) as client:
+                    self.listing, self._down = await listed_tools(client, self.limits), None
+                    if self.side is not None:
+                        await self.side.opened(client)
                     patience.reschedule(None)
                     self._client, self.failure, since = client, "", time.monotonic()
                     opening.set_result(None)
@@ -250,58 +271,32 @@ class Connection:
         self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
         _log.info("server %s: %s", self.server.name, self.failure)
 
-    @asynccontextmanager
-    async def _opened(self, stderr: Stderr) -> AsyncIterator[mcp.Client]:
-        client = mcp.Client(
-            checked_messages(self._transport(stderr), self.limits),
+    def _made(self, stderr: Stderr) -> mcp.Client:
+        transport = _transport(self.server, self.limits, stderr, self._end)
+        return mcp.Client(
+            checked_messages(transport, self.limits),
             message_handler=self._heard,
-            logging_callback=self._logged,
+            logging_callback=self._logged if self.side is None else self.side.logged,
             client_info=types.Implementation(name="interpstack", version=__version__),
             cache=None,
+            **({} if self.side is None else self.side.callbacks),
         )
-        async with client:
-            yield client
-
-    def _transport(self, stderr: Stderr) -> AbstractAsyncContextManager[Any]:
-        if isinstance(self.server, StdioServer):
-            return stdio_transport(self.server, self.limits, stderr, self._end)
-        if isinstance(self.server, HttpServer):
-            return http_transport(self.server, self.limits, self._end)
-        raise ConfigurationError(f"{self.server!r:.100} is no server of a known kind")
 
     async def _heard(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._change()
+        if self.side is not None and not isinstance(message, Exception):
+            await self.side.heard(message)
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
         text = printable(str(params.data)[:_REASON_CHARS])
         _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
 
-    async def _list(self, client: mcp.Client) -> Listing:
-        """All tools of the server.
-
-        Raises:
-            Unavailable: There are too many.
-        """
-        if client.server_capabilities.tools is None:
-            return Listing((), client.instructions or "")
-        found: list[types.Tool] = []
-        cursor: str | None = None
-        for _ in range(_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None or len(found) > self.limits.tools:
-                break
-        if cursor is not None or len(found) > self.limits.tools:
-            raise Unavailable(
-                f"it lists more than {self.limits.tools} tools (McpLimits.tools), or no end of them"
-            )
-        return Listing(tuple(found), client.instructions or "")
-
     async def _watch(self, client: mcp.Client) -> None:
         """Follow changes of the list of tools until the connection is lost or closed."""
-        following = asyncio.ensure_future(self._follow(client))
+        uris = None if self.side is None else self.side.uris
+        self._following = Following(client, self._change, uris)
+        following = asyncio.ensure_future(self._following.run())
         try:
             while True:
                 await self._news.wait()
@@ -311,26 +306,21 @@ class Connection:
                 if self._changed:
                     self._changed = False
                     async with asyncio.timeout(self.limits.connect_seconds):
-                        self.listing = await self._list(client)
+                        self.listing = await listed_tools(client, self.limits)
                     await asyncio.sleep(_RELIST_SECONDS)
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
 
-    async def _follow(self, client: mcp.Client) -> None:
-        """Listen to changes, where the protocol has subscriptions; else they come by themselves."""
-        tools = client.server_capabilities.tools
-        if client.session.discover_result is None or tools is None or not tools.list_changed:
-            return
-        pause = _FIRST_PAUSE
-        while True:
-            with suppress(MCPError, RuntimeError, TimeoutError):
-                async with client.listen(tools_list_changed=True) as subscription:
-                    async for _ in subscription:
-                        self._change()
-            await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, 2 * pause)
-            self._change()  # a change in between was not heard of
+
+def _transport(
+    server: Server, limits: McpLimits, stderr: Stderr, ended: Callable[..., None]
+) -> AbstractAsyncContextManager[Any]:
+    if isinstance(server, StdioServer):
+        return stdio_transport(server, limits, stderr, ended)
+    if isinstance(server, HttpServer):
+        return http_transport(server, limits, ended)
+    raise ConfigurationError(f"{server!r:.100} is no server of a known kind")
 
 
 def _meta(key: str) -> Any:
@@ -338,9 +328,17 @@ def _meta(key: str) -> Any:
     return {"interpstack/callKey": key}
 
 
-def _lost(why: str) -> str:
-    """The end of a connection in words, with the reason if this side ended it."""
-    return f"the connection to the server was lost{f' ({why})' if why else ''}"
+def _lost(error: MCPError, why: str, seconds: float) -> Lost | None:
+    """The loss of an answer, with the reason if this side ended the connection.
+
+    Returns:
+        `None` if the error is the server's answer.
+    """
+    if error.code == types.CONNECTION_CLOSED:
+        return Lost(f"the connection to the server was lost{f' ({why})' if why else ''}")
+    if error.code == types.REQUEST_TIMEOUT:
+        return Lost(f"no answer came in {seconds:g} seconds")
+    return None
 
 
 def _reason(error: BaseException, limits: McpLimits) -> str:

@@ -25,8 +25,12 @@ __all__ = ["checked_messages"]
 #: Notifications that something comes of.
 _HEARD: Final[Mapping[str, type[BaseModel]]] = {
     "notifications/cancelled": types.CancelledNotification,
+    "notifications/elicitation/complete": types.ElicitCompleteNotification,
     "notifications/message": types.LoggingMessageNotification,
     "notifications/progress": types.ProgressNotification,
+    "notifications/prompts/list_changed": types.PromptListChangedNotification,
+    "notifications/resources/list_changed": types.ResourceListChangedNotification,
+    "notifications/resources/updated": types.ResourceUpdatedNotification,
     "notifications/subscriptions/acknowledged": types.SubscriptionsAcknowledgedNotification,
     "notifications/tools/list_changed": types.ToolListChangedNotification,
 }

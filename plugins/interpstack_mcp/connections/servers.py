@@ -22,7 +22,8 @@ from interpstack import (
 from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
-from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
+from interpstack_mcp.connections.connection import Connection
+from interpstack_mcp.connections.listing import Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.schemas import OutputSchema
 from interpstack_mcp.values import to_arguments, to_value

@@ -16,12 +16,12 @@ from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.serving.runs import Question
 
-__all__ = ["ApprovalPatterns", "answered", "asked"]
+__all__ = ["FORM", "ApprovalPatterns", "answered", "asked", "decided"]
 
 #: Seconds that a person has for an answer.
 _SECONDS: Final = 600.0
 #: The form that a person fills in.
-_FORM: Final[dict[str, Any]] = {
+FORM: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"allow": {"type": "boolean", "title": "Allow this call"}},
     "required": ["allow"],
@@ -89,7 +89,7 @@ async def asked(
     if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         requests: types.InputRequests = {
             one.key: types.ElicitRequest(
-                params=types.ElicitRequestFormParams(message=one.text, requested_schema=_FORM)
+                params=types.ElicitRequestFormParams(message=one.text, requested_schema=FORM)
             )
             for one in questions
         }
@@ -103,13 +103,13 @@ async def _elicited(ctx: Any, question: Question) -> bool | str:
     try:
         async with asyncio.timeout(_SECONDS):
             answer = await ctx.session.elicit_form(
-                question.text, _FORM, related_request_id=ctx.request_id
+                question.text, FORM, related_request_id=ctx.request_id
             )
     except TimeoutError:
         return f"nobody answered in {_SECONDS:g} seconds"
     except (MCPError, ValueError) as error:
         return f"the client could not ask for an approval: {error}"[:500]
-    return _decided(answer)
+    return decided(answer)
 
 
 def answered(questions: Sequence[Question], responses: types.InputResponses | None) -> None:
@@ -117,10 +117,11 @@ def answered(questions: Sequence[Question], responses: types.InputResponses | No
     for question in questions:
         response = (responses or {}).get(question.key)
         if isinstance(response, types.ElicitResult):
-            question.settle(_decided(response))
+            question.settle(decided(response))
 
 
-def _decided(answer: types.ElicitResult) -> bool | str:
+def decided(answer: types.ElicitResult) -> bool | str:
+    """The decision of a person: `True`, or the reason why a call is refused."""
     if answer.action == "accept" and (answer.content or {}).get("allow") is True:
         return True
     return "a person refused the call"

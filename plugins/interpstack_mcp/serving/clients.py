@@ -5,16 +5,18 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
-from typing import Final
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final, Protocol, TypeVar
 
 import attrs
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack, Session
 from interpstack_core.checks import positive
+from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.runs import Run
 
-__all__ = ["Client", "Clients", "ServerLimits"]
+__all__ = ["Beside", "Client", "Clients", "ServerLimits", "client_key", "names_sessions"]
 
 _COUNT: Final = positive(int, optional=False, of="ServerLimits")
 _SECONDS: Final = positive(float, optional=False, of="ServerLimits")
@@ -44,6 +46,34 @@ class ServerLimits:
     request_bytes: int = attrs.field(default=4 * 2**20, validator=_COUNT)
 
 
+def client_key(ctx: Any) -> tuple[str, Hashable]:
+    """The client of a request, by the session of its transport, and its owner."""
+    headers = getattr(ctx.request, "headers", {})
+    return str(headers.get("mcp-session-id") or "stdio"), owner_of(ctx.request)
+
+
+def names_sessions(ctx: Any) -> bool:
+    """Whether a client has to name its session, because its protocol has none."""
+    return ctx.request is not None and ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+class Beside(Protocol):
+    """Something of a client's that ends with it, beside its session."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether something goes on, so that the client may not be closed."""
+
+    def wants_logs(self, level: str) -> bool:
+        """Whether the client wants log messages of a level."""
+
+    async def aclose(self) -> None:
+        """Stop everything."""
+
+
+_Beside = TypeVar("_Beside", bound=Beside)
+
+
 @attrs.define(eq=False)
 class Client:
     """One client.
@@ -65,6 +95,23 @@ class Client:
     runs: dict[str, Run] = attrs.field(factory=dict)
     texts: OrderedDict[str, tuple[str, str]] = attrs.field(factory=OrderedDict)
     used: float = attrs.field(factory=time.monotonic)
+    _beside: dict[type, Beside] = attrs.field(factory=dict, init=False)
+
+    @property
+    def busy(self) -> bool:
+        """Whether the client may not be closed."""
+        return bool(self.runs) or any(one.busy for one in self._beside.values())
+
+    def beside(self, kind: type[_Beside], make: Callable[[], _Beside]) -> _Beside:
+        """Something of the client's that ends with it, made when it is first needed."""
+        made = self._beside.get(kind)
+        if not isinstance(made, kind):
+            made = self._beside[kind] = make()
+        return made
+
+    def wants_logs(self, level: str) -> bool:
+        """Whether the client wants log messages of a level."""
+        return all(one.wants_logs(level) for one in self._beside.values())
 
     def add(self, run: Run) -> None:
         """Take a new cell.
@@ -100,6 +147,8 @@ class Client:
         for run in self.runs.values():
             await run.stop()
         self.runs.clear()
+        for one in self._beside.values():
+            await one.aclose()
         await self.session.aclose()
 
 
@@ -152,8 +201,8 @@ class Clients:
             raise ConfigurationError(f"{limits.clients} clients are busy; try again later")
 
     def _idle(self) -> Iterator[Client]:
-        """Clients without cells, those idle longest first."""
-        return (one for one in sorted(self._known.values(), key=lambda c: c.used) if not one.runs)
+        """Clients that do nothing, those idle longest first."""
+        return (one for one in sorted(self._known.values(), key=lambda c: c.used) if not one.busy)
 
     def text(self, uri: str, owner: Hashable) -> str | None:
         """A kept text of a client; `None` if there is none."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from interpstack import Request, Session, Settlement, hookimpl
 from interpstack_mcp.serving.runs import Run
 
-__all__ = ["GATE", "Gate"]
+__all__ = ["GATE", "Gate", "shown_arguments"]
 
 #: Characters of the arguments that a person is shown. Longer ones cannot be approved.
 _SHOWN_CHARS: Final = 4000
@@ -28,7 +28,7 @@ class Gate:
 
         async def gated(make: Callable[[], Awaitable[Settlement]]) -> Settlement:
             if run.needs_approval(_names(session, request)):
-                await run.approve(request.bridge, _shown(request))
+                await run.approve(request.bridge, shown_arguments(request.bridge, request.wire))
             try:
                 return await make()
             finally:
@@ -43,16 +43,20 @@ def _names(session: Session, request: Request) -> set[str]:
     return {request.bridge} if bridge is None else {request.bridge, bridge.tool or bridge.name}
 
 
-def _shown(request: Request) -> str:
+def shown_arguments(name: str, arguments: Any) -> str:
     """The arguments of a call, complete: what is approved is what is done.
+
+    Args:
+        name: The call's name, for an error.
+        arguments: The arguments.
 
     Raises:
         ValueError: There are too many for a person.
     """
-    text = json.dumps(request.wire, ensure_ascii=True, default=repr)
+    text = json.dumps(arguments, ensure_ascii=True, default=repr)
     if len(text) > _SHOWN_CHARS:
         raise ValueError(
-            f"{request.bridge} needs an approval, and its arguments have {len(text)} characters; "
+            f"{name} needs an approval, and its arguments have {len(text)} characters; "
             f"a person is shown at most {_SHOWN_CHARS}"
         )
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 import anyio
@@ -13,7 +13,6 @@ import attrs
 from mcp import types
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import (
     ConfigurationError,
@@ -27,9 +26,17 @@ from interpstack import (
 from interpstack_agents import found_tools
 from interpstack_mcp.bridge_schemas import described_bridge
 from interpstack_mcp.connections.servers import McpServers
+from interpstack_mcp.passing.clients import gateway_of
+from interpstack_mcp.passing.gateway import Gateway, PassingServer
 from interpstack_mcp.plugin import McpCalls
 from interpstack_mcp.serving.approvals import ApprovalPatterns, answered, asked
-from interpstack_mcp.serving.clients import Client, Clients, ServerLimits
+from interpstack_mcp.serving.clients import (
+    Client,
+    Clients,
+    ServerLimits,
+    client_key,
+    names_sessions,
+)
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
 from interpstack_mcp.serving.runs import Run
@@ -53,17 +60,22 @@ class CodeServer:
         offer: The tools and parts for the code.
         approve: Patterns of the names of calls that need an approval.
         limits: The limits of the server's clients.
+        through: Names of configured servers whose own tools, prompts and resources are offered to
+            the clients, too.
 
     Raises:
-        ConfigurationError: `approve` names something that code cannot call.
+        ConfigurationError: `approve` names something that code cannot call, or `through` a server
+            that is not configured.
     """
 
     stack: InterpreterStack
     offer: HostOffer
     approve: Iterable[str] = ()
     limits: ServerLimits = attrs.field(factory=ServerLimits)
+    through: Iterable[str] = ()
     _patterns: ApprovalPatterns = attrs.field(init=False)
     _clients: Clients = attrs.field(init=False)
+    _gateway: Gateway | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         patterns = self._patterns = ApprovalPatterns(tuple(self.approve))
@@ -75,19 +87,25 @@ class CodeServer:
             rules = McpCalls(lambda tool: tool, patterns.required)
             offer = attrs.evolve(offer, parts=(*offer.parts, rules))
         self._clients = Clients(self.stack, offer, self.limits)
+        self._gateway = gateway_of(self.through, patterns, self.stack, self._clients)
 
     def app(self) -> Server[Any]:
         """The server, as the SDK's transports run it."""
-        made: Server[Any] = Server(
+        kind = Server[Any] if self._gateway is None else PassingServer
+        made = kind(
             "interpstack",
             version=__version__,
             title="interpstack",
+            # The SDK would list all tools for each call, in search of headers for arguments.
+            get_tool_input_schema=lambda name: None,
             instructions="Write one piece of code that makes many calls, and run it with run_code.",
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
             on_read_resource=self._read_resource,
         )
+        if self._gateway is not None:
+            self._gateway.extend(made)
         return made
 
     async def aclose(self) -> None:
@@ -116,10 +134,10 @@ class CodeServer:
             answer = await handlers[params.name](ctx, client, params)
         except InterpstackError as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
-        return _named_session(answer, client) if self._names_sessions(ctx) else answer
+        return _named_session(answer, client) if names_sessions(ctx) else answer
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
-        client = None if self._names_sessions(ctx) else await self._clients.client(*_key(ctx))
+        client = None if names_sessions(ctx) else await self._clients.client(*client_key(ctx))
         texts = {} if client is None else client.texts
         return types.ListResourcesResult(
             resources=[
@@ -139,19 +157,14 @@ class CodeServer:
 
     # -- clients ---------------------------------------------------------------------------
 
-    @staticmethod
-    def _names_sessions(ctx: Any) -> bool:
-        """Whether a client has to name its session, because its protocol has none."""
-        return ctx.request is not None and ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
-
     async def _client(self, ctx: Any, params: types.CallToolRequestParams) -> Client:
         """The client that makes a request.
 
         Raises:
             ConfigurationError: The session it names does not exist.
         """
-        if not self._names_sessions(ctx):
-            return await self._clients.client(*_key(ctx))
+        if not names_sessions(ctx):
+            return await self._clients.client(*client_key(ctx))
         owner = owner_of(ctx.request)
         named = (params.request_state or "").partition("/")[0] or (params.arguments or {}).get(
             "session"
@@ -196,13 +209,13 @@ class CodeServer:
                     return running_result(run.id, run.printed())
                 else:
                     await run.news(left)
-                    await _tell(ctx, run)
+                    await _tell(ctx, client, run)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await run.stop()
             client.drop(run)
             raise
-        await _tell(ctx, run)
+        await _tell(ctx, client, run)
         client.drop(run)
         outcome = run.outcome()
         if outcome is None:
@@ -264,12 +277,6 @@ def _named_session(answer: _Answer, client: Client) -> _Answer:
     return answer.model_copy(update={"structured_content": content})
 
 
-def _key(ctx: Any) -> tuple[str, Hashable]:
-    """The client of a request, by the session of its transport, and its owner."""
-    headers = getattr(ctx.request, "headers", {})
-    return str(headers.get("mcp-session-id") or "stdio"), owner_of(ctx.request)
-
-
 def _text(params: types.CallToolRequestParams, field: str) -> str:
     value = (params.arguments or {}).get(field)
     if not isinstance(value, str) or not value.strip():
@@ -284,9 +291,9 @@ def _cell(client: Client, cell: str) -> Run:
     return run
 
 
-async def _tell(ctx: Any, run: Run) -> None:
+async def _tell(ctx: Any, client: Client, run: Run) -> None:
     """Send a client the output and the progress since the last time."""
-    if text := run.printed():
+    if (text := run.printed()) and client.wants_logs("info"):
         with warnings.catch_warnings():  # clients of earlier versions of the protocol show it
             warnings.simplefilter("ignore")
             sending = ctx.session.send_log_message(

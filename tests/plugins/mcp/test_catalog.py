@@ -10,7 +10,7 @@ from mcp import types
 from interpstack import ConfigurationError
 from interpstack_javascript.language import JAVASCRIPT
 from interpstack_mcp.catalog import Catalog, made_catalog, server_names
-from interpstack_mcp.connections.connection import Listing
+from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_python.language import PYTHON
 

@@ -8,7 +8,7 @@ from mcp import types
 from interpstack import GuestLanguage
 from interpstack_javascript.language import JAVASCRIPT
 from interpstack_mcp.catalog import Catalog, made_catalog
-from interpstack_mcp.connections.connection import Listing
+from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.prompt import servers_section
 from interpstack_python.language import PYTHON

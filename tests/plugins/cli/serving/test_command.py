@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_config import TOOLS_SERVER
 
 mcp = pytest.importorskip("mcp")
 OAUTH = [
@@ -41,6 +42,22 @@ async def test_a_client_of_the_sdk_runs_code(tmp_path: Path) -> None:
         assert result.structured_content["result"] == "2.5"
         found = await client.call_tool("search_tools", {"query": "price"})
         assert "A price." in found.content[0].text
+
+
+async def test_a_client_of_the_sdk_calls_the_tools_of_a_server_through_it(tmp_path: Path) -> None:
+    server = {"command": sys.executable, "args": [str(TOOLS_SERVER)]}
+    configured = tmp_path / "servers.json"
+    configured.write_text(json.dumps({"mcpServers": {"tools": server}}))
+    parameters = mcp.StdioServerParameters(
+        command=PROGRAM[0], args=[*PROGRAM[1:], "--mcp", str(configured), "--through", "tools"]
+    )
+    async with mcp.Client(parameters) as client:
+        result = await client.call_tool("add", {"first": 1, "second": 2})
+        assert result.content[0].text == "3"
+        ran = await client.call_tool(
+            "run_code", {"code": "await mcp.tools.add({first: 1, second: 3})"}
+        )
+        assert "4" in ran.structured_content["result"]
 
 
 def test_http_needs_the_token(tmp_path: Path) -> None:
@@ -93,6 +110,7 @@ def _status(address: str, token: str) -> str:
         (["--http", "127.0.0.1:0", *OAUTH, "--oauth-scope", "a b"], "is not a name of a scope"),
         (["--http", "127.0.0.1:0", *OAUTH[:-1], "http://a.example"], "takes an https URL"),
         (["--approve", "tools.pay"], "approve names 'tools.pay', which code cannot call"),
+        (["--through", "files"], "through names 'files', which is no configured MCP server"),
     ],
 )
 def test_wrong_options_are_refused(

@@ -12,7 +12,8 @@ import pytest
 from mcp_config import Notes, servers
 
 from interpstack_mcp.configuration import read_servers
-from interpstack_mcp.connections.connection import Connection, Lost, Unavailable
+from interpstack_mcp.connections.connection import Connection
+from interpstack_mcp.connections.listing import Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 
 

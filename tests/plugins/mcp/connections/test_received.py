@@ -35,7 +35,9 @@ async def _received(*messages: Any) -> list[Any]:
 
 async def test_notifications_of_which_something_comes_are_handed_on() -> None:
     heard = [_notification("progress", progressToken=1, progress=0.5)]
-    heard += [_notification("tools/list_changed")]
+    heard += [_notification(f"{one}/list_changed") for one in ("tools", "prompts", "resources")]
+    heard += [_notification("resources/updated", uri="a:b")]
+    heard += [_notification("elicitation/complete", elicitationId="a")]
     assert await _received(*heard) == heard
 
 
@@ -45,7 +47,7 @@ async def test_notifications_of_which_something_comes_are_handed_on() -> None:
         _notification("progress", progressToken=None, progress=1),
         _notification("progress", progressToken=1, progress="much"),
         _notification("message", level="loud", data=1),
-        _notification("resources/updated", uri="a:b"),
+        _notification("resources/updated", uri=1),
         _notification("made/up"),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from mcp_config import free_port, wait_for_port
+from mcp_config import SUITE_SERVER, free_port, wait_for_port
 
 from interpstack import InterpreterStack, Limits
 from interpstack_mcp.api import mcp
@@ -174,21 +174,50 @@ def test_the_inspector_runs_code_over_http(over_http: str) -> None:
     assert inspect(over_http, *header, *call)["structuredContent"]["result"] == "42"
 
 
+#: `interpstack mcp serve` without a token, which the suite does not send.
 OPEN = """
-import sys, uvicorn
+import json, sys, uvicorn
 from interpstack import HostOffer, InterpreterStack
-from interpstack_mcp.api import GATE, CodeServer
-server = CodeServer(InterpreterStack(plugins=["console", "display", GATE]), HostOffer())
+from interpstack_mcp.api import GATE, CodeServer, McpServers
+servers = McpServers.of(json.loads(sys.argv[2]))
+stack = InterpreterStack(plugins=["console", "display", "mcp", GATE])
+server = CodeServer(stack, HostOffer(parts=[servers]), through=["suite"])
 uvicorn.run(server.app().streamable_http_app(), port=int(sys.argv[1]), log_level="error")
 """
-#: Scenarios that need no tools of the suite's own.
+#: All scenarios of the suite for servers.
 SCENARIOS = [
     "server-initialize",
+    "logging-set-level",
     "ping",
+    "completion-complete",
     "tools-list",
-    "resources-list",
-    "dns-rebinding-protection",
+    "tools-call-simple-text",
+    "tools-call-image",
+    "tools-call-audio",
+    "tools-call-embedded-resource",
+    "tools-call-mixed-content",
+    "tools-call-with-logging",
+    "tools-call-error",
+    "tools-call-with-progress",
+    "tools-call-sampling",
+    "tools-call-elicitation",
+    "json-schema-2020-12",
+    "elicitation-sep1034-defaults",
+    "server-sse-polling",
     "server-sse-multiple-streams",
+    "elicitation-sep1330-enums",
+    "resources-list",
+    "resources-read-text",
+    "resources-read-binary",
+    "resources-templates-read",
+    "resources-subscribe",
+    "resources-unsubscribe",
+    "prompts-list",
+    "prompts-get-simple",
+    "prompts-get-with-args",
+    "prompts-get-embedded-resource",
+    "prompts-get-with-image",
+    "dns-rebinding-protection",
 ]
 
 
@@ -200,9 +229,11 @@ def conform(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def without_token() -> Iterator[str]:
-    """A server for the suite, which sends no token."""
+    """A server for the suite, which offers one with everything that the suite asks for."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, "-c", OPEN, str(port)])
+    given = {"suite": {"command": sys.executable, "args": [str(SUITE_SERVER)]}}
+    configured = json.dumps({"mcpServers": given})
+    process = subprocess.Popen([sys.executable, "-c", OPEN, str(port), configured])
     try:
         wait_for_port(port, process)
         yield f"http://localhost:{port}/mcp"
@@ -215,6 +246,27 @@ def without_token() -> Iterator[str]:
 def test_the_server_conforms(without_token: str, scenario: str) -> None:
     done = conform("server", "--url", without_token, "--scenario", scenario)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_scenarios_are_all_that_the_suite_has() -> None:
+    listed = conform("list", "--server").stdout.splitlines()
+    names = [line.split()[1] for line in listed if line.strip().startswith("- ")]
+    assert [name for name in names if name in SCENARIOS] == SCENARIOS
+    assert len(names) == len(SCENARIOS)
+
+
+def test_the_inspector_reaches_the_reference_server_through_ours(tmp_path: Path) -> None:
+    given = {"mcpServers": {"everything": {"command": npm("mcp-server-everything")}}}
+    (tmp_path / "servers.json").write_text(json.dumps(given))
+    program = [*PROGRAM, "--mcp", str(tmp_path / "servers.json"), "--through", "everything"]
+    tools = {tool["name"] for tool in inspect(*program, "--method", "tools/list")["tools"]}
+    assert {"run_code", "echo", "get-tiny-image"} <= tools
+    call = ("--method", "tools/call", "--tool-name", "echo", "--tool-arg", "message=hello")
+    assert inspect(*program, *call)["content"] == [{"type": "text", "text": "Echo: hello"}]
+    assert inspect(*program, "--method", "prompts/list")["prompts"]
+    (first, *_) = inspect(*program, "--method", "resources/list")["resources"]
+    assert inspect(*program, "--method", "resources/read", "--uri", first["uri"])["contents"]
+    assert inspect(*program, "--method", "resources/templates/list")["resourceTemplates"]
 
 
 CLIENT = """

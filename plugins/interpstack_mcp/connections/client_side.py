@@ -1,0 +1,32 @@
+"""The client for which a connection is made, where it is one of a person and not of code."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Set
+from typing import Any
+
+import attrs
+from mcp.client.session import LoggingFnT
+
+__all__ = ["ClientSide"]
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class ClientSide:
+    """A client to whom a server may turn, with notifications and with requests.
+
+    Attributes:
+        callbacks: The callbacks of the SDK's client, by their names: `sampling_callback` and so on.
+            A server learns that the client can do what there is a callback for. `mode` is the
+            generation of the protocol.
+        heard: Takes each notification of the server that is no log message.
+        logged: Takes each log message.
+        opened: Called with each new connection, before anything else uses it.
+        uris: Resources whose updates the client wants, for servers that have to be listened to.
+    """
+
+    callbacks: Mapping[str, Any]
+    heard: Callable[[Any], Awaitable[None]]
+    logged: LoggingFnT
+    opened: Callable[[Any], Awaitable[None]]
+    uris: Callable[[], Set[str]] = frozenset

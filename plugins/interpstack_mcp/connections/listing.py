@@ -1,0 +1,86 @@
+"""Lists of a server, which come in pages and may have no end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import attrs
+import mcp
+from mcp import types
+
+from interpstack_mcp.limits import McpLimits
+
+__all__ = ["Listing", "Lost", "Unavailable", "listed_tools", "whole_list"]
+
+#: Pages of one list.
+_PAGES: Final = 100
+_Item = TypeVar("_Item")
+
+
+class Unavailable(Exception):
+    """Raised when a server cannot be reached; nothing was sent to it."""
+
+
+class Lost(Exception):
+    """Raised when the answer to a request was lost; the request may have had its effects."""
+
+
+@attrs.frozen(eq=False)
+class Listing:
+    """The tools of a server at one moment.
+
+    Attributes:
+        tools: As the server describes them.
+        instructions: The server's own words on its use.
+        fault: Why the server cannot be reached now; empty if it can.
+    """
+
+    tools: tuple[types.Tool, ...] = ()
+    instructions: str = ""
+    fault: str = ""
+
+
+async def whole_list(
+    page: Callable[[str | None], Awaitable[tuple[list[_Item], str | None]]],
+    what: str,
+    limits: McpLimits,
+) -> list[_Item]:
+    """All items of a list.
+
+    Args:
+        page: Asks for the page at a cursor; returns its items and the next cursor.
+        what: The items' name in an error, such as `tools`.
+        limits: Limits of everything that the server sends.
+
+    Raises:
+        Unavailable: There are too many.
+    """
+    found: list[_Item] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        items, cursor = await page(cursor)
+        found += items
+        if cursor is None or len(found) > limits.tools:
+            break
+    if cursor is not None or len(found) > limits.tools:
+        raise Unavailable(
+            f"it lists more than {limits.tools} {what} (McpLimits.tools), or no end of them"
+        )
+    return found
+
+
+async def listed_tools(client: mcp.Client, limits: McpLimits) -> Listing:
+    """All tools of a server.
+
+    Raises:
+        Unavailable: There are too many.
+    """
+
+    async def page(cursor: str | None) -> tuple[list[Any], str | None]:
+        answer = await client.list_tools(cursor=cursor)
+        return answer.tools, answer.next_cursor
+
+    offers = client.server_capabilities.tools is not None
+    tools = await whole_list(page, "tools", limits) if offers else []
+    return Listing(tuple(tools), client.instructions or "")

@@ -1,0 +1,1 @@
+"""Servers offered to the clients of a server: what they list, and requests in both directions."""

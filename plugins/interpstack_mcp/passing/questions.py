@@ -1,0 +1,108 @@
+"""Questions of one server: which request of the client they belong to, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+import attrs
+from mcp import types
+
+from interpstack_mcp.passing.calls import Answer, Call, ask_client, is_modern
+from interpstack_mcp.passing.sending import SendQueue
+
+__all__ = ["Downstream", "Questions"]
+
+
+class Downstream(Protocol):
+    """The client of a server's connection.
+
+    Attributes:
+        alone: Whether the connection belongs to one client, whatever asks for it.
+        capabilities: What the client can do.
+        level: The least serious log messages that it wants; empty for all.
+        session: The client's session in the SDK, as of its newest request.
+        queue: Sends messages to the client.
+    """
+
+    alone: bool
+    capabilities: types.ClientCapabilities
+    level: str
+    session: Any
+    queue: SendQueue
+
+    def changed(self, notification: Any) -> Awaitable[None]:
+        """Tell the client of a change."""
+
+
+@attrs.define(eq=False)
+class Questions:
+    """Asks the client of a server's connection.
+
+    Attributes:
+        client: The client.
+    """
+
+    client: Downstream
+    _calls: list[Call] = attrs.field(factory=list, init=False)
+
+    def begin(self, call: Call) -> None:
+        """Note a request that the server works on."""
+        self._calls.append(call)
+
+    def end(self, call: Call) -> None:
+        """Note the end of the work."""
+        self._calls.remove(call)
+
+    def callbacks(self) -> dict[str, Any]:
+        """The callbacks for what the client can do, and the protocol that it speaks.
+
+        Servers of both generations ask in another way in each, and some only in one of them.
+        """
+        can = self.client.capabilities
+        modern = is_modern(self.client.session)
+        callbacks: dict[str, Any] = {} if modern else {"mode": "legacy"}
+        if can.sampling is not None:
+            callbacks |= {
+                "sampling_callback": self._sample,
+                "sampling_capabilities": can.sampling,
+            }
+        if can.elicitation is not None:
+            callbacks["elicitation_callback"] = self._elicit
+        if can.roots is not None:
+            callbacks["list_roots_callback"] = self._roots
+        return callbacks
+
+    async def _sample(self, ctx: Any, params: types.CreateMessageRequestParams) -> Answer:
+        return await self._ask(types.CreateMessageRequest(params=_without_token(params)))
+
+    async def _elicit(self, ctx: Any, params: types.ElicitRequestParams) -> Answer:
+        can = self.client.capabilities.elicitation
+        if params.mode == "url" and (can is None or can.url is None):
+            text = "the client cannot open an address for a person"
+            return types.ErrorData(code=types.INVALID_PARAMS, message=text)
+        return await self._ask(types.ElicitRequest(params=_without_token(params)))
+
+    async def _roots(self, ctx: Any) -> Answer:
+        return await self._ask(types.ListRootsRequest())
+
+    async def _ask(self, request: Any) -> Answer:
+        call = self.call()
+        if call is not None:
+            return await call.ask(request)
+        if self.client.alone and not is_modern(self.client.session):
+            return await ask_client(self.client.session, request)
+        text = "no request of the client waits with which it could be asked"
+        return types.ErrorData(code=types.INVALID_REQUEST, message=text)
+
+    def call(self) -> Call | None:
+        """The request that the server works on; `None` if there is none, or it is not certain."""
+        if not self._calls or (len(self._calls) > 1 and not self.client.alone):
+            return None
+        return self._calls[-1]
+
+
+def _without_token(params: Any) -> Any:
+    """The parameters of a question, without the server's token for its progress."""
+    meta = {k: v for k, v in (params.meta or {}).items() if k != "progress_token"}
+    return params.model_copy(update={"meta": meta or None})

@@ -1,0 +1,86 @@
+"""The request of a client to which the question of a server belongs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import types
+
+from interpstack_mcp.passing.calls import Call
+from interpstack_mcp.passing.questions import Questions
+from interpstack_mcp.passing.sending import SendQueue
+
+
+class _Session:
+    def __init__(self, version: str) -> None:
+        self.protocol_version = version
+        self.request_id = 1
+        self.session = self
+        self.sent: list[Any] = []
+
+    async def send_request(self, request: Any, kind: Any, seconds: float, metadata: Any) -> Any:
+        self.sent.append((request, metadata.related_request_id))
+        return types.ListRootsResult(roots=[])
+
+
+class _Client:
+    def __init__(self, version: str, *, alone: bool, **able: Any) -> None:
+        self.alone = alone
+        self.capabilities = types.ClientCapabilities(**able)
+        self.level = ""
+        self.session: Any = _Session(version)
+        self.queue = SendQueue()
+
+    async def changed(self, notification: Any) -> None:
+        raise AssertionError("nothing changes")
+
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+
+
+def test_a_server_learns_what_the_client_can_do() -> None:
+    sampling = types.SamplingCapability()
+    able = {"sampling": sampling, "roots": types.RootsCapability()}
+    found = Questions(_Client(OLD, alone=True, **able)).callbacks()
+    expected = {"mode", "sampling_callback", "sampling_capabilities", "list_roots_callback"}
+    assert found.keys() == expected
+    assert found["mode"] == "legacy"
+    assert Questions(_Client(NEW, alone=True)).callbacks() == {}
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_of_several_requests_the_newest_is_taken_where_one_client_makes_them(alone: bool) -> None:
+    questions = Questions(_Client(OLD, alone=alone))
+    assert questions.call() is None
+    first, second = Call(None), Call(None)
+    questions.begin(first)
+    assert questions.call() is first
+    questions.begin(second)
+    assert questions.call() is (second if alone else None)
+    questions.end(second)
+    assert questions.call() is first
+
+
+async def test_a_client_is_asked_between_its_requests_if_its_protocol_has_that() -> None:
+    client = _Client(OLD, alone=True, roots=types.RootsCapability())
+    questions = Questions(client)
+    roots = questions.callbacks()["list_roots_callback"]
+    assert await roots(None) == types.ListRootsResult(roots=[])
+    questions.begin(Call(client.session))
+    await roots(None)
+    assert [related for _, related in client.session.sent] == [None, 1]
+    new = Questions(_Client(NEW, alone=True, roots=types.RootsCapability()))
+    refused = await new.callbacks()["list_roots_callback"](None)
+    assert refused.message == "no request of the client waits with which it could be asked"
+
+
+async def test_a_client_without_that_mode_is_not_sent_an_address() -> None:
+    form = types.ElicitationCapability(form=types.FormElicitationCapability())
+    questions = Questions(_Client(OLD, alone=True, elicitation=form))
+    address = types.ElicitRequestURLParams(message="?", url="https://a.org", elicitation_id="e")
+    refused = await questions.callbacks()["elicitation_callback"](None, address)
+    assert (refused.code, refused.message) == (
+        types.INVALID_PARAMS,
+        "the client cannot open an address for a person",
+    )
