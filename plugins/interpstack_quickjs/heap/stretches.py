@@ -44,20 +44,26 @@ class Stretches:
         Raises:
             ValueError: The data is damaged.
         """
-        return iter(self._parts)
+        return zip(*self._parts, strict=True)
 
     @cached_property
-    def _parts(self) -> tuple[tuple[int, bytes], ...]:
-        return tuple(self._parse())
+    def _parts(self) -> tuple[list[int], list[bytes]]:
+        return self._parse()
 
-    def _parse(self) -> Iterator[tuple[int, bytes]]:
-        data, at, end, read = self.data, 0, len(self.data), _HEAD.unpack_from
-        while at + _HEAD.size <= end:
+    def _parse(self) -> tuple[list[int], list[bytes]]:
+        """Addresses and contents: a tuple for each part would be one more for the collector."""
+        addresses: list[int] = []
+        contents: list[bytes] = []
+        data, at, size, read = self.data, 0, self.size, _HEAD.unpack_from
+        last = len(data) - _HEAD.size
+        while at <= last:
             start, words = read(data, at)
-            address, length = WORD * start, WORD * words
-            at += _HEAD.size + length
-            if address + length > self.size:
+            if WORD * (start + words) > size:
                 raise ValueError("it names memory it does not have")
-            yield address, data[at - length : at]
-        if at != end:
+            begin = at + _HEAD.size
+            at = begin + WORD * words
+            addresses.append(WORD * start)
+            contents.append(data[begin:at])
+        if at != len(data):
             raise ValueError("it is cut short")
+        return addresses, contents

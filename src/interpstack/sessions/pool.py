@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
+from itertools import islice
 
 from interpstack.sessions.session import Session
 from interpstack_core.errors import ConfigurationError, SessionClosed
@@ -70,7 +71,7 @@ class SessionPool:
             for key in [key for key, session in self._used.items() if not session.live]:
                 del self._used[key]
             surplus = max(0, len(self._used) - self._max_live)
-            idle = [s for s in self._used.values() if not s.in_use][:surplus]
+            idle = list(islice((s for s in self._used.values() if not s.in_use), surplus))
             for session in idle:  # counted out, before somebody else counts
                 del self._used[session.key]
         try:
@@ -83,7 +84,9 @@ class SessionPool:
         finally:  # whatever is live still counts, if this is cancelled, too
             with self._lock:
                 known = [s for s in idle if s.live and self._sessions.get(s.key) is s]
-                self._used = OrderedDict({s.key: s for s in known}) | self._used
+                for session in reversed(known):
+                    self._used.setdefault(session.key, session)
+                    self._used.move_to_end(session.key, last=False)
 
     async def aclose(self) -> None:
         """Close all sessions, each after the cells that wait in it.
