@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ToolCallLimitMiddleware
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from parity import HELPER, Row, Talk, echo, result, system_prompt
+from pydantic import BaseModel
 
 from interpstack_langchain import CodeInterpreterMiddleware, REPLMiddleware
 
@@ -78,6 +84,64 @@ async def test_area_tool(converse: Talk, is_async: bool) -> None:
     assert "persist" in offered.description
     assert "no variable persists" in renamed.tools[0].description
     renamed.stack.close()
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "text"),
+    [
+        ({"code": "1 + 1", "why": "to know"}, "success", "<result>2</result>"),
+        ({"source": "1"}, "error", "code"),
+        ({"code": 5}, "error", "code"),
+    ],
+)
+async def test_area_tool_arguments(args: Any, status: str, text: str) -> None:
+    (answer,) = await _answers([[_call(args)]])
+    assert answer.status == status
+    assert text in answer.text
+
+
+async def test_area_tool_beside_other_middleware() -> None:
+    limit: Any = ToolCallLimitMiddleware(run_limit=2)
+    calls = [[_call({"code": str(n)}, f"c{n}")] for n in range(3)]
+    answers = [*(await _answers(calls, [limit]))][:3]
+    assert [one.status for one in answers] == ["success", "success", "error"]
+
+
+async def test_area_tool_and_structured_answers() -> None:
+    class Sum(BaseModel):
+        total: int
+
+    calls = [[_call({"code": "40 + 2"})], [{"name": "Sum", "args": {"total": 42}, "id": "s"}]]
+    state: dict[str, Any] = {}
+    first, *_ = await _answers(calls, state=state, response_format=Sum)
+    assert first.text == "<result>42</result>"
+    assert state["structured_response"] == Sum(total=42)
+
+
+def _call(args: Any, name: str = "c0") -> dict[str, Any]:
+    return {"name": "eval", "args": args, "id": name, "type": "tool_call"}
+
+
+async def _answers(
+    calls: list[list[dict[str, Any]]],
+    others: Sequence[Any] = (),
+    state: dict[str, Any] | None = None,
+    **options: Any,
+) -> list[Any]:
+    """The answers to the calls that a scripted model makes, message by message."""
+
+    class Model(GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    said = [*(AIMessage("", tool_calls=one) for one in calls), AIMessage("done")]
+    interpreter = CodeInterpreterMiddleware()
+    agent = create_agent(Model(messages=iter(said)), middleware=[interpreter, *others], **options)
+    ended = await agent.ainvoke({"messages": [("user", "go")]})
+    interpreter.stack.close()
+    if state is not None:
+        state.update(ended)
+    return [one for one in ended["messages"] if one.type == "tool"]
 
 
 async def test_area_prompt(converse: Talk) -> None:

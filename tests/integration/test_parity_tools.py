@@ -15,7 +15,7 @@ from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import InjectedState, InjectedStore, ToolRuntime
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import InjectedToolCallId, tool
+from langchain_core.tools import InjectedToolCallId, StructuredTool, ToolException, tool
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from parity import Talk, ask_first, echo, find_rows, result, scripted_once, system_prompt
@@ -58,6 +58,71 @@ async def test_area_ptc(converse: Talk) -> None:
         result("echo,findRows,onlyHere"),
         result('[2, 2, ["t"]]'),
         result("ab"),
+    ]
+
+
+@tool
+def give_back(v: Any, note: str | None = None) -> Any:
+    """Return what it is given."""
+    return v
+
+
+@tool(response_format="content_and_artifact")
+def with_artifact(x: int) -> tuple[str, dict[str, int]]:
+    """Return a text, and an object for the application."""
+    return f"text {x}", {"artifact": x}
+
+
+@tool(return_direct=True)
+def direct(x: int) -> str:
+    """End the agent's run, where the model calls it."""
+    return f"direct {x + 1}"
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("await tools.giveBack({v: 1, note: null})", "1"),
+        ("await tools.giveBack({v: [undefined, NaN]})", "[null, NaN]"),
+        ("await tools.giveBack({v: new Date(0)})", "1970-01-01T00:00:00+00:00"),
+        ("await tools.giveBack({v: new Map([['a', 1]])})", "{a: 1}"),
+        ("const o = {}; o.o = o; await tools.giveBack({v: o}).catch(e => e.name)", "TypeError"),
+        ("await tools.giveBack({v: () => 1}).catch(e => e.message.slice(0, 10))", "a function"),
+        ("await tools.direct('4')", "direct 5"),
+        ("await tools.direct({x: '4'}) + '!'", "direct 5!"),
+        ("await tools.withArtifact({x: 3})", "text 3"),
+        ("tools.withArtifact({x: 3}); 'not awaited'", "not awaited"),
+        ("const p = tools.direct({x: 1}); [await p, await p].join()", "direct 2,direct 2"),
+    ],
+)
+async def test_area_ptc_values(converse: Talk, code: str, answer: str) -> None:
+    agent = converse(ptc=[give_back, with_artifact, direct])
+    assert await agent.one(code) == result(answer)
+
+
+@pytest.mark.engines("javascript")
+async def test_area_ptc_handled_errors(converse: Talk) -> None:
+    def refuse(x: int) -> str:
+        raise ToolException(f"no {x}")
+
+    named = {"func": refuse, "description": "Refuse."}
+    handled = [
+        StructuredTool.from_function(**named, name="plain", handle_tool_error=True),
+        StructuredTool.from_function(**named, name="by_function", handle_tool_error=repr),
+    ]
+    code = "await {}.catch(error => `${{error.name}} ${{error.message}}`)"
+    assert await converse(ptc=handled).run(
+        code.format("tools.plain({x: 1})"), code.format("tools.byFunction({x: 2})")
+    ) == [result("ToolError no 1"), result("ToolError ToolException('no 2')")]
+
+
+@pytest.mark.engines("javascript")
+async def test_area_ptc_late_answers(converse: Talk) -> None:
+    agent = converse(ptc=[direct])
+    assert await agent.run("globalThis.late = tools.direct({x: 1}); 1", "await late") == [
+        result("1"),
+        result("direct 2"),
     ]
 
 
