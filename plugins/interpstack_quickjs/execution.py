@@ -80,7 +80,7 @@ class QuickJSExecution(KernelExecution):
             load(self._cell.language)
         begun = time.thread_time()
         with guest.runtime.ticker:
-            guest.set_time(cpu_seconds)
+            guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set
                 guest.interrupt()
             if self._ear is not None:
@@ -97,11 +97,12 @@ class QuickJSExecution(KernelExecution):
                     return self._overfull(time.thread_time() - begun)
             finally:
                 guest.look_on(None)
-            spent = time.thread_time() - begun
+            ended = time.thread_time()
+            spent = ended - begun
             if guest.interrupted:
                 self._ended = True
                 return Progress(exhausted=True, cpu_seconds=spent)
-            guest.set_time(_DRAIN_SECONDS)
+            guest.set_time(_DRAIN_SECONDS, ended)
             try:
                 if not guest.has_room():
                     return self._overfull(spent)

@@ -45,7 +45,8 @@ class KernelExecution(Execution):
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
-            self._modules.add(settlement.modules)
+            if settlement.modules:
+                self._modules.add(settlement.modules)
             self._answers.append(answer_text(settlement))
 
     async def apoll(

@@ -64,12 +64,22 @@ class Instance:
         #: What the memory is a view of, and where it is in this process.
         self._view: tuple[Template, int] | None = None
         self._was_reset = False
+        self._ticks = False
         #: Whether the memory still is what its template holds.
         self._is_clean = False
 
     @property
     def memory_bytes(self) -> int:
         return self._size()
+
+    def tick_from_now_on(self) -> None:
+        """Have each tick ask whether to continue; see `ask_each_tick`.
+
+        Once is enough: each answer is for the time up to the next tick.
+        """
+        if not self._ticks:
+            self._ticks = True
+            self.store.set_epoch_deadline(1)
 
     def limit_memory(self, memory_bytes: int | None) -> None:
         """Set the size to which the memory may grow; `None` for the maximum of the format."""

@@ -172,9 +172,10 @@ class Machine(Clock):
 
     def _host_address(self, address: int, length: int) -> int:
         """The address of a part of the memory in this process, valid until the guest runs again."""
-        if address < 0 or length < 0 or address + length > self.memory_bytes:
+        held = self._held
+        if held is None or address < 0 or length < 0 or address + length > held.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
-        return self._instance.host_address() + address
+        return held.host_address() + address
 
     def text(self, address: int, length: int) -> str:
         """Text that the guest passes to an import."""
@@ -182,17 +183,26 @@ class Machine(Clock):
 
     # -- limits ----------------------------------------------------------------------------
 
-    def set_time(self, cpu_seconds: float | None) -> None:
-        """Start the clock: guest code may compute this long from now on in this thread."""
+    def set_time(self, cpu_seconds: float | None, now: float | None = None) -> None:
+        """Start the clock: guest code may compute this long from now on in this thread.
+
+        Args:
+            cpu_seconds: Seconds of CPU time; `None` for no limit.
+            now: The thread's CPU time, if the caller has just read it: a reading is a system call.
+        """
         self.interrupted = self._late = False
         self._interrupt = False
         self._ticks = 0
-        self._deadline = None if cpu_seconds is None else time.thread_time() + cpu_seconds
-        ticks = 1.0 if ASKS else 10**9
-        if cpu_seconds is not None and not ASKS:
-            # Wall time, unlike the deadline; so longer, for machines that are busy elsewhere.
+        begun = time.thread_time() if now is None and cpu_seconds is not None else now or 0.0
+        self._deadline = None if cpu_seconds is None else begun + cpu_seconds
+        instance = self._instance
+        if ASKS:
+            instance.tick_from_now_on()
+        elif cpu_seconds is None:
+            instance.store.set_epoch_deadline(10**9)
+        else:  # wall time, unlike the deadline; so longer, for machines that are busy elsewhere
             ticks = (_WALL_FACTOR * cpu_seconds + _GRACE_SECONDS) / TICK_SECONDS + 1
-        self._instance.store.set_epoch_deadline(int(ticks))
+            instance.store.set_epoch_deadline(int(ticks))
 
     def tick(self) -> bool:
         """Whether the instance must be stopped now, in the middle; see `ask_each_tick`."""
