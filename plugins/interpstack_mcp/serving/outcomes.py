@@ -9,6 +9,7 @@ from mcp import types
 
 from interpstack import Outcome
 from interpstack_display.api import Attachment, attachments_of
+from interpstack_mcp.serving.sendable import sendable
 
 __all__ = ["RESULT_SCHEMA", "outcome_result", "running_result"]
 
@@ -47,7 +48,8 @@ def outcome_result(
         keep: Keeps a text, by its name and content, as a resource; returns its URI.
     """
     content: list[types.ContentBlock] = [types.TextContent(text=_cut(rendered))]
-    for name, text in (("result", outcome.text), ("console", outcome.console)):
+    shown = {"result": sendable(outcome.text), "console": sendable(outcome.console)}
+    for name, text in shown.items():
         if len(text) > SHOWN_CHARS:
             content.append(
                 types.ResourceLink(
@@ -55,16 +57,16 @@ def outcome_result(
                     name=name,
                     description=f"The whole {name}: {len(text)} characters.",
                     mime_type="text/plain",
-                    size=len(text.encode("utf-8", "replace")),
+                    size=len(text.encode()),
                 )
             )
     content += [_block(index, item) for index, item in enumerate(attachments_of(outcome), 1)]
     structured: dict[str, Any] = {"running": False, "ok": outcome.ok}
-    structured |= {"result": _cut(outcome.text), "console": _cut(outcome.console)}
+    structured |= {name: _cut(text) for name, text in shown.items()}
     if outcome.error is not None:
         error = outcome.error
-        structured["error"] = {"name": error.name, "message": _cut(error.message)}
-    structured["notices"] = list(outcome.notices)
+        structured["error"] = {"name": sendable(error.name), "message": _cut(error.message)}
+    structured["notices"] = [sendable(notice) for notice in outcome.notices]
     return types.CallToolResult(
         content=content, structured_content=structured, is_error=not outcome.ok
     )
@@ -86,6 +88,7 @@ def running_result(cell: str, console: str) -> types.CallToolResult:
 
 
 def _cut(text: str) -> str:
+    text = sendable(text)
     if len(text) <= SHOWN_CHARS:
         return text
     return f"{text[:SHOWN_CHARS]}… [{len(text) - SHOWN_CHARS} more characters]"
@@ -99,7 +102,9 @@ def _block(index: int, item: Attachment) -> types.ContentBlock:
         return types.AudioContent(data=item.base64, mime_type=item.mime_type)
     uri = f"interpstack://shown/{index}"
     if item.is_text:
-        text = types.TextResourceContents(uri=uri, mime_type=item.mime_type, text=item.text)
+        text = types.TextResourceContents(
+            uri=uri, mime_type=item.mime_type, text=sendable(item.text)
+        )
         return types.EmbeddedResource(resource=text)
     blob = types.BlobResourceContents(uri=uri, mime_type=item.mime_type, blob=item.base64)
     return types.EmbeddedResource(resource=blob)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import GuestException, Outcome
+from interpstack_mcp.serving.sendable import sendable
 
 __all__ = ["Question", "Run"]
 
@@ -99,7 +100,7 @@ class Run:
         Raises:
             GuestException: The call is refused.
         """
-        question = Question(f"Code wants to call {name} with {shown}. Allow this call?")
+        question = Question(sendable(f"Code wants to call {name} with {shown}. Allow this call?"))
         self._questions[question.key] = question
         self._news.set()
         try:

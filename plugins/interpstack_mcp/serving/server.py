@@ -40,6 +40,7 @@ from interpstack_mcp.serving.clients import (
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
 from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.sendable import sendable
 from interpstack_mcp.serving.tools import TOOL_NAMES, tools_for
 
 __all__ = ["CodeServer"]
@@ -133,7 +134,8 @@ class CodeServer:
             client = await self._client(ctx, params)
             answer = await handlers[params.name](ctx, client, params)
         except InterpstackError as error:
-            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+            told = types.TextContent(text=sendable(str(error)))
+            return types.CallToolResult(content=[told], is_error=True)
         return _named_session(answer, client) if names_sessions(ctx) else answer
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
@@ -242,7 +244,7 @@ class CodeServer:
             signature = language.signature(name.rpartition(".")[2], named[name])
             lines.append(f"{name}\n{signature}")
         text = "\n\n".join(lines)[:SHOWN_CHARS] or "no tool has all of these words"
-        return types.CallToolResult(content=[types.TextContent(text=text)])
+        return types.CallToolResult(content=[types.TextContent(text=sendable(text))])
 
     async def _named_tools(self) -> dict[str, HostTool]:
         """Everything that code can call, by the names in code."""
@@ -298,7 +300,7 @@ async def _tell(ctx: Any, client: Client, run: Run) -> None:
             warnings.simplefilter("ignore")
             sending = ctx.session.send_log_message(
                 "info",
-                text[:_LOGGED_CHARS],
+                sendable(text[:_LOGGED_CHARS]),
                 logger="console",
                 related_request_id=ctx.request_id,
             )

@@ -52,3 +52,15 @@ async def test_the_end_of_a_cell() -> None:
     stopped.start(cell(None))
     await stopped.stop()
     assert stopped.done
+
+
+async def test_a_question_can_be_sent_whatever_its_arguments() -> None:
+    run = Run(lambda names: True)
+    asking = asyncio.ensure_future(run.approve("pay", '{"to": "\ud800"}'))
+    await run.news(10)
+    (question,) = run.questions
+    assert (
+        question.text.encode() == rb'Code wants to call pay with {"to": "\ud800"}. Allow this call?'
+    )
+    question.settle(True)
+    await asking
