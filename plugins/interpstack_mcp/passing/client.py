@@ -20,6 +20,7 @@ from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.listing import Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
+from interpstack_mcp.passing.idling import IdleTimer
 from interpstack_mcp.passing.names import Names, Uris
 from interpstack_mcp.passing.sending import SendQueue
 from interpstack_mcp.passing.upstream import LISTS, Upstream, allows_level
@@ -48,6 +49,7 @@ class PassingClient:
         capabilities: What the client can do.
         alone: Whether all requests are of one client, and not of several without sessions.
         own: Names of this server's own tools.
+        idle_seconds: Time after which connections are closed that several clients share.
         level: The least serious log messages that it wants; empty for all.
         queue: Sends messages to the client.
     """
@@ -58,6 +60,7 @@ class PassingClient:
     capabilities: types.ClientCapabilities
     alone: bool
     own: frozenset[str]
+    idle_seconds: float
     level: str = attrs.field(default="", init=False)
     queue: SendQueue = attrs.field(factory=SendQueue, init=False)
     _bus: InMemorySubscriptionBus = attrs.field(factory=InMemorySubscriptionBus, init=False)
@@ -69,10 +72,12 @@ class PassingClient:
     _closing: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     _requests: int = attrs.field(default=0, init=False)
     _listen: ListenHandler = attrs.field(init=False)
+    _idle: IdleTimer = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._names = {"tools": Names(self.own), "prompts": Names()}
         self._listen = ListenHandler(self._bus, max_subscriptions=_HELD)
+        self._idle = IdleTimer(self.idle_seconds, lambda: self.busy, self.aclose)
 
     @property
     def busy(self) -> bool:
@@ -93,12 +98,15 @@ class PassingClient:
     def heard_from(self, session: Any) -> None:
         """Note a new request of the client."""
         self.session = session
+        if not self.alone:
+            self._idle.start()
 
     async def aclose(self) -> None:
         """Stop what goes on, and close the connections; another request opens new ones."""
         held, self._held = self._held, {}
         for call in held.values():
             await call.stop()
+        self._idle.stop()
         self._listen.close()
         self.queue.close()
         upstreams, self._upstreams = self._upstreams, {}

@@ -87,7 +87,9 @@ class PassingClients:
         own = frozenset(TOOL_NAMES)
 
         def make() -> PassingClient:
-            made = PassingClient(self.servers, self.limits, session, capabilities, alone, own)
+            idle = self.clients.limits.idle_seconds
+            given = (session, capabilities, alone, own, idle)
+            made = PassingClient(self.servers, self.limits, *given)
             if alone and ctx.request is not None:
                 # The SDK ends a session with this stack, and has no public name for it.
                 session._connection.exit_stack.push_async_callback(made.aclose)  # noqa: SLF001

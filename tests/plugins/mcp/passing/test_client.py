@@ -32,7 +32,7 @@ class _Ctx:
 def reached(notes: Notes, *names: str) -> PassingClient:
     servers = read_servers(passing(notes, *names))
     able = types.ClientCapabilities()
-    return PassingClient(servers, McpLimits(), _Session(), able, True, frozenset({"own"}))
+    return PassingClient(servers, McpLimits(), _Session(), able, True, frozenset({"own"}), 60.0)
 
 
 class _Again:
@@ -57,7 +57,7 @@ async def test_a_name_keeps_its_meaning_when_its_server_is_gone(notes: Notes) ->
     given["mcpServers"]["a"]["command"] = "no-such-program-here"
     able = types.ClientCapabilities()
     servers = read_servers(given)
-    client = PassingClient(servers, McpLimits(), _Session(), able, True, frozenset())
+    client = PassingClient(servers, McpLimits(), _Session(), able, True, frozenset(), 60.0)
     try:
         assert await client.find("tools", "write") == ("b", "write")
         assert await client.find("tools", "nope") is None

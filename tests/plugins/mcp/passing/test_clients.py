@@ -29,14 +29,20 @@ def test_servers_that_are_not_configured_are_refused(notes: Notes) -> None:
             CodeServer(stack, HostOffer(), through=["c"])
 
 
+async def ended(*pids: int) -> None:
+    """Wait until processes have ended."""
+    async with asyncio.timeout(60):
+        while any(Path(f"/proc/{pid}").exists() for pid in pids):  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)
+
+
 async def test_each_client_has_a_connection_that_ends_with_its_session(notes: Notes) -> None:
     async with gateway(passing(notes, "a")) as made, made.http() as http:
         async with http() as one, http() as two:
             first, second = [int(text(await each.call_tool("pid", {}))) for each in (one, two)]
             assert first != second
             assert int(text(await one.call_tool("pid", {}))) == first
-        while any(Path(f"/proc/{pid}").exists() for pid in (first, second)):  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.05)
+        await ended(first, second)
 
 
 async def test_clients_without_sessions_share_a_connection(notes: Notes) -> None:
@@ -48,6 +54,18 @@ async def test_clients_without_sessions_share_a_connection(notes: Notes) -> None
     ):
         pids = [text(await each.call_tool("pid", {})) for each in (one, two, one)]
         assert len(set(pids)) == 1
+
+
+async def test_shared_connections_end_when_nobody_uses_them(notes: Notes) -> None:
+    limits = ServerLimits(idle_seconds=0.2)
+    async with (
+        gateway(passing(notes, "a"), server=limits) as made,
+        made.http() as http,
+        http("auto") as client,
+    ):
+        first = int(text(await client.call_tool("pid", {})))
+        await ended(first)
+        assert int(text(await client.call_tool("pid", {}))) != first
 
 
 async def test_too_many_clients_are_refused(notes: Notes) -> None:

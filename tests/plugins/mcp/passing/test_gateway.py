@@ -210,6 +210,31 @@ async def test_what_is_offered_is_announced_before_any_server_runs(notes: Notes)
 
 
 @both
+async def test_servers_over_http_are_passed_on_too(shared_server: Any, mode: str) -> None:
+    reports: list[Any] = []
+
+    async def progress(*report: Any) -> None:
+        reports.append(report)
+
+    async with (
+        gateway(shared_server.given) as made,
+        made.http() as http,
+        http(mode) as client,
+    ):
+        assert text(await client.call_tool("add", {"first": 1, "second": 2})) == "3"
+        counted = await client.call_tool("count", {"steps": 3}, progress_callback=progress)
+        assert text(counted) == "counted"
+        assert reports[-1] == (3.0, 3.0, "step 3")
+        call = client.call_tool("note", {"text": f"slow {mode}", "seconds": 60})
+        running = asyncio.ensure_future(call)
+        await asyncio.wait_for(shared_server.notes.wait_for(f"slow {mode}"), 60)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        cancelled = f"cancelled slow {mode}"
+        await asyncio.wait_for(shared_server.notes.wait_for(cancelled), 60)
+
+
+@both
 async def test_changes_reach_those_who_want_them(notes: Notes, mode: str) -> None:
     heard: list[str] = []
     told = asyncio.Event()
