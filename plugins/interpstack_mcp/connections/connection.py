@@ -213,10 +213,10 @@ class Connection:
             raise Unavailable(self.failure or "its connection was closed")
         return self._client
 
-    def listen_again(self) -> None:
+    async def listen_again(self) -> None:
         """Listen to the updates of other resources than before, where the protocol has that."""
         if self._following is not None:
-            self._following.again()
+            await self._following.again()
 
     async def aclose(self) -> None:
         """End the connection for good; call it on the connection's own loop."""

@@ -16,6 +16,8 @@ __all__ = ["Following"]
 
 #: Seconds before the first and the longest pause until a lost stream is opened again.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
+#: Seconds in which a server agrees to a stream.
+_AGREED_SECONDS: Final = 10.0
 #: Resources that one stream names.
 _URIS: Final = 1000
 
@@ -34,27 +36,47 @@ class Following:
     missed: Callable[[], None]
     uris: Callable[[], Set[str]] | None = None
     _changed: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _agreed: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
-    def again(self) -> None:
-        """Listen anew, because other resources are wanted."""
+    async def again(self) -> None:
+        """Listen anew, because other resources are wanted; wait until the server has agreed."""
+        if self.client.session.discover_result is None:
+            return
+        self._agreed.clear()
         self._changed.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_AGREED_SECONDS):
+                await self._agreed.wait()
 
     async def run(self) -> None:
         """Listen until the task is cancelled; at once done where changes come by themselves."""
         if self.client.session.discover_result is None:
             return
-        pause = _FIRST_PAUSE
-        while True:
-            self._changed.clear()
-            if wanted := self._wanted():
-                await self._listen(wanted)
-            else:
-                await self._changed.wait()
-            if self._changed.is_set():
-                continue
-            await asyncio.sleep(pause)
-            pause = min(_LONGEST_PAUSE, 2 * pause)
-            self.missed()
+        pause, stream = _FIRST_PAUSE, None
+        try:
+            while True:
+                self._changed.clear()
+                old, stream = stream, await self._listen()
+                await _end(old)  # only now, so that no change is missed in between
+                self._agreed.set()
+                await self._until_changed(stream)
+                if not self._changed.is_set():  # the stream was lost
+                    await self._until_changed(None, pause)
+                    pause = min(_LONGEST_PAUSE, 2 * pause)
+                    self.missed()
+        finally:
+            await _end(stream)
+
+    async def _until_changed(
+        self, stream: asyncio.Task[None] | None, seconds: float | None = None
+    ) -> None:
+        """Wait until something else is wanted, a stream ends, or the time is up."""
+        changed = asyncio.ensure_future(self._changed.wait())
+        waiting = {changed} if stream is None else {changed, stream}
+        try:
+            await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            changed.cancel()
 
     def _wanted(self) -> dict[str, Any]:
         """The filter of the stream: changes that the server offers to tell of."""
@@ -72,20 +94,31 @@ class Following:
             wanted["resource_subscriptions"] = sorted(uris)[:_URIS]
         return wanted
 
-    async def _listen(self, wanted: dict[str, Any]) -> None:
-        """Listen until the stream ends, or something else is wanted."""
-        listening = asyncio.ensure_future(self._stream(wanted))
-        changed = asyncio.ensure_future(self._changed.wait())
+    async def _listen(self) -> asyncio.Task[None] | None:
+        """A stream that the server has agreed to, or that has failed; `None` if none is wanted."""
+        wanted = self._wanted()
+        if not wanted:
+            return None
+        agreed = asyncio.Event()
+        stream = asyncio.ensure_future(self._stream(wanted, agreed))
+        stream.add_done_callback(lambda _: agreed.set())
         try:
-            await asyncio.wait({listening, changed}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (listening, changed):
-                task.cancel()
-            await asyncio.gather(listening, changed, return_exceptions=True)
+            await agreed.wait()
+        except asyncio.CancelledError:
+            stream.cancel()
+            raise
+        return stream
 
-    async def _stream(self, wanted: dict[str, Any]) -> None:
+    async def _stream(self, wanted: dict[str, Any], agreed: asyncio.Event) -> None:
         with suppress(MCPError, RuntimeError, TimeoutError):
             async with self.client.listen(**wanted) as subscription:
+                agreed.set()
                 async for event in subscription:
                     if isinstance(event, ToolsListChanged):
                         self.missed()
+
+
+async def _end(stream: asyncio.Task[None] | None) -> None:
+    if stream is not None:
+        stream.cancel()
+        await asyncio.gather(stream, return_exceptions=True)

@@ -104,8 +104,7 @@ class PassingClient:
     async def aclose(self) -> None:
         """Stop what goes on, and close the connections; another request opens new ones."""
         held, self._held = self._held, {}
-        for call in held.values():
-            await call.stop()
+        await asyncio.gather(*(call.stop() for call in held.values()))
         self._idle.stop()
         self._listen.close()
         self.queue.close()
@@ -235,12 +234,7 @@ class PassingClient:
         if call is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such request any more; start anew")
         if key is None:
-            if len(self._held) >= _HELD:  # whose questions nobody has answered in time
-                self._held = {k: one for k, one in self._held.items() if not one.done}
-            if len(self._held) >= _HELD:
-                text = f"{_HELD} requests of this client wait for its answers; answer one first"
-                raise MCPError(types.INVALID_REQUEST, text)
-            self._held[call.key] = call
+            self._held = {**_with_room(self._held), call.key: call}
             call.start(work(call))
         kept = False
         try:
@@ -283,9 +277,29 @@ class PassingClient:
                     upstream = self.upstream(await self.find_uri(uri))
                     await upstream.subscribe(uri, call, {"uri": uri})
                     followed.append((uri, upstream))
+            await self._listen_again()
             return await self._listen(ctx, params)
         finally:
             self._requests -= 1
             with anyio.CancelScope(shield=True), suppress(Unavailable, Lost, MCPError, ValueError):
                 for uri, upstream in followed:
                     await upstream.unsubscribe(uri, call, {"uri": uri})
+                if followed:
+                    await self._listen_again()
+
+    async def _listen_again(self) -> None:
+        await asyncio.gather(*(one.listen_again() for one in self._upstreams.values()))
+
+
+def _with_room(held: dict[str, Call]) -> dict[str, Call]:
+    """The calls that wait for answers, with room for another one.
+
+    Raises:
+        MCPError: There are too many.
+    """
+    if len(held) >= _HELD:  # some may have ended, as nobody has answered in time
+        held = {key: call for key, call in held.items() if not call.done}
+    if len(held) >= _HELD:
+        text = f"{_HELD} requests of this client wait for its answers; answer one first"
+        raise MCPError(types.INVALID_REQUEST, text)
+    return held

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.connection import Connection
-from interpstack_mcp.connections.listing import whole_list
+from interpstack_mcp.connections.listing import Lost, Unavailable, whole_list
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
 from interpstack_mcp.passing.questions import Downstream, Questions
@@ -183,8 +183,13 @@ class Upstream:
         progress = _Progress(call, self.client.queue, self.limits.progress) if listens else None
         self._questions.begin(call)
         try:
-            for _ in range(_INPUT_ROUNDS):
-                answer = await self._connection.request(method, sent, on_progress=progress)
+            for number in range(_INPUT_ROUNDS):
+                try:
+                    answer = await self._connection.request(method, sent, on_progress=progress)
+                except Unavailable as error:
+                    if number:
+                        raise Lost(str(error)) from error
+                    raise
                 if answer.get("resultType") != "input_required":
                     return answer
                 sent = {**sent, **await _answers(call, answer)}
@@ -221,7 +226,6 @@ class Upstream:
         if not followed:
             await self._subscribe("resources/subscribe", call, params)
         self.uris[uri] = followed + 1
-        self._connection.listen_again()
 
     async def unsubscribe(self, uri: str, call: Call, params: Mapping[str, Any]) -> None:
         """Have the client told no more.
@@ -233,8 +237,12 @@ class Upstream:
         if followed > 0 and is_modern(call.ctx):
             self.uris[uri] = followed
             return
-        self._connection.listen_again()
         await self._subscribe("resources/unsubscribe", call, params)
+
+    async def listen_again(self) -> None:
+        """Listen to the resources that are wanted now, if the server's protocol has that."""
+        if self._client is not None:
+            await self._connection.listen_again()
 
     async def _subscribe(self, method: str, call: Call, params: Mapping[str, Any]) -> None:
         if not _is_modern(await self._connection.connected()):
@@ -250,10 +258,11 @@ class Upstream:
     async def _opened(self, client: mcp.Client) -> None:
         """Restore on a new connection what the client has asked for."""
         again, self._client = self._client is not None, client
+        seconds = self.limits.connect_seconds
         await self._send_level(client)
         for uri in () if _is_modern(client) else sorted(self.uris):
             params = {"uri": uri}
-            await _send(client, "resources/subscribe", params)
+            await _send(client, "resources/subscribe", params, seconds)
         if again:  # changes in between were not heard of
             for kind in ("tools", "prompts", "resources"):
                 method = f"notifications/{kind}/list_changed"
@@ -262,7 +271,8 @@ class Upstream:
     async def _send_level(self, client: mcp.Client) -> None:
         offers = client.server_capabilities.logging is not None
         if self.client.level and offers and not _is_modern(client):
-            await _send(client, "logging/setLevel", {"level": self.client.level})
+            seconds = self.limits.connect_seconds
+            await _send(client, "logging/setLevel", {"level": self.client.level}, seconds)
 
     async def _logged(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass a log message on, as a part of the answer to the request that it belongs to."""
@@ -319,13 +329,13 @@ def _is_modern(client: mcp.Client) -> bool:
     return client.session.discover_result is not None
 
 
-async def _send(client: mcp.Client, method: str, params: dict[str, Any]) -> None:
+async def _send(client: mcp.Client, method: str, params: dict[str, Any], seconds: float) -> None:
     """Send a request whose answer says nothing; an error of the server is logged."""
     request = types.Request[dict[str, Any], str](method=method, params=params)
     try:
-        await client.session.send_request(request, types.EmptyResult)
-    except MCPError as error:
-        if error.code == types.CONNECTION_CLOSED:
+        await client.session.send_request(request, types.EmptyResult, seconds)
+    except (MCPError, ValueError) as error:
+        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             raise
         _log.warning("an MCP server refused %s: %.200s", method, error)
 

@@ -263,8 +263,8 @@ async def test_changes_reach_those_who_want_them(notes: Notes, mode: str) -> Non
         listening = client.listen(prompts_list_changed=True, resource_subscriptions=["test://a"])
         async with listening as events:
             seen: set[str] = set()
-            while len(seen) < 2:  # the server's own stream may open a moment later
-                await client.call_tool("change", {})
+            await client.call_tool("change", {})
+            while len(seen) < 2:
                 event = await asyncio.wait_for(anext(aiter(events)), 60)
                 seen.add(type(event).__name__)
             assert seen == {"PromptsListChanged", "ResourceUpdated"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_config import Notes
 from mcp_gateways import gateway, passing, scripted
 
+from interpstack_mcp.configuration import read_servers
+from interpstack_mcp.connections.listing import Lost
+from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.passing.client import PassingClient
 from interpstack_mcp.passing.upstream import allows_level
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
@@ -231,6 +236,67 @@ async def test_a_server_that_never_has_enough_input_is_left() -> None:
         with pytest.raises(MCPError, match="asks for input again and again"):
             await client.call_tool("t", {})
         assert len(asked) == 10
+
+
+async def test_a_server_that_ends_between_two_rounds_may_have_done_something(
+    tmp_path: Path,
+) -> None:
+    mark = tmp_path / "mark"
+    ends = f"""
+elif method == "server/discover":
+        if os.path.exists({str(mark)!r}):
+            os._exit(1)
+        say(id=number, result={{"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "supportedVersions": ["2026-07-28"], "capabilities": {{}}}})
+    elif method == "tools/call":
+        say(id=number, result={{"resultType": "input_required", "requestState": "s",
+            "inputRequests": {{"r": {{"method": "roots/list"}}}}}})
+        open({str(mark)!r}, "w").close()
+        os._exit(1)
+"""
+
+    async def roots(ctx: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[])
+
+    given = old(ends)
+    (server,) = given["mcpServers"].values()
+    server["args"][1] = "import os\n" + server["args"][1]
+    (configured,) = read_servers(given)
+
+    class Ctx:
+        protocol_version = "2026-07-28"
+        client_capabilities = types.ClientCapabilities(roots=types.RootsCapability())
+        request_id = 1
+
+    ctx: Any = Ctx()
+    able = ctx.client_capabilities
+    client = PassingClient((configured,), McpLimits(), ctx, able, True, frozenset(), 60.0)
+    upstream = client.upstream("s")
+
+    async def work(call: Any) -> Any:
+        return await upstream.request("tools/call", {"name": "t"}, call)
+
+    try:
+        asked = await client.run(ctx, work)
+        (key,) = asked.input_requests
+
+        class Again:
+            request_state = asked.request_state
+            input_responses = {key: types.ListRootsResult(roots=[])}  # noqa: RUF012
+
+        with pytest.raises(Lost):
+            await client.run(ctx, work, Again())
+    finally:
+        await client.aclose()
+
+
+@pytest.mark.parametrize("answer", ["pass", "say(id=number, result=[])"])
+async def test_a_server_that_does_not_set_its_level_holds_nobody_up(answer: str) -> None:
+    given = old(f'elif method == "logging/setLevel":\n        {answer}')
+    async with gateway(given, connect_seconds=5) as made, made.client() as client:
+        await client.call_tool("run_code", {"code": "1"})
+        await client.list_tools()
+        await client.set_logging_level("error")
 
 
 async def test_a_new_connection_has_what_the_client_asked_for(notes: Notes) -> None:
