@@ -46,7 +46,8 @@ class GuestThreads:
 
     def start_anew(self) -> None:
         """Forget the parent's threads and turns; called in the child of a fork."""
-        self._left.append(self._threads and (self._threads, self._turns, self._going))
+        if self._threads:  # dropping them here would affect what parent and child share
+            self._left.append((self._threads, self._turns, self._going))
         self._lock = threading.Lock()
         self._threads = []
         self._turns: SimpleQueue[Turn[Any] | None] = SimpleQueue()
