@@ -38,10 +38,11 @@ def to_arguments(value: Any) -> Any:
     """A plain value of code as JSON: bytes become Base64, points in time text in ISO 8601.
 
     Raises:
-        TypeError: A number is not finite.
+        TypeError: A number is not finite, or a text has half of a surrogate pair: no message could
+            carry it, and the connection would be lost.
     """
     if isinstance(value, dict):
-        return {key: to_arguments(item) for key, item in value.items()}
+        return {to_arguments(key): to_arguments(item) for key, item in value.items()}
     if isinstance(value, list):
         return [to_arguments(item) for item in value]
     if isinstance(value, bytes):
@@ -50,7 +51,18 @@ def to_arguments(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError("an MCP tool takes JSON, which has no NaN and no Infinity")
-    return value
+    return _unicode(value) if isinstance(value, str) else value
+
+
+def _unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TypeError(
+            "an MCP tool takes Unicode text, which has no halves of surrogate pairs; got "
+            f"{text!r:.40}, and toWellFormed() replaces them"
+        ) from error
+    return text
 
 
 def to_value(result: types.CallToolResult, *, structured: bool) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from mcp import types
@@ -16,6 +17,13 @@ def test_arguments_are_json() -> None:
     assert to_arguments(given) == {"a": ["AAE=", "2026-01-02T00:00:00+00:00"], "b": {"c": 1.5}}
     with pytest.raises(TypeError, match="no NaN"):
         to_arguments({"a": float("nan")})
+
+
+@pytest.mark.parametrize("given", ["\ud800", ["a\udfff"], {"\ud800": 1}, {"a": {"b": "\udc00"}}])
+def test_halves_of_surrogate_pairs_are_refused(given: Any) -> None:
+    assert to_arguments({"é": "😀"}) == {"é": "😀"}
+    with pytest.raises(TypeError, match=r"no halves of surrogate pairs; got .* toWellFormed\(\)"):
+        to_arguments(given)
 
 
 def test_structured_content_is_the_value_of_a_tool_with_a_schema() -> None:
