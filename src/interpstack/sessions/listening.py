@@ -14,6 +14,7 @@ from interpstack_core.checks import shown
 from interpstack_core.errors import ConfigurationError
 
 __all__ = ["Listener"]
+_HALVES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # of pairs, as some engines hear them
 
 
 @attrs.define(eq=False)
@@ -61,8 +62,7 @@ class Listener:
     def hear(self, part: str) -> None:
         """Take a part of the next delivery, ahead of it."""
         with self._lock:
-            part = part[: max(0, self._room)]
-            if part:
+            if part := part[: max(0, self._room)]:
                 self._ahead += part
                 self._pass(part)
 
@@ -74,9 +74,10 @@ class Listener:
         """
         with self._lock:
             ahead, self._ahead = self._ahead, ""
-            if text.startswith(ahead):
+            whole = text if text.startswith(ahead) else text.translate(_HALVES)
+            if whole.startswith(ahead):
                 self._pass(text[len(ahead) :])
-            elif not ahead.startswith(text):  # it only lacks a line break at its end
+            elif not ahead.startswith(whole):  # it only lacks a line break at its end
                 self._inside, self._separate = False, True
                 self._pass(text)
             self._inside, self._separate = False, not ahead[len(text) :].endswith("\n")
@@ -89,9 +90,8 @@ class Listener:
         if self._separate and not self._inside:
             part = "\n" + part
         self._inside = True
-        part = part[: max(0, self._room)]
-        self._room -= len(part)
-        if part:
+        if part := part[: max(0, self._room)]:
+            self._room -= len(part)
             try:
                 self._context.copy().run(self._tell, part)
             except BaseException as error:  # noqa: BLE001 - an engine may be around the call
