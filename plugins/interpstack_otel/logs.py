@@ -11,7 +11,7 @@ from typing import Final
 
 from opentelemetry import trace
 
-__all__ = ["TraceIds", "log_left", "log_resumed"]
+__all__ = ["TraceIds", "log_left", "log_resumed", "logs_runs"]
 
 _log = logging.getLogger("interpstack.evals")
 _NAME_CHARS: Final = 100
@@ -36,6 +36,11 @@ class TraceIds(logging.Filter):
         }
         vars(record).update(ids)
         return True
+
+
+def logs_runs() -> bool:
+    """Whether anything is logged of runs that are left and go on."""
+    return _log.isEnabledFor(logging.INFO)
 
 
 def log_left(session: str, error: BaseException) -> None:

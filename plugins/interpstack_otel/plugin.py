@@ -21,7 +21,7 @@ from interpstack import (
     __version__,
     hookimpl,
 )
-from interpstack_otel.logs import log_left
+from interpstack_otel.logs import log_left, logs_runs
 from interpstack_otel.metrics import Instruments
 from interpstack_otel.names import SCOPE
 from interpstack_otel.payloads import Payloads
@@ -104,9 +104,9 @@ class OpenTelemetry:
             move.show(self._telemetry)
 
     @hookimpl
-    def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Wrapper[Outcome]:
+    def interpstack_wrap_eval(self, session: Session, cell: Cell) -> Wrapper[Outcome] | None:
         if self._silent:
-            return _logged(session)
+            return _logged(session) if logs_runs() else None
         return EvalTrace(self._telemetry, session, cell).around
 
     @hookimpl

@@ -10,7 +10,7 @@ from traces import Traces
 
 from interpstack import InterpreterStack, Limits
 from interpstack_otel.api import TraceIds
-from interpstack_otel.logs import log_left, log_resumed, shown_name
+from interpstack_otel.logs import log_left, log_resumed, logs_runs, shown_name
 from interpstack_otel.telemetry import current
 
 
@@ -27,7 +27,10 @@ def test_records_carry_the_ids_of_the_current_trace(traces: Traces) -> None:
 
 
 def test_pauses_and_resumptions_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "interpstack.evals"):
+        assert not logs_runs()
     with caplog.at_level(logging.INFO, "interpstack.evals"):
+        assert logs_runs()
         log_left("s", LookupError("secret"))
         log_resumed("s")
     assert [one.getMessage() for one in caplog.records] == [

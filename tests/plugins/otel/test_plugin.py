@@ -13,7 +13,7 @@ import pytest
 from journal_stores import Waits
 from traces import Traces, collecting
 
-from interpstack import Bridge, ConfigurationError, InterpreterStack, bridge
+from interpstack import Bridge, Cell, ConfigurationError, InterpreterStack, bridge
 from interpstack_otel.api import OpenTelemetry
 from interpstack_otel.spans.evals import running_eval
 
@@ -40,6 +40,10 @@ async def test_without_an_sdk_only_the_log_is_written(caplog: pytest.LogCaptureF
     assert [one.getMessage() for one in caplog.records] == [
         "session s: an eval was left because of Waits"
     ]
+    with caplog.at_level(logging.WARNING, "interpstack.evals"):
+        async with stack.session("t") as session:
+            (find,) = [find for _, find in stack.each("interpstack_wrap_eval")]
+            assert find(session=session, cell=Cell(source="1")) == []
 
 
 async def test_an_inner_stack_without_traces_leaves_the_outer_one_alone(traces: Traces) -> None:
