@@ -170,7 +170,7 @@ async def test_lists_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
 
 NOISE = """
 elif method == "tools/call":
-        for count in range(3000):
+        for count in range(300):
             notify("message", level="info", data=count)
             notify("progress", progressToken=number, progress=count)
             notify("tools/list_changed")
@@ -196,7 +196,7 @@ async def test_noise_is_bounded_and_loses_no_result(mode: str) -> None:
         reports.append(done)
 
     async with (
-        gateway(old(NOISE), progress=20) as made,
+        gateway(old(NOISE), progress=20, connect_seconds=120) as made,
         made.http() as http,
         http(mode, logging_callback=log, log_level="debug") as client,
     ):
