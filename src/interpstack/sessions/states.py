@@ -115,7 +115,8 @@ def _check_form(value: Any, text: str) -> None:
 
 
 def _without_date(node: dict[str, Any]) -> Any:
-    return None if node.get("$") == "date" and isinstance(node.get("v"), (int, float)) else node
+    is_date = node.get("$") == "date" and type(node.get("v")) in (int, float)  # no bool
+    return None if is_date else node
 
 
 def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:
