@@ -55,12 +55,12 @@ class Editable:
                 f"{shown} cannot be edited to {name}, the tool that runs the code which calls it; "
                 "name another tool"
             )
-        kept = {tool.name: tool for tool in self.own}.get(shown) if name == shown else None
-        tool = kept or tools.get(name)
+        own = {tool.name: tool for tool in self.own if tool.name == shown}
+        tool = (own if name == shown else {}).get(name) or tools.get(name)
         if tool is None:
             if name == shown:  # the agent has lost it; the call says so
                 return ""
-            known = ", ".join(sorted(tools))
+            known = ", ".join(sorted({*tools, *own})) or f"none beside {self.eval_name}"
             return (
                 f"{shown} cannot be edited to {name!r}, which is not a tool; the agent has: {known}"
             )

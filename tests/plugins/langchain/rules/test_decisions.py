@@ -95,7 +95,13 @@ def test_the_tool_that_code_has_decides_on_an_edit_that_keeps_it() -> None:
 
 def test_an_edit_cannot_change_to_a_tool_that_only_code_has() -> None:
     reason = why({"1": question("mail")}, {"decisions": [edit({"cents": 1})]}, OWN)
-    assert reason.endswith("'pay', which is not a tool; the agent has: ")
+    assert reason.endswith("'pay', which is not a tool; the agent has: none beside eval")
+
+
+def test_a_refused_edit_names_the_tool_of_the_call_among_those_that_fit() -> None:
+    wrong = {"type": "edit", "edited_action": {"name": "pya", "args": {}}}
+    reason = why({"1": question()}, {"decisions": [wrong]}, OWN)
+    assert reason.endswith("'pya', which is not a tool; the agent has: pay")
 
 
 def test_a_tool_that_the_agent_has_no_more_is_left_to_the_call() -> None:
