@@ -13,6 +13,7 @@ from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
 from interpstack_workflows.runs.catalog import Catalog
 from interpstack_workflows.runs.host_modules import read_modules
+from interpstack_workflows.runs.reading.rehearsal import ScriptFault
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
@@ -21,6 +22,8 @@ __all__ = ["checked"]
 
 #: Faults of calls of other workflows; others may come from a stand-in for an answer.
 _OF_CHILDREN: Final = ("MetadataError", "UnknownWorkflow", "WorkflowCycle", "WorkflowDepth")
+#: The error of a name that a script does not have, whatever the answers are.
+_NO_SUCH_NAME: Final = "ReferenceError"
 
 
 def checked(
@@ -30,6 +33,9 @@ def checked(
     modules: Mapping[str, Path],
 ) -> Iterator[str]:
     """Check files, one after another; yields a line about each that is right.
+
+    Lines behind it name options that the agents of the script would refuse; these may be made of
+    stand-ins for answers.
 
     Args:
         files: The files.
@@ -46,8 +52,9 @@ def checked(
         try:
             for path in files:
                 line = _checked(path, runtime, sources)
-                loop.run(_check_names(path, runner, bool(agents)))
+                notes = loop.run(_rehearsed(path, runner, bool(agents)))
                 yield line
+                yield from notes
         finally:
             loop.run(runner.aclose())
 
@@ -69,13 +76,25 @@ def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -
     return f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")
 
 
-async def _check_names(path: Path, runner: WorkflowRunner, knows_agents: bool) -> None:
-    """Refuse a file that calls a workflow, or an agent, which there is not.
+async def _rehearsed(path: Path, runner: WorkflowRunner, knows_agents: bool) -> list[str]:
+    """Lines about wrong options of a file that calls only workflows and agents which there are.
 
     Names that a script computes may be made of a stand-in, so they are not held against it.
     """
-    refused = (*_OF_CHILDREN, "UnknownAgent") if knows_agents else _OF_CHILDREN
-    for fault in (await runner.rehearse(path)).faults:
+    found = await runner.rehearse(path)
+    refused = (*_OF_CHILDREN, _NO_SUCH_NAME, *(["UnknownAgent"] if knows_agents else []))
+    notes = []
+    for fault in found.faults:
         if fault.name in refused and not fault.computed:
-            place = f"{fault.source_name}:{fault.line}: " if fault.line else f"{path.name}: "
-            raise WorkflowError(place + fault.message)
+            raise WorkflowError(_at(path, fault) + fault.message)
+        if fault.name == "TypeError":
+            notes.append(
+                f"{_at(path, fault)}with stand-ins for answers, a step fails: {fault.message}"
+            )
+    if found.error is not None and found.error.name == _NO_SUCH_NAME:
+        raise WorkflowError(_at(path, found.error) + found.error.message)
+    return notes
+
+
+def _at(path: Path, fault: ScriptFault) -> str:
+    return f"{fault.source_name}:{fault.line}: " if fault.line else f"{path.name}: "

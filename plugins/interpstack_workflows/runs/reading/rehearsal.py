@@ -261,7 +261,7 @@ class _Rehearsing:
         except UnknownAgent as error:
             self._wrong(place, str(error), str(name or ""), "UnknownAgent")
         except (StepFailed, SchemaFault) as error:
-            self._wrong(place, str(error))
+            self._wrong(place, str(error), name=described(error)["name"])
         phase = given.get("phase")
         self._step(
             place,
@@ -288,7 +288,8 @@ class _Rehearsing:
             return await self.scope(child)
         except ScopeFailed as error:
             found = _fault(error, child)
-            self._wrong(place, f"the workflow {child.names[-1]} failed: {found.message}")
+            message = f"the workflow {child.names[-1]} failed: {found.message}"
+            self._wrong(place, message, name=error.name)
             return _failed(error)
 
     def _wrong(self, place: ScopePlace, message: str, named: str = "", name: str = "") -> None:
@@ -324,7 +325,13 @@ def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
     found = re.search(rf"{name}:(\d+)(?::(\d+))?", f"{error.stack}\n{error}")
     line, column = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
     first = str(error).strip().partition("\n")[0]
-    return ScriptFault(message=_one_line(f"{error.name}: {first}"), line=line, column=column)
+    return ScriptFault(
+        message=_one_line(f"{error.name}: {first}"),
+        line=line,
+        column=column,
+        name=error.name,
+        source_name=place.script.source_name,
+    )
 
 
 def _one_line(text: str) -> str:

@@ -94,10 +94,26 @@ def test_names_that_an_answer_decides_are_not_held_against_a_script(folder: Path
     const who = await agent('who?');
     await agent('x', {agentType: who});
     await workflow(who);
-    await agent('x', {retry: 1}).catch(() => null);
+    await agent('x', {label: who.title});
     export default SW.sandbox.exec('local/x', {command: 'ls'});
     """
     assert _lines(_write("a", body), agents={"writer": _echo, "default": _echo}) == ["a.js: a: d"]
+
+
+def test_a_name_that_a_script_does_not_have_is_refused(folder: Path) -> None:
+    child = _write("b", "export default async () => slep(1)")
+    with pytest.raises(WorkflowError, match=r"^b\.js:2: ReferenceError: slep is not defined$"):
+        _lines(child)
+    with pytest.raises(WorkflowError, match=r"^a\.js: the workflow b failed: ReferenceError: slep"):
+        _lines(_write("a", "export default workflow({scriptPath: './b.js'})"))
+
+
+def test_options_that_agents_refuse_are_named_behind_the_file(folder: Path) -> None:
+    body = "await agent('x', {lable: 'y'}).catch(() => null);\nexport default agent('x').length.z"
+    first, note = _lines(_write("a", body))
+    assert first == "a.js: a: d"
+    start = "a.js: with stand-ins for answers, a step fails: agent has no option 'lable'; it has "
+    assert note.startswith(start)
 
 
 def test_files_before_a_wrong_one_are_told(folder: Path) -> None:
