@@ -52,6 +52,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/cli/installed/test_info.py::": 3,
     "tests/plugins/cli/integration/test_streams.py::": 3,
     "tests/plugins/durable/background/test_cells.py::": 2,
+    "tests/plugins/inspect/": 2,  # whole in `inspect`
     "tests/plugins/langchain/background/test_background_evals.py::": 3,
     "tests/plugins/langchain/background/test_fates.py::": 3,
     "tests/plugins/langchain/durability/test_spending.py::": 2,
@@ -59,12 +60,14 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/langchain/integration/test_interference.py::": 5,
     "tests/plugins/langchain/integration/test_live_sessions.py::": 8,
     "tests/plugins/langchain/integration/test_pausing_processes.py::": 3,
+    "tests/plugins/langchain/inspecting/": 2,  # whole in `inspect`
     "tests/plugins/langchain/js_repl/integration/test_attacks.py::": 6,
     "tests/plugins/langchain/js_repl/test_emitted.py::": 4,
     "tests/plugins/langchain/js_repl/test_guest_global.py::": 3,
     "tests/plugins/langchain/replay/test_command.py::": 2,
     "tests/plugins/langchain/rules/test_approvals.py::": 3,
     "tests/plugins/langchain/tools/test_tool_calls.py::": 8,
+    "tests/plugins/mcp/": 2,  # whole in `mcp`
     "tests/plugins/monty/integration/test_hostile.py::": 3,
     "tests/plugins/node/integration/test_attacks.py::": 8,
     "tests/plugins/node/integration/test_cell_tables.py::": 3,
