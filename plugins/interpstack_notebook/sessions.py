@@ -138,7 +138,13 @@ class Sessions:
         return self._open[engine]
 
     def reset(self, engine: str | None = None) -> None:
-        """Close the session of an engine, or all: the next cell starts anew."""
+        """Close the session of an engine, or all: the next cell starts anew.
+
+        Raises:
+            ConfigurationError: The engine is unknown, so that nothing would be forgotten.
+        """
+        if engine is not None and engine not in self._open:
+            find_engine(engine, PluginManager())
         for name in [name for name in self._open if engine in (None, name)]:
             self._open.pop(name).stack.close()
 

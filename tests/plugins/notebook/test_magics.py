@@ -72,6 +72,7 @@ def test_images_are_shown(running: Kernel) -> None:
         ("%%guest engine=nope\n1", "CellFailed", ["nope"]),
         ("%%ts engine=monty\n1", "CellFailed", ["use %%guest engine=monty"]),
         ("%guest_reset nope", "CellFailed", ["%guest_reset takes engine=NAME"]),
+        ("%guest_reset engine=nope", "CellFailed", ["unknown engine 'nope'; known: "]),
     ],
 )
 def test_errors_are_short_and_fail_the_cell(
