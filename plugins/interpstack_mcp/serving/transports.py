@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hmac
+import json
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import attrs
 import uvicorn
+from mcp import types
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interpstack import ConfigurationError
 from interpstack_mcp.serving.loopback import is_loopback
@@ -106,7 +108,70 @@ def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
         auth=None if oauth is None else oauth.settings,
         token_verifier=None if oauth is None else oauth.checking,
     )
-    return app if oauth is not None else _Authorized(app, options.token)
+    unique = _UniqueIds(app)
+    return unique if oauth is not None else _Authorized(unique, options.token)
+
+
+class _UniqueIds:
+    """Refuses a request while another one of its session with the same id has no answer yet.
+
+    The SDK would answer one of them with the other's result, and leave the other without an answer.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open: set[tuple[bytes, str]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        posted = scope["type"] == "http" and scope["method"] == "POST"
+        session = dict(scope["headers"]).get(b"mcp-session-id") if posted else None
+        if session is None:
+            await self._app(scope, receive, send)
+            return
+        body, key, refused = bytearray(), (b"", ""), False
+
+        async def received() -> Message:
+            """The next part of the body; the last one of a refused request makes it unreadable."""
+            nonlocal key, refused
+            message = await receive()
+            if message["type"] != "http.request" or key[0] or refused:
+                return message
+            body.extend(message.get("body", b""))
+            if not message.get("more_body", False) and (id_ := _request_id(bytes(body))):
+                refused = (session, id_) in self._open
+                if refused:
+                    return {**message, "body": b"\0"}
+                key = (session, id_)
+                self._open.add(key)
+            return message
+
+        async def sent(message: Message) -> None:
+            if not refused:
+                await send(message)
+
+        try:
+            await self._app(scope, received, sent)
+        finally:
+            self._open.discard(key)
+        if refused:
+            await _id_in_use()(scope, receive, send)
+
+
+def _id_in_use() -> JSONResponse:
+    text = "a request of this session with the same id has no answer yet; use another id"
+    error = types.ErrorData(code=types.INVALID_REQUEST, message=text)
+    refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+    return JSONResponse(refusal.model_dump(by_alias=True), 400)
+
+
+def _request_id(body: bytes) -> str:
+    """The id of a request as the SDK compares it, as text; empty for anything else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    given = found.get("id") if isinstance(found, dict) and "method" in found else None
+    return str(given) if isinstance(given, int | str) and not isinstance(given, bool) else ""
 
 
 class _Authorized:
