@@ -29,7 +29,7 @@ from interpstack_mcp.configuration import HttpServer, Server, StdioServer
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.following import Following
-from interpstack_mcp.connections.http import http_transport
+from interpstack_mcp.connections.http import http_transport, own_request
 from interpstack_mcp.connections.listing import Listing, Lost, Unavailable, listed_tools
 from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
@@ -186,12 +186,13 @@ class Connection:
         client = await self.connected()
         seconds = seconds or self.limits.call_seconds
         try:
-            answer = await client.session.send_request(
-                types.Request[dict[str, Any], str](method=method, params=params),
-                _Answer,
-                request_read_timeout_seconds=seconds,
-                progress_callback=on_progress,
-            )
+            with own_request():
+                answer = await client.session.send_request(
+                    types.Request[dict[str, Any], str](method=method, params=params),
+                    _Answer,
+                    request_read_timeout_seconds=seconds,
+                    progress_callback=on_progress,
+                )
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED:
                 self._end()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import attrs
@@ -15,8 +17,12 @@ from interpstack_mcp.configuration import HttpServer
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["http_transport"]
+__all__ = ["http_transport", "own_request"]
 
+_log = logging.getLogger("interpstack.mcp")
+_sdk_log = logging.getLogger("mcp.client.streamable_http")
+#: Whether the SDK works for a connection that was made here.
+_own: ContextVar[bool] = ContextVar("interpstack_mcp_own_connection", default=False)
 _CONNECT_SECONDS: Final = 30.0
 _GONE: Final = 404
 _STREAM: Final = "text/event-stream"
@@ -96,6 +102,27 @@ def _auth(server: HttpServer) -> httpx2.Auth | None:
     return auth
 
 
+def _moved_to_debug(record: logging.LogRecord) -> bool:
+    """Whether the SDK logs a record itself: faults of servers here are told to code or in a notice.
+
+    Without a handler for logs, Python would write each of them with its stack to standard error.
+    """
+    if not _own.get():
+        return True
+    _log.debug("the MCP SDK logs: %s", record.getMessage(), exc_info=record.exc_info)
+    return False
+
+
+@contextmanager
+def own_request() -> Iterator[None]:
+    """A block that makes a request: the SDK sends each in the context of its maker."""
+    token = _own.set(True)
+    try:
+        yield
+    finally:
+        _own.reset(token)
+
+
 @asynccontextmanager
 async def http_transport(
     server: HttpServer, limits: McpLimits, ended: Callable[[], None]
@@ -107,6 +134,9 @@ async def http_transport(
         limits: Limits of one message, and of the time for which a response may send nothing.
         ended: Called when the server has forgotten the session.
     """
+    if _moved_to_debug not in _sdk_log.filters:
+        _sdk_log.addFilter(_moved_to_debug)
+    _own.set(True)
     client = httpx2.AsyncClient(
         headers={"Accept-Encoding": _PLAIN, **server.headers},
         auth=_auth(server),

@@ -61,6 +61,8 @@ def _repaired(line: bytes, error: ValueError) -> SessionMessage | Exception:
 def _failed(found: Any) -> SessionMessage | None:
     """The error of the request that a malformed answer belongs to; `None` if it is no answer."""
     number = found.get("id") if isinstance(found, dict) and "method" not in found else None
+    if isinstance(number, float) and number.is_integer():  # servers that have no integers
+        number = int(number)
     if type(number) not in (int, str):
         return None
     error = ErrorData(code=INTERNAL_ERROR, message="the server's answer is malformed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,6 +21,8 @@ from starlette.routing import Route
 
 from interpstack import InterpreterStack
 from interpstack_mcp.api import McpLimits, McpServers, mcp
+
+_sdk_log = logging.getLogger("mcp.client.streamable_http")
 
 
 @pytest.fixture
@@ -76,6 +79,27 @@ def _answering(body: bytes, headers: dict[str, str]) -> Callable[..., Any]:
         return JSONResponse({**told, "error": {"code": -32601, "message": "no such method"}})
 
     return Starlette(routes=[Route("/mcp", answer, methods=["POST"])])
+
+
+BROKEN = b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "\\ud83d'
+
+
+@pytest.mark.parametrize(
+    ("body", "type_"),
+    [(BROKEN, "application/json"), (b"data: " + BROKEN + b"\n\n", "text/event-stream")],
+)
+async def test_the_sdk_writes_no_stack_of_a_broken_answer(
+    session: Any, port: int, body: bytes, type_: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    async with _served(_answering(body, {"Content-Type": type_}), port):
+        outcome = await session.eval("await mcp.web.go({})")
+    assert "Failed to parse" in str(outcome.error)
+    logged = [one for one in caplog.records if "the MCP SDK logs: Error parsing" in one.message]
+    assert [(one.name, one.levelname) for one in logged] == [("interpstack.mcp", "DEBUG")]
+    assert not [one for one in caplog.records if one.name.startswith("mcp.client.streamable")]
+    _sdk_log.error("a connection of somebody else")
+    assert caplog.records[-1].name == _sdk_log.name
 
 
 @asynccontextmanager

@@ -33,6 +33,16 @@ def test_a_malformed_answer_is_the_error_of_its_request(rest: bytes) -> None:
     assert (message.id, message.error.message) == (7, "the server's answer is malformed")
 
 
+def test_an_answer_under_a_number_with_a_fraction_part_ends_its_request() -> None:
+    message = _message(b'{"jsonrpc": "2.0", "id": 7.0, "result": {}}')
+    assert (message.id, message.error.message) == (7, "the server's answer is malformed")
+    for line in (
+        b'{"jsonrpc": "2.0", "id": 7.5, "result": {}}',
+        b'{"jsonrpc": "2.0", "id": 1e999}',
+    ):
+        assert isinstance(read_line(line), ValueError)
+
+
 @pytest.mark.parametrize(
     "rest", [b'"result": {"a": %s}' % (b"[" * 100_000), b'"result": {"a": %s}' % (b"9" * 5000), b""]
 )
