@@ -32,6 +32,8 @@ _log = logging.getLogger("interpstack.mcp")
 #: Messages that wait on their way, in each direction, so that answers which came together are
 #: handed over together.
 _AHEAD: Final = 16
+#: Messages that are written to a server together, at most.
+_AT_ONCE: Final = 64
 #: Seconds in which a server ends by itself once its input is closed, and then after each signal.
 _END_SECONDS: Final = 2.0
 #: Bytes of one line of a server's standard error; the rest of a longer one is dropped.
@@ -162,10 +164,19 @@ async def _write(process: asyncio.subprocess.Process, outward: Any) -> None:
     assert writer is not None  # noqa: S101 - the process was started with pipes
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, ConnectionError):
         while True:
-            item = await outward.receive()
-            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-            writer.write(text.encode() + b"\n")
+            lines = [_line(await outward.receive())]
+            # What waits goes along: each write wakes the server.
+            with suppress(anyio.WouldBlock, anyio.EndOfStream):
+                while len(lines) < _AT_ONCE:
+                    lines.append(_line(outward.receive_nowait()))
+            writer.write(b"".join(lines))
             await writer.drain()
+
+
+def _line(item: Any) -> bytes:
+    """A message as the server reads it."""
+    text: str = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+    return text.encode() + b"\n"
 
 
 async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[None]]) -> None:

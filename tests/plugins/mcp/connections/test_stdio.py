@@ -14,6 +14,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification
 
 from interpstack_mcp.configuration import StdioServer
+from interpstack_mcp.connections import stdio
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.limits import McpLimits
 
@@ -46,6 +47,30 @@ async def test_messages_go_both_ways() -> None:
         assert (await incoming.receive()).message == message
         assert not ended.is_set()
     assert ended.is_set()
+
+
+async def test_messages_that_wait_are_written_together_in_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count, writes, write = 300, [], asyncio.StreamWriter.write
+
+    def noted(writer: asyncio.StreamWriter, data: bytes) -> None:
+        writes.append(data.count(b"\n"))
+        write(writer, data)
+
+    monkeypatch.setattr(asyncio.StreamWriter, "write", noted)
+    sent = [JSONRPCNotification(jsonrpc="2.0", method=f"n/{n}") for n in range(count)]
+    async with stdio_transport(server(ECHO), McpLimits(), Stderr("s"), lambda why: None) as (
+        incoming,
+        outgoing,
+    ):
+        # None of them waits for another one, as with calls of code.
+        sending = asyncio.gather(*(outgoing.send(SessionMessage(one)) for one in sent))
+        got = [(await incoming.receive()).message for _ in range(count)]
+        await sending
+    assert got == sent
+    assert sum(writes) == count
+    assert 1 < max(writes) <= stdio._AT_ONCE
 
 
 async def test_a_line_that_is_no_message_is_passed_over() -> None:
