@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -28,6 +30,8 @@ __all__ = ["HttpOptions", "http_app", "serve_http", "serve_stdio"]
 _TOKEN_CHARS: Final = 16
 #: Requests that are served at once; open streams count.
 _CONCURRENCY: Final = 256
+#: Seconds for the end of a response whose answer a client may have read already.
+_ENDING_SECONDS: Final = 1.0
 
 
 async def serve_stdio(server: CodeServer) -> None:
@@ -120,7 +124,7 @@ class _UniqueIds:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._open: set[tuple[bytes, str]] = set()
+        self._open: dict[tuple[bytes, str], asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         posted = scope["type"] == "http" and scope["method"] == "POST"
@@ -138,11 +142,10 @@ class _UniqueIds:
                 return message
             body.extend(message.get("body", b""))
             if not message.get("more_body", False) and (id_ := _request_id(bytes(body))):
-                refused = (session, id_) in self._open
+                refused = not await self._take((session, id_))
                 if refused:
                     return {**message, "body": b"\0"}
                 key = (session, id_)
-                self._open.add(key)
             return message
 
         async def sent(message: Message) -> None:
@@ -152,9 +155,20 @@ class _UniqueIds:
         try:
             await self._app(scope, received, sent)
         finally:
-            self._open.discard(key)
+            if key[0]:
+                self._open.pop(key).set()
         if refused:
             await _id_in_use()(scope, receive, send)
+
+    async def _take(self, key: tuple[bytes, str]) -> bool:
+        """Whether a session's id is free, also where a request with it is just ending."""
+        if key in self._open:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._open[key].wait(), _ENDING_SECONDS)
+        if key in self._open:
+            return False
+        self._open[key] = asyncio.Event()
+        return True
 
 
 def _id_in_use() -> JSONResponse:

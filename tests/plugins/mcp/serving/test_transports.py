@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 
 from interpstack import ConfigurationError
 from interpstack_mcp.api import HttpOptions, serve_http
-from interpstack_mcp.serving.transports import _UniqueIds
+from interpstack_mcp.serving import transports
 
 TOKEN = "a-token-for-tests-only"
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -88,7 +88,8 @@ async def test_requests_are_checked(address: str, headers: dict[str, str], statu
         assert refused.status_code == 413
 
 
-async def test_an_id_in_use_is_refused() -> None:
+async def test_an_id_in_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transports, "_ENDING_SECONDS", 0.01)
     begun, goes_on = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -106,7 +107,7 @@ async def test_an_id_in_use_is_refused() -> None:
         answer = await client.post("http://x/mcp", json=message, headers=headers)
         return answer.status_code, answer.text
 
-    transport = httpx2.ASGITransport(_UniqueIds(app))
+    transport = httpx2.ASGITransport(transports._UniqueIds(app))
     async with httpx2.AsyncClient(transport=transport) as client:
         first = asyncio.ensure_future(posted(7, "slow"))
         await begun.wait()
@@ -118,8 +119,12 @@ async def test_an_id_in_use_is_refused() -> None:
         for free in (posted(8), posted(8), posted(7, session="two"), posted(7, session="")):
             assert await free == (200, "done")
         assert await posted([7]) == (200, "done")
+        monkeypatch.setattr(transports, "_ENDING_SECONDS", 60)
+        second = asyncio.ensure_future(posted(7))  # the first request is just ending
+        assert await posted(8) == (200, "done")
+        assert not second.done()
         goes_on.set()
-        assert await first == (200, "done")
+        assert await first == await second == (200, "done")
         assert await posted(7) == (200, "done")
 
 
