@@ -56,7 +56,7 @@ class Editable:
                 "name another tool"
             )
         own = {tool.name: tool for tool in self.own if tool.name == shown}
-        tool = (own if name == shown else {}).get(name) or tools.get(name)
+        tool = own.get(name) or tools.get(name)
         if tool is None:
             if name == shown:  # the agent has lost it; the call says so
                 return ""

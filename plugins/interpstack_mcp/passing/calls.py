@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
 from typing import Any, Final
 
 import attrs
@@ -12,6 +11,8 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from interpstack_mcp.serving.runs import Outlasting
 
 __all__ = ["Answer", "Call", "ask_client", "is_modern"]
 
@@ -70,7 +71,7 @@ class _Question:
 
 
 @attrs.define(eq=False)
-class Call:
+class Call(Outlasting[Any]):
     """One request of a client, which goes on from one request to the next where clients do so.
 
     Attributes:
@@ -81,8 +82,6 @@ class Call:
     ctx: Any
     key: str = attrs.field(factory=lambda: secrets.token_urlsafe(16))
     _questions: dict[str, _Question] = attrs.field(factory=dict, init=False)
-    _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
-    _task: asyncio.Task[Any] | None = attrs.field(default=None, init=False)
 
     @staticmethod
     def key_in(state: str | None) -> str | None:
@@ -110,22 +109,6 @@ class Call:
         return types.ErrorData(code=types.INVALID_PARAMS, message=text)
 
     # -- the side of a client that is asked between two requests ------------------------------
-
-    def start(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do the work of the call in a task of its own, which outlasts the request."""
-        self._task = asyncio.ensure_future(work)
-        self._task.add_done_callback(lambda _: self._news.set())
-
-    @property
-    def done(self) -> bool:
-        """Whether the work has ended."""
-        return self._task is not None and self._task.done()
-
-    async def stop(self) -> None:
-        """End the work."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
 
     async def follow(self, ctx: Any, responses: types.InputResponses | None = None) -> Any:
         """Wait for the result, or for a question to the client.

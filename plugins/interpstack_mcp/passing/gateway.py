@@ -17,7 +17,7 @@ from interpstack_mcp.connections.listing import Lost, Unavailable
 from interpstack_mcp.passing.approving import Approving
 from interpstack_mcp.passing.calls import Call
 from interpstack_mcp.passing.client import PassingClient
-from interpstack_mcp.passing.upstream import LISTS
+from interpstack_mcp.passing.upstream import LISTS, Upstream
 
 __all__ = ["Gateway", "PassingServer"]
 
@@ -202,21 +202,19 @@ class Gateway:
     async def _subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> Any:
         if params.uri.startswith(OWN_URIS):
             raise MCPError(types.INVALID_PARAMS, f"{params.uri:.100} never changes")
-        client = await self.client(ctx)
-
-        async def work(call: Call) -> Any:
-            upstream = client.upstream(await client.find_uri(params.uri))
-            await upstream.subscribe(params.uri, call, call.ctx.params)
-            return types.EmptyResult()
-
-        return await client.run(ctx, _reached(work))
+        return await self._with_server_of(ctx, params.uri, Upstream.subscribe)
 
     async def _unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> Any:
+        return await self._with_server_of(ctx, params.uri, Upstream.unsubscribe)
+
+    async def _with_server_of(
+        self, ctx: Any, uri: str, do: Callable[[Upstream, str, Call, Any], Awaitable[object]]
+    ) -> Any:
+        """Do something at the server that has a resource."""
         client = await self.client(ctx)
 
         async def work(call: Call) -> Any:
-            upstream = client.upstream(await client.find_uri(params.uri))
-            await upstream.unsubscribe(params.uri, call, call.ctx.params)
+            await do(client.upstream(await client.find_uri(uri)), uri, call, call.ctx.params)
             return types.EmptyResult()
 
         return await client.run(ctx, _reached(work))

@@ -6,14 +6,16 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
 from interpstack import GuestException, Outcome
 from interpstack_mcp.serving.sendable import sendable
 
-__all__ = ["Question", "Run"]
+__all__ = ["Outlasting", "Question", "Run"]
+
+_T = TypeVar("_T")
 
 #: Parts of the console output that wait to be sent; the outcome has all of it.
 _PARTS: Final = 1000
@@ -42,7 +44,31 @@ class Question:
 
 
 @attrs.define(eq=False)
-class Run:
+class Outlasting(Generic[_T]):
+    """Work for a client, in a task of its own, which outlasts the request that began it."""
+
+    _task: asyncio.Task[_T] | None = attrs.field(default=None, init=False)
+    _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+
+    def start(self, work: Coroutine[Any, Any, _T]) -> None:
+        """Begin the work."""
+        self._task = asyncio.ensure_future(work)
+        self._task.add_done_callback(lambda _: self._news.set())
+
+    @property
+    def done(self) -> bool:
+        """Whether the work has ended."""
+        return self._task is not None and self._task.done()
+
+    async def stop(self) -> None:
+        """Cancel the work, and wait for its end."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+
+@attrs.define(eq=False)
+class Run(Outlasting[Outcome]):
     """One cell that a client has started; also the `host` of its session while it runs.
 
     Attributes:
@@ -58,23 +84,11 @@ class Run:
     calls: int = 0
     last: str = ""
     told: int = 0
-    _task: asyncio.Task[Outcome] | None = attrs.field(default=None, init=False)
     _questions: dict[str, Question] = attrs.field(factory=dict, init=False)
     _parts: deque[str] = attrs.field(factory=lambda: deque(maxlen=_PARTS), init=False)
-    _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _loop: asyncio.AbstractEventLoop = attrs.field(
         factory=asyncio.get_running_loop, init=False, repr=False
     )
-
-    def start(self, cell: Coroutine[Any, Any, Outcome]) -> None:
-        """Run the cell in a task of its own, which outlasts the request that started it."""
-        self._task = asyncio.ensure_future(cell)
-        self._task.add_done_callback(lambda task: self._news.set())
-
-    @property
-    def done(self) -> bool:
-        """Whether the cell has ended."""
-        return self._task is not None and self._task.done()
 
     def outcome(self) -> Outcome | None:
         """The outcome of a cell that has ended; `None` if it was stopped.
@@ -85,12 +99,6 @@ class Run:
         if self._task is None or self._task.cancelled():
             return None
         return self._task.result()
-
-    async def stop(self) -> None:
-        """Cancel the cell, and wait for its end."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
 
     # -- the side of the cell --------------------------------------------------------------
 

@@ -10,8 +10,4 @@ def sendable(text: str) -> str:
 
     Texts of JavaScript may have them. Each is written as an escape, such as `\ud800`.
     """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode()
-    return text
+    return text.encode("utf-8", "backslashreplace").decode()
