@@ -42,6 +42,15 @@ def test_a_version_has_what_its_table_names() -> None:
     assert drawn[-1] == "b.py::test_quick"
 
 
+def test_a_version_reads_no_file_that_its_table_does_not_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suites, "VERSIONS", {"a.py::TestX": (1, "one"), "folder/": (1, "others")})
+    files = ["a.py", "folder/b.py", "c.py", "a.pyx"]
+    assert [file for file in files if suites.may_hold(file, "versions")] == files[:2]
+    assert all(suites.may_hold(file, "sampled") for file in files)
+
+
 def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
     assert suites.drawn(IDS, "sampled", "7") == suites.drawn(IDS, "sampled", "7")
     met = {each for seed in range(100) for each in suites.drawn(IDS, "sampled", str(seed))}

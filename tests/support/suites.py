@@ -16,6 +16,7 @@ import os
 import random
 import secrets
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -163,6 +164,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(_told())
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no file of which the suite has no test; every worker reads what is left."""
+    if collection_path.is_dir():
+        return None
+    file = collection_path.relative_to(config.rootpath).as_posix()
+    return None if may_hold(file, os.environ[_SUITE]) else True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     suite, seed = os.environ[_SUITE], os.environ[_SEED]
     if suite == "whole":
@@ -190,6 +199,14 @@ def drawn(ids: Sequence[str], suite: str, seed: str) -> list[str]:
         rate = rates.get(family) or _rate_of(family)
         chosen.update(random.Random(f"{seed} {family}").sample(cases, -(-len(cases) // rate)))
     return [each for each in ids if each in chosen]
+
+
+def may_hold(file: str, suite: str) -> bool:
+    """Tell whether a suite may have tests of a file."""
+    if suite != "versions":
+        return True
+    tests = f"{file}::"
+    return any(tests.startswith(prefix) or prefix.startswith(tests) for prefix in VERSIONS)
 
 
 def _family(case: str, rates: Mapping[str, int]) -> str | None:
