@@ -14,7 +14,8 @@ from interpstack_mcp.serving.clients import ServerLimits
 from interpstack_mcp.serving.gate import GATE
 from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
-from interpstack_mcp.serving.transports import HttpOptions, http_app, serve_http, serve_stdio
+from interpstack_mcp.serving.transports import HttpOptions, http_app, serve_http
+from interpstack_mcp.serving.wire.stdio import serve_stdio
 
 __all__ = [
     "GATE",

@@ -22,7 +22,7 @@ import mcp
 from mcp import types
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from pydantic import RootModel, TypeAdapter
+from pydantic import RootModel, TypeAdapter, ValidationError
 
 from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
@@ -34,6 +34,7 @@ from interpstack_mcp.connections.listing import Listing, Lost, Unavailable, list
 from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.settings import LoginNeeded
 
@@ -350,4 +351,6 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
         return f"there is no program {error.filename}; install it, or write its whole path"
     if isinstance(error, (Unavailable, LoginNeeded)):
         return str(error)
+    if isinstance(error, ValidationError):
+        return f"an answer of it does not fit the protocol: {fault_of(error)}"
     return in_words(error)

@@ -14,11 +14,13 @@ from mcp.types import (
     ErrorData,
     JSONRPCError,
     JSONRPCNotification,
+    JSONRPCRequest,
     JSONRPCResponse,
 )
 from pydantic import BaseModel
 
 from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.request_ids import NumericTexts
 
 __all__ = ["checked_messages"]
 
@@ -43,6 +45,7 @@ async def checked_messages(
     """A transport whose messages are checked.
 
     Notifications that nothing comes of, or that are malformed, are dropped: the SDK would log each.
+    So are cancellations that the SDK would take for those of other requests.
     A result with too many content blocks becomes an error, because each costs the SDK much time.
 
     Args:
@@ -59,6 +62,7 @@ class _Checked:
 
     stream: Any
     blocks: int
+    _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
 
     @property
     def last_context(self) -> Any:
@@ -66,7 +70,7 @@ class _Checked:
         return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Any:
-        while (item := _checked(await self.stream.receive(), self.blocks)) is None:
+        while (item := self._checked(await self.stream.receive())) is None:
             pass
         return item
 
@@ -84,23 +88,24 @@ class _Checked:
         return self
 
     async def __anext__(self) -> Any:
-        while (item := _checked(await self.stream.__anext__(), self.blocks)) is None:
+        while (item := self._checked(await self.stream.__anext__())) is None:
             pass
         return item
 
-
-def _checked(item: Any, blocks: int) -> Any:
-    """The item, what takes its place, or `None` if it is dropped."""
-    message = item.message if isinstance(item, SessionMessage) else None
-    if isinstance(message, JSONRPCNotification):
-        return item if _is_heard(message) else None
-    if isinstance(message, JSONRPCResponse):
-        content = message.result.get("content")
-        if isinstance(content, list) and len(content) > blocks:
-            told = f"the result has more than {blocks} content blocks (McpLimits.blocks)"
-            error = ErrorData(code=INTERNAL_ERROR, message=told)
-            return SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
-    return item
+    def _checked(self, item: Any) -> Any:
+        """The item, what takes its place, or `None` if it is dropped."""
+        message = item.message if isinstance(item, SessionMessage) else None
+        if isinstance(message, JSONRPCNotification):
+            return item if _is_heard(message) and self._ids.allows(message) else None
+        if isinstance(message, JSONRPCRequest):
+            self._ids.allows(message)
+        elif isinstance(message, JSONRPCResponse):
+            content = message.result.get("content")
+            if isinstance(content, list) and len(content) > self.blocks:
+                told = f"the result has more than {self.blocks} content blocks (McpLimits.blocks)"
+                error = ErrorData(code=INTERNAL_ERROR, message=told)
+                return SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
+        return item
 
 
 def _is_heard(message: JSONRPCNotification) -> bool:

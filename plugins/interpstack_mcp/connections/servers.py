@@ -24,6 +24,7 @@ from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.connection import Connection
 from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.schemas import OutputSchema
 from interpstack_mcp.values import to_arguments, to_value
@@ -189,6 +190,12 @@ class McpServers:
                 ) from error
             except MCPError as error:
                 raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
+            except ValueError as error:
+                raise GuestException(
+                    f"{name} was called, but the answer of MCP server {server!r} does not fit the "
+                    f"protocol: {fault_of(error)}",
+                    name="McpAnswerInvalid",
+                ) from error
             value = to_value(result, structured=schema is not None)
             if schema is not None and (fault := await schema.fault(value)):
                 raise GuestException(

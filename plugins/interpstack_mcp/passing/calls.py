@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.serving.runs import Outlasting
 
 __all__ = ["Answer", "Call", "ask_client", "is_modern"]
@@ -54,7 +55,7 @@ async def ask_client(session: Any, request: Any, related: Any = None) -> Answer:
     except MCPError as error:
         return error.error
     except ValueError as error:
-        text = f"the client's answer is not valid: {error}"[:500]
+        text = f"the client's answer does not fit the protocol: {fault_of(error)}"
         return types.ErrorData(code=types.INTERNAL_ERROR, message=text)
 
 

@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import event_from_wire
 
 from interpstack_mcp.configuration import Server
-from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
 from interpstack_mcp.passing.idling import IdleTimer
@@ -143,7 +143,7 @@ class PassingClient:
         try:
             items = await self.upstream(name).everything(kind)
         except (Unavailable, Lost, MCPError, ValueError) as error:
-            text = f"the {kind} of MCP server {name!r} are not listed: {printable(str(error)):.500}"
+            text = f"the {kind} of MCP server {name!r} are not listed: {fault_of(error)}"
             _log.warning("%s", text)
             return []
         if kind != "tools":

@@ -12,8 +12,8 @@ from mcp.server import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from interpstack import ConfigurationError
-from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.passing.approving import Approving
 from interpstack_mcp.passing.calls import Call
 from interpstack_mcp.passing.client import PassingClient
@@ -194,7 +194,7 @@ class Gateway:
             answer = await upstream.request(ctx.method, params, call, listens=listens)
         except ValueError as error:
             text = f"the answer of MCP server {server!r} is none that the protocol has"
-            raise MCPError(types.INTERNAL_ERROR, f"{text}: {printable(str(error)):.300}") from error
+            raise MCPError(types.INTERNAL_ERROR, f"{text}: {fault_of(error)}") from error
         return {**_COMPLETE, **answer}
 
     # -- what lasts ------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.connection import Connection
 from interpstack_mcp.connections.listing import Lost, Unavailable, whole_list
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
 from interpstack_mcp.passing.questions import Downstream, Questions
@@ -337,7 +338,7 @@ async def _send(client: mcp.Client, method: str, params: dict[str, Any], seconds
     except (MCPError, ValueError) as error:
         if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
             raise
-        _log.warning("an MCP server refused %s: %.200s", method, error)
+        _log.warning("an MCP server refused %s: %s", method, fault_of(error))
 
 
 async def _answers(call: Call, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.connections.servers import McpServers
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.serving.runs import Question
 
 __all__ = ["FORM", "ApprovalPatterns", "answered", "asked", "decided"]
@@ -107,8 +108,10 @@ async def _elicited(ctx: Any, question: Question) -> bool | str:
             )
     except TimeoutError:
         return f"nobody answered in {_SECONDS:g} seconds"
-    except (MCPError, ValueError) as error:
+    except MCPError as error:
         return f"the client could not ask for an approval: {error}"[:500]
+    except ValueError as error:
+        return f"the client's answer does not fit the protocol: {fault_of(error)}"
     return decided(answer)
 
 

@@ -1,48 +1,30 @@
-"""The server on standard input and output, and over HTTP."""
+"""The server over HTTP."""
 
 from __future__ import annotations
 
-import asyncio
 import hmac
-import json
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import attrs
 import uvicorn
-from mcp import types
-from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import JSONResponse, PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
 from interpstack_mcp.serving.loopback import is_loopback
 from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
-from interpstack_mcp.serving.unreadable import AnsweringReader
+from interpstack_mcp.serving.wire.posts import CheckedPosts
 
-__all__ = ["HttpOptions", "http_app", "serve_http", "serve_stdio"]
+__all__ = ["HttpOptions", "http_app", "serve_http"]
 
 #: Characters that a token has at least.
 _TOKEN_CHARS: Final = 16
 #: Requests that are served at once; open streams count.
 _CONCURRENCY: Final = 256
-#: Seconds for the end of a response whose answer a client may have read already.
-_ENDING_SECONDS: Final = 1.0
-
-
-async def serve_stdio(server: CodeServer) -> None:
-    """Serve one client on standard input and output, until the input ends."""
-    app = server.app()
-    try:
-        async with stdio_server() as (read, write):
-            reader = AnsweringReader(read, write)
-            await app.run(reader, write, app.create_initialization_options())
-    finally:
-        await server.aclose()
 
 
 @attrs.frozen(kw_only=True)
@@ -112,80 +94,8 @@ def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
         auth=None if oauth is None else oauth.settings,
         token_verifier=None if oauth is None else oauth.checking,
     )
-    unique = _UniqueIds(app)
-    return unique if oauth is not None else _Authorized(unique, options.token)
-
-
-class _UniqueIds:
-    """Refuses a request while another one of its session with the same id has no answer yet.
-
-    The SDK would answer one of them with the other's result, and leave the other without an answer.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._open: dict[tuple[bytes, str], asyncio.Event] = {}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        posted = scope["type"] == "http" and scope["method"] == "POST"
-        session = dict(scope["headers"]).get(b"mcp-session-id") if posted else None
-        if session is None:
-            await self._app(scope, receive, send)
-            return
-        body, key, refused = bytearray(), (b"", ""), False
-
-        async def received() -> Message:
-            """The next part of the body; the last one of a refused request makes it unreadable."""
-            nonlocal key, refused
-            message = await receive()
-            if message["type"] != "http.request" or key[0] or refused:
-                return message
-            body.extend(message.get("body", b""))
-            if not message.get("more_body", False) and (id_ := _request_id(bytes(body))):
-                refused = not await self._take((session, id_))
-                if refused:
-                    return {**message, "body": b"\0"}
-                key = (session, id_)
-            return message
-
-        async def sent(message: Message) -> None:
-            if not refused:
-                await send(message)
-
-        try:
-            await self._app(scope, received, sent)
-        finally:
-            if key[0]:
-                self._open.pop(key).set()
-        if refused:
-            await _id_in_use()(scope, receive, send)
-
-    async def _take(self, key: tuple[bytes, str]) -> bool:
-        """Whether a session's id is free, also where a request with it is just ending."""
-        if key in self._open:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._open[key].wait(), _ENDING_SECONDS)
-        if key in self._open:
-            return False
-        self._open[key] = asyncio.Event()
-        return True
-
-
-def _id_in_use() -> JSONResponse:
-    text = "a request of this session with the same id has no answer yet; use another id"
-    error = types.ErrorData(code=types.INVALID_REQUEST, message=text)
-    refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
-    return JSONResponse(refusal.model_dump(by_alias=True), 400)
-
-
-def _request_id(body: bytes) -> str:
-    """The id of a request as the SDK compares it, as text; empty for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    given = found.get("id") if isinstance(found, dict) and "method" in found else None
-    return str(given) if isinstance(given, int | str) and not isinstance(given, bool) else ""
+    checked = CheckedPosts(app, server.limits.request_bytes)
+    return checked if oauth is not None else _Authorized(checked, options.token)
 
 
 class _Authorized:

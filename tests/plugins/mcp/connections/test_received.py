@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCNotification, JSONRPCResponse
+from mcp.types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from interpstack_mcp.connections.received import checked_messages
 from interpstack_mcp.limits import McpLimits
@@ -64,3 +64,9 @@ async def test_a_result_with_too_many_blocks_is_an_error() -> None:
     accepted, refused = await _received(*responses)
     assert accepted == responses[0]
     assert refused.error.message == "the result has more than 2 content blocks (McpLimits.blocks)"
+
+
+async def test_a_request_is_not_cancelled_by_an_id_of_another_type() -> None:
+    asked = JSONRPCRequest(jsonrpc="2.0", id=1, method="roots/list")
+    other, own = _notification("cancelled", requestId="1"), _notification("cancelled", requestId=1)
+    assert await _received(asked, other, own) == [asked, own]

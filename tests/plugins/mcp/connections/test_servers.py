@@ -86,6 +86,11 @@ async def test_a_cancelled_cell_cancels_its_calls(run: Any, shared_server: Any) 
             "output schema: $.amount: 'much' is not of type 'integer'",
         ),
         (
+            "broken",
+            "McpAnswerInvalid: mcp.shop.broken was called, but the answer of MCP server 'shop' "
+            "does not fit the protocol: _meta is no object",
+        ),
+        (
             "none",
             "McpAnswerInvalid: the tool was called, but its answer has no structured content, "
             "which its output schema promises",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,12 +12,9 @@ import pytest_asyncio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_requests import ACCEPT, INITIALIZE
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
 
 from interpstack import ConfigurationError
 from interpstack_mcp.api import HttpOptions, serve_http
-from interpstack_mcp.serving import transports
 
 TOKEN = "a-token-for-tests-only"
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -86,46 +82,6 @@ async def test_requests_are_checked(address: str, headers: dict[str, str], statu
         large = {**INITIALIZE, "id": "y" * 20_000}
         refused = await client.post(address, json=large, headers=ACCEPT)
         assert refused.status_code == 413
-
-
-async def test_an_id_in_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transports, "_ENDING_SECONDS", 0.01)
-    begun, goes_on = asyncio.Event(), asyncio.Event()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        """Read a body as the SDK does, and answer; `slow` waits."""
-        request = Request(scope, receive)
-        body = await request.body()
-        if b"slow" in body:
-            begun.set()
-            await goes_on.wait()
-        await PlainTextResponse("unreadable" if b"\0" in body else "done")(scope, receive, send)
-
-    async def posted(id_: Any, method: str = "ping", session: str = "one") -> tuple[int, str]:
-        headers = {"mcp-session-id": session} if session else {}
-        message = {"jsonrpc": "2.0", "id": id_, "method": method}
-        answer = await client.post("http://x/mcp", json=message, headers=headers)
-        return answer.status_code, answer.text
-
-    transport = httpx2.ASGITransport(transports._UniqueIds(app))
-    async with httpx2.AsyncClient(transport=transport) as client:
-        first = asyncio.ensure_future(posted(7, "slow"))
-        await begun.wait()
-        for id_ in (7, "7"):  # the SDK does not tell one from the other
-            status, text = await posted(id_)
-            assert (status, json.loads(text)["id"]) == (400, None)
-            assert "with the same id has no answer yet; use another id" in text
-        assert not first.done()
-        for free in (posted(8), posted(8), posted(7, session="two"), posted(7, session="")):
-            assert await free == (200, "done")
-        assert await posted([7]) == (200, "done")
-        monkeypatch.setattr(transports, "_ENDING_SECONDS", 60)
-        second = asyncio.ensure_future(posted(7))  # the first request is just ending
-        assert await posted(8) == (200, "done")
-        assert not second.done()
-        goes_on.set()
-        assert await first == await second == (200, "done")
-        assert await posted(7) == (200, "done")
 
 
 async def test_sessions_are_bounded(address: str) -> None:

@@ -1,0 +1,1 @@
+"""Messages of clients, checked before the SDK acts on them."""

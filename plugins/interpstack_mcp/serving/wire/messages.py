@@ -1,0 +1,115 @@
+"""Messages of clients, read before the SDK acts on them.
+
+The SDK drops a message that it cannot read, and takes a request whose id MCP does not allow for a
+notification, so that a client would wait in vain.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import attrs
+from mcp import types
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+__all__ = ["Refused", "read_message"]
+
+#: Characters of the reason.
+_REASON_CHARS: Final = 200
+
+
+@attrs.frozen
+class Refused:
+    """A message that nothing comes of.
+
+    Attributes:
+        answer: The error for its sender.
+    """
+
+    answer: types.JSONRPCError
+
+
+def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
+    """The message in a text.
+
+    A malformed response becomes an error response, which ends the request of ours that waits for
+    it: a response is never answered, as its sender could take that for the answer to a request of
+    its own with the same id.
+
+    Args:
+        raw: The text.
+
+    Returns:
+        `None` for a malformed response that belongs to no request.
+    """
+    try:
+        found = from_json(raw)
+    except ValueError as error:
+        found = _leniently(raw)
+        if _is_response(found):
+            return _failed(found)
+        text = f"the message is not JSON: Invalid JSON: {error!s:.{_REASON_CHARS}}"
+        return _refused(found, types.PARSE_ERROR, text)
+    if _has_wrong_id(found):
+        return _refused(
+            found,
+            types.INVALID_REQUEST,
+            "the id of a request is a text or an integer; leave id out of a notification",
+        )
+    try:
+        return types.jsonrpc_message_adapter.validate_python(found, by_name=False)
+    except ValidationError:
+        if _is_response(found):
+            return _failed(found)
+        text = "the message is no request of JSON-RPC 2.0"
+        return _refused(found, types.INVALID_REQUEST, text)
+
+
+def _leniently(raw: str | bytes) -> Any:
+    """A text that is almost JSON, such as one with half of a surrogate pair; `None` for others."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_id(given: Any) -> bool:
+    return isinstance(given, str | int) and not isinstance(given, bool)
+
+
+def _has_wrong_id(found: Any) -> bool:
+    return (
+        isinstance(found, dict) and "method" in found and "id" in found and not _is_id(found["id"])
+    )
+
+
+def _is_response(found: Any) -> bool:
+    return (
+        isinstance(found, dict) and "method" not in found and bool({"result", "error"} & {*found})
+    )
+
+
+def _failed(found: dict[str, Any]) -> types.JSONRPCError | None:
+    """The failure of the request of ours that a malformed response belongs to."""
+    given = found.get("id")
+    if isinstance(given, float) and given.is_integer():  # clients that have no integers
+        given = int(given)
+    if not _is_id(given):
+        return None
+    error = types.ErrorData(code=types.INTERNAL_ERROR, message="the client's answer is malformed")
+    return types.JSONRPCError(jsonrpc="2.0", id=given, error=error)
+
+
+def _refused(found: Any, code: int, message: str) -> Refused:
+    error = types.ErrorData(code=code, message=message)
+    return Refused(types.JSONRPCError(jsonrpc="2.0", id=_request_id(found), error=error))
+
+
+def _request_id(found: Any) -> str | int | None:
+    """The id of a request, for its client to know; `None` if it has none that can be sent."""
+    given = found.get("id") if isinstance(found, dict) and "method" in found else None
+    if isinstance(given, str):
+        return given if given.isprintable() else None
+    return given if type(given) is int and abs(given) < 2**63 else None

@@ -1,0 +1,119 @@
+"""The server on standard input and output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any, TextIO
+
+import anyio
+import attrs
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+
+from interpstack_mcp.request_ids import NumericTexts
+from interpstack_mcp.serving.server import CodeServer
+from interpstack_mcp.serving.wire.messages import Refused, read_message
+
+__all__ = ["MessageReader", "serve_stdio"]
+
+
+async def serve_stdio(server: CodeServer) -> None:
+    """Serve one client on standard input and output, until the input ends."""
+    app = server.app()
+    nothing = anyio.wrap_file(StringIO())  # the SDK's own reader does not tell what it drops
+    try:
+        with _standard_input() as source:
+            async with stdio_server(stdin=nothing) as (unused, write), unused:
+                reader = MessageReader(anyio.wrap_file(source), write)
+                await app.run(reader, write, app.create_initialization_options())
+    finally:
+        await server.aclose()
+
+
+@attrs.define(eq=False)
+class MessageReader:
+    """The messages of a client, as the SDK reads a stream.
+
+    Messages that cannot be read are answered with an error. Cancellations that the SDK would take
+    for those of other requests are dropped.
+
+    Attributes:
+        lines: The client's lines.
+        write: The stream for messages to the client.
+    """
+
+    lines: anyio.AsyncFile[str]
+    write: Any
+    _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
+
+    async def receive(self) -> SessionMessage:
+        """The next message.
+
+        Raises:
+            EndOfStream: The client has closed the stream.
+        """
+        while line := await self.lines.readline():
+            message = read_message(line)
+            if isinstance(message, Refused):
+                await self.write.send(SessionMessage(message.answer))
+            elif message is not None and self._ids.allows(message):
+                return SessionMessage(message)
+        raise anyio.EndOfStream
+
+    def __aiter__(self) -> MessageReader:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> MessageReader:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the stream; a line that is being read stays behind."""
+
+
+@contextmanager
+def _standard_input() -> Iterator[TextIO]:
+    """Standard input for the server alone: tools and their processes find it empty meanwhile."""
+    if sys.stdin is None:
+        yield StringIO()
+        return
+    try:
+        number = sys.stdin.fileno()
+    except (OSError, ValueError):  # not a file, as in a test
+        yield sys.stdin
+        return
+    own = os.dup(number)
+    _empty(number)
+    try:
+        # Open until the process ends: a thread may still read from it.
+        yield os.fdopen(own, encoding="utf-8", errors="replace", closefd=False)
+    finally:
+        os.dup2(own, number)
+        _tell_windows(number)
+
+
+def _empty(number: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, number)
+    os.close(nothing)
+    _tell_windows(number)
+
+
+def _tell_windows(number: int) -> None:
+    """Let new processes on Windows have the file that a number now stands for."""
+    if sys.platform == "win32":
+        from mcp.os.win32.utilities import rebind_std_handle_to_fd
+
+        rebind_std_handle_to_fd(number)

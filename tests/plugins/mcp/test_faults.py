@@ -1,0 +1,57 @@
+"""Faults of messages in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import types
+from pydantic import TypeAdapter, ValidationError
+
+from interpstack_mcp.faults import fault_of
+
+RESULT: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
+
+
+def text(**fields: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": "a"}, {"type": "text", **fields}]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ({"content": [], "_meta": [1]}, "_meta is no object"),
+        ({}, "content is missing"),
+        ({"content": "x"}, "content is no array"),
+        ({"content": [5]}, "content.0 is no object"),
+        ({"content": [], "isError": "maybe"}, "isError is neither true nor false"),
+        (text(), "content.1.text is missing"),
+        (text(text=1), "content.1.text is no text"),
+        (
+            text(text="a", annotations={"priority": 7}),
+            "content.1.annotations.priority is not valid: Input should be less than or equal to 1",
+        ),
+        (
+            {"content": [{"type": "resource", "resource": {"uri": "a:b"}}]},
+            "content.0.resource.text is missing",
+        ),
+        (
+            {"content": [{"type": "new"}]},
+            "content.0.type is none of the values that the protocol has",
+        ),
+        ([], "it is no object"),
+    ],
+)
+def test_the_fault_of_the_form_that_an_answer_claims(answer: Any, fault: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        RESULT.validate_python(answer, by_name=False)
+    assert fault_of(raised.value) == fault
+
+
+def test_a_fault_is_bounded_and_printable() -> None:
+    with pytest.raises(ValidationError) as raised:
+        TypeAdapter(dict[str, int]).validate_python({"a\n" * 200: "b"})
+    assert fault_of(raised.value) == f"{'a' * 40} is not valid: Input should be a valid " + (
+        "integer, unable to parse string as an integer"
+    )
+    assert fault_of(ValueError("x\n" * 1000)) == "x" * 200
