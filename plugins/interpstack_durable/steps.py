@@ -159,7 +159,7 @@ class JournalSteps(StepSource):
         else:
             for call in progress.calls:
                 await self.run.deliver(call)
-        requests = [_of_cell(request, self._shift) for request in progress.requests]
+        requests = _of_cell(progress.requests, self._shift)
         self._asked += requests
         for request in requests:
             (self._held.hold if self._replaying else self._held.start)(request)
@@ -332,9 +332,9 @@ async def _in_time(run: CellRun, look: Look | None) -> bool:
     return await look.within(run.requests.wait(min(known, default=None)))
 
 
-def _of_cell(request: Request, shift: int) -> Request:
-    """A request of the engine with its id in the cell."""
-    return attrs.evolve(request, id=request.id + shift) if shift else request
+def _of_cell(requests: Sequence[Request], shift: int) -> Sequence[Request]:
+    """Requests of the engine with their ids in the cell."""
+    return [attrs.evolve(one, id=one.id + shift) for one in requests] if shift else requests
 
 
 def _of_engine(step: Step, shift: int) -> Step:

@@ -197,10 +197,11 @@ class EvalCall:
             ReplayDivergence: The decision was made on another call.
         """
         journal = journal_of(context)
-        if self.approvals is None and journal is None:
+        note = None if journal is None else journal.noted(f"decision {context.request_id}")
+        if self.approvals is None and note is None:
             return tool, given
         asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
-        decision = decided(asked, journal, context.request_id)
+        decision = decided(asked, note)
         call = asked if decision is None else applied(decision, asked)
         if isinstance(call, str):
             return call

@@ -211,11 +211,11 @@ def scope(
         CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
             step=outer.step,
             stop=outer.stop,
-            call_counter=_counter(),
-            interrupt_counter=_counter(),
+            call_counter=_Counter(),
+            interrupt_counter=_Counter(),
             get_null_resume=_no_plain_answer,
             resume=answers,
-            subgraph_counter=_counter(),
+            subgraph_counter=_Counter(),
         ),
     }
     return Scope(name, answers, configurable)
@@ -264,8 +264,15 @@ def _no_plain_answer(consume: bool = False) -> Any:
     return None
 
 
-def _counter() -> Callable[[], int]:
-    return count().__next__
+class _Counter:
+    """Counts from 0, in any thread.
+
+    Each call from code has three, and few calls count anything: the iterator is made on first use.
+    """
+
+    def __call__(self) -> int:
+        numbers: Iterator[int] = vars(self).setdefault("numbers", count())
+        return next(numbers)
 
 
 def sender(config: Mapping[str, Any]) -> Callable[[Any], None]:

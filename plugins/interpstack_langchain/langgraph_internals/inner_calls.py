@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import attrs
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import (
@@ -29,7 +28,6 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 __all__ = ["inside"]
 
 
-@attrs.define(eq=False)
 class inside:  # noqa: N801 - a block, written out because each call from code enters one
     """Run the block in the scope with these values, as code that it calls does.
 
@@ -44,19 +42,20 @@ class inside:  # noqa: N801 - a block, written out because each call from code e
         ParentCommand: A graph in the scope sent a command to the graph that runs it.
     """
 
-    configurable: Mapping[str, Any]
-    eval_id: str = ""
-    _before: RunnableConfig | None = attrs.field(default=None, init=False)
-    _merged: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _shown: AbstractContextManager[None] | None = attrs.field(default=None, init=False)
+    __slots__ = ("_before", "_configurable", "_eval_id", "_shown")
+
+    def __init__(self, configurable: Mapping[str, Any], eval_id: str = "") -> None:
+        self._configurable, self._eval_id = configurable, eval_id
+        self._before = var_child_runnable_config.get()
+        self._shown: AbstractContextManager[None] | None = None
 
     def __enter__(self) -> None:
-        self._before = var_child_runnable_config.get()
-        merged = self._merged = {**self._of_task, **self.configurable}
-        var_child_runnable_config.set({**(self._before or {}), "configurable": merged})
+        before: RunnableConfig = self._before or {}
+        merged = {**before.get("configurable", {}), **self._configurable}
+        var_child_runnable_config.set({**before, "configurable": merged})
         stream = merged.get(CONFIG_KEY_STREAM)
         if stream is not None and "tasks" in stream.modes:
-            self._shown = _shown_as_task(stream, merged, self.eval_id)
+            self._shown = _shown_as_task(stream, merged, self._eval_id)
             self._shown.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -68,17 +67,11 @@ class inside:  # noqa: N801 - a block, written out because each call from code e
         finally:
             var_child_runnable_config.set(self._before)
 
-    @property
-    def _of_task(self) -> Mapping[str, Any]:
-        """The values of the task that runs the eval."""
-        values: Mapping[str, Any] = (self._before or {}).get("configurable", {})
-        return values
-
     def _pass_on(self, error: ParentCommand) -> None:
         """Send a command for the graph above the scope to the graph above the task."""
-        command = error.args[0]
-        if command.graph == self._merged.get(CONFIG_KEY_CHECKPOINT_NS):
-            graph = self._of_task.get(CONFIG_KEY_CHECKPOINT_NS)
+        command, of_task = error.args[0], (self._before or {}).get("configurable", {})
+        graph = of_task.get(CONFIG_KEY_CHECKPOINT_NS)
+        if command.graph == self._configurable.get(CONFIG_KEY_CHECKPOINT_NS, graph):
             raise ParentCommand(dataclasses.replace(command, graph=graph)) from error
 
 

@@ -186,19 +186,18 @@ def _reviewed(policy: Policy, shown: ToolCall, running: Running) -> Mapping[str,
     return None
 
 
-def decided(call: ToolCall, journal: Journal | None, request_id: int) -> Mapping[str, Any] | None:
+def decided(call: ToolCall, note: Any) -> Mapping[str, Any] | None:
     """The last decision about a call; `None` if there is none.
 
     Args:
         call: As the model would have made it.
-        journal: The journal of the eval.
-        request_id: The guest's id of the call.
+        note: The journal's note of the decision.
 
     Raises:
         ReplayDivergence: The decision was made on another call.
         UnreadableJournal: The decision is damaged.
     """
-    decision = None if journal is None else read_decision(journal.noted(f"decision {request_id}"))
+    decision = read_decision(note)
     if decision is not None and decision["digest"] != _digest(call):
         asked = f"{call['name']}({json.dumps(plain(call['args']), default=repr)[:200]})"
         raise ReplayDivergence(

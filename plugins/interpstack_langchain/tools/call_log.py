@@ -10,11 +10,14 @@ from __future__ import annotations
 import logging
 import reprlib
 import time
-from typing import Any, Final, Self
+from collections.abc import Coroutine
+from typing import Any, Final, TypeAlias
 
 from interpstack_langchain.tools.tool_errors import message_of
 
-__all__ = ["CallLog"]
+__all__ = ["logged"]
+
+_Call: TypeAlias = Coroutine[Any, Any, Any]
 
 _log = logging.getLogger("interpstack.tools")
 #: Bytes of a preview.
@@ -23,36 +26,31 @@ _short = reprlib.Repr()
 _short.maxstring, _short.maxother, _short.maxlevel = _PREVIEW, _PREVIEW, 4
 
 
-class CallLog:
-    """Surrounds one call, and logs its end.
+def logged(tool: str, call_id: str, passes: tuple[type[BaseException], ...], call: _Call) -> _Call:
+    """A call whose end is logged; the call itself while nobody listens.
 
     Args:
         tool: Name of the tool.
         call_id: The call's tool-call id.
         passes: Exceptions that are no end of the call, such as a pause.
+        call: The call; its value is the answer that code gets.
     """
+    return _logged(tool, call_id, passes, call) if _log.isEnabledFor(logging.INFO) else call
 
-    __slots__ = ("_begun", "_call_id", "_passes", "_tool")
 
-    def __init__(
-        self, tool: str, call_id: str, passes: tuple[type[BaseException], ...] = ()
-    ) -> None:
-        self._tool, self._call_id, self._passes = tool, call_id, passes
-        self._begun = time.monotonic() if _log.isEnabledFor(logging.INFO) else None
-
-    def answered(self, value: Any) -> None:
-        """Log the answer that code gets."""
-        if self._begun is not None:
-            _note(self._tool, self._call_id, self._begun, *_measured(value), value, is_error=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or self._begun is None or isinstance(error, self._passes):
-            return
-        name, text = type(error).__name__, message_of(error)
-        _note(self._tool, self._call_id, self._begun, name, len(text), text, is_error=True)
+async def _logged(
+    tool: str, call_id: str, passes: tuple[type[BaseException], ...], call: _Call
+) -> Any:
+    begun = time.monotonic()
+    try:
+        value = await call
+    except BaseException as error:
+        if not isinstance(error, passes):
+            name, text = type(error).__name__, message_of(error)
+            _note(tool, call_id, begun, name, len(text), text, is_error=True)
+        raise
+    _note(tool, call_id, begun, *_measured(value), value, is_error=False)
+    return value
 
 
 def _note(

@@ -61,9 +61,9 @@ class NativeCall:
             self.at_work -= 1
 
     def leave(self) -> bool:
-        """Leave the call alone, unless it has returned or runs in a thread; False then."""
+        """Leave the call alone; True if it was made, since it has returned or runs in a thread."""
         self.left = True
-        return not (self.returned or self.at_work)
+        return self.returned or self.at_work > 0
 
     def pass_on(self, commands: Iterable[Command[Any]]) -> None:
         """Note state updates of the eval that this call is."""

@@ -12,6 +12,7 @@ from interpstack import CellContext, GuestException
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
 from interpstack_langchain.langgraph_internals.async_only import only_async, subagents_of
+from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.tool_calls import run_tool
 from interpstack_langchain.tools.tool_schemas import visible_fields
 from interpstack_langchain.tools.tool_twins import native_tool, without_blocking_form
@@ -80,7 +81,8 @@ async def _run(
         from deepagents.middleware.subagents import SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY
 
         configurable[SUBAGENT_RESPONSE_FORMAT_CONFIG_KEY] = dict(schema)
-    answer, returned = await run_tool(tool, given, context, configurable)
+    answer = await run_tool(tool, given, context, configurable)
+    returned = noting.get().value
     if refuses_in_text and isinstance(returned, str):
         # deepagents' tool reports unknown types as plain text; its answers are commands.
         raise GuestException(returned, tool="task")

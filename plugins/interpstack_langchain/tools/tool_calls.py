@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -36,7 +36,7 @@ from interpstack_durable.api import made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside
 from interpstack_langchain.rules.approvals import UnfitAnswer
-from interpstack_langchain.tools.call_log import CallLog
+from interpstack_langchain.tools.call_log import logged
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_schemas import (
@@ -74,12 +74,12 @@ class _Calls:
     injected: frozenset[str]
     fields: str
 
-    async def __call__(self, given: dict[str, Any], context: CellContext) -> Any:
-        forged = next((name for name in given if name in self.injected), None)
-        if forged is not None:
+    def __call__(self, given: dict[str, Any], context: CellContext) -> Coroutine[Any, Any, Any]:
+        if not self.injected.isdisjoint(given):
+            forged = next(name for name in given if name in self.injected)
             message = f"{self.twin.name} has no field {forged!r}; its fields are: {self.fields}"
             raise GuestException(message, name="TypeError")
-        return await _call(self.twin, given, context)
+        return _call(self.twin, given, context)
 
 
 #: Tools as plugins know them, by the ids of LangChain's, which they keep alive. Tools are often
@@ -114,27 +114,31 @@ def _host_tool(tool: BaseTool) -> HostTool:
     )
 
 
-async def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Any:
+def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Coroutine[Any, Any, Any]:
     running: EvalCall = context.host
     made = running.call_for(tool, given, context)
     if isinstance(made, str):
-        return made
+        return _answered(made)
     tool, given = made
     if running.progress.send is None or not running.tells_tools:
-        return (await run_tool(tool, given, context))[0]
+        return run_tool(tool, given, context)
     event = {"type": "tool", "id": running.event_id(context), "tool": tool.name}
     start = {"input": _preview.repr(given)[:_PREVIEW_CHARS]}
-    value, _ = await running.progress.around(event, start, run_tool(tool, given, context))
-    return value
+    return running.progress.around(event, start, run_tool(tool, given, context))
 
 
-async def run_tool(
+async def _answered(text: str) -> str:
+    """The answer that a person gave in place of a call."""
+    return text
+
+
+def run_tool(
     tool: BaseTool,
     given: dict[str, Any],
     context: CellContext,
     configurable: Mapping[str, Any] = {},
-) -> tuple[Any, Any]:
-    """Run one inner call.
+) -> Coroutine[Any, Any, Any]:
+    """Run one inner call; a task makes one, of which `noting` has the `NativeCall` from then on.
 
     Args:
         tool: Made by `native_tool`.
@@ -143,7 +147,7 @@ async def run_tool(
         configurable: Added to the call's runnable configuration.
 
     Returns:
-        The value for the guest, and what the tool itself returned (`None` if it did not).
+        The value for the guest.
 
     Raises:
         GuestException: The call failed; the message is the one the model would have read.
@@ -151,33 +155,43 @@ async def run_tool(
     """
     running: EvalCall = context.host
     call_id = running.call_id(context)
+    return logged(tool.name, call_id, PASSES, _made(tool, given, context, call_id, configurable))
+
+
+async def _made(
+    tool: BaseTool,
+    given: dict[str, Any],
+    context: CellContext,
+    call_id: str,
+    configurable: Mapping[str, Any],
+) -> Any:
+    running: EvalCall = context.host
     scope = running.scope_of(context)
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
     request = _request(running.request, tool, given, call_id, {**scope, **configurable})
-    scoped = inside(scope, running.id) if scope else nullcontext()
-    with CallLog(tool.name, call_id, PASSES) as log, scoped:
+    with inside(scope, running.id) if scope else nullcontext():
         try:
-            with made_when(context, lambda: not call.leave()):
+            with made_when(context, call.leave):
                 answer = await running.run(request)
         except (*PASSES, GuestException, asyncio.CancelledError):
             call.leave()
             raise
         except Exception as error:
-            await _check_begun(call)
+            if call.refused:
+                await _cancel_again()
             if _is_invalid_resume(error):  # the answer to its question, which stays open
                 raise UnfitAnswer(str(error)) from error
             running.raised.append(error)
             raise
-        await _check_begun(call)
-        value = _value(tool, call, answer, running, context)
-        log.answered(value)
-    return value, call.value
+        if call.refused:
+            await _cancel_again()
+        return _value(tool, call, answer, running, context)
 
 
-async def _check_begun(call: NativeCall) -> None:
-    """Cancel the task again if its thread outlasted the cancellation, but the tool did not run."""
-    if call.refused and (task := asyncio.current_task()) is not None:
+async def _cancel_again() -> None:
+    """Cancel the task, whose thread outlasted a cancellation, but did not run the tool."""
+    if (task := asyncio.current_task()) is not None:
         task.cancel()
         await asyncio.sleep(0)
 

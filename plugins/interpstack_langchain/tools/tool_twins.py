@@ -218,7 +218,7 @@ class _Method:
     """A method around another one, with that one's signature.
 
     LangChain reads the signature and the annotations of `_run` and `_arun` anew for each call.
-    So they are resolved once, and shown by a function, which is faster to read than a method.
+    So they are resolved once, and shown by a `_Bound`, which is faster to read than a method.
     """
 
     def __init__(self, run: Callable[..., Any], method: Callable[..., Any]) -> None:
@@ -239,11 +239,26 @@ class _Method:
             return self._run
         if self._shown is None:
             return types.MethodType(self._run, tool)
+        return _Bound(self._run, tool, *self._shown)
 
-        def bound(*args: Any, **kwargs: Any) -> Any:
-            return self._run(tool, *args, **kwargs)
 
-        return _showing(bound, *self._shown)
+class _Bound:
+    """A `_Method` of one tool; made several times for each call."""
+
+    __slots__ = ("__annotations__", "__signature__", "_run", "_tool")
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        tool: BaseTool,
+        signature: inspect.Signature,
+        hints: dict[str, Any],
+    ) -> None:
+        self._run, self._tool = run, tool
+        self.__signature__, self.__annotations__ = signature, hints
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self._tool, *args, **kwargs)
 
 
 def _alone(method: Callable[..., Any], config: RunnableConfig) -> Token[Any] | None:

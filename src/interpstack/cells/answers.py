@@ -26,7 +26,9 @@ _PIECE_ITEMS: Final = 1000
 
 async def arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
     """See `Bridge.arguments`; a tree of many parts is decoded and checked in a thread."""
-    parts = [] if request.plain and bridge.signature is None else [request.wire]
+    if request.plain and bridge.signature is None:
+        return (request.wire,), {}
+    parts = [request.wire]
     for part in parts:
         parts += part.values() if type(part) is dict else part if type(part) is list else ()
         if len(parts) > _PIECE_ITEMS:

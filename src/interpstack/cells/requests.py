@@ -175,7 +175,7 @@ class Requests:
             called = self._called(bridge, given, self.context)
             if isinstance(called, Awaitable):
                 async with asyncio.timeout(seconds):
-                    await apart(_value(bridge, called), called)
+                    await apart(_value(called), called)
         except BaseException as error:
             if self._cancels.is_for_host(error):
                 raise
@@ -204,9 +204,6 @@ class Requests:
             self.paused.append((request, error))
             self._wake.set()
             return
-        self._settle(request, settlement)
-
-    def _settle(self, request: Request, settlement: Settlement) -> None:
         if settlement.error is not None and self._cancels.happened(request.id):
             return  # it tells of the cancellation
         if request.id in self._detached:
@@ -218,10 +215,10 @@ class Requests:
     async def _settlement(self, request: Request) -> Settlement:
         settlement = await self.earlier(request)
         if settlement is None:
-            make = partial(self._made, request)
             if self.around is None or request.bridge == TIMER:
-                settlement = await make()
+                settlement = await self._made(request)
             else:
+                make = partial(self._made, request)
                 settlement = await self.around(request, make, lambda: self._finishing)
         return settlement if settlement.error is None else self._named(settlement)
 
@@ -244,8 +241,7 @@ class Requests:
         if refusal is not None or bridge is None:
             return Settlement(request.id, error=refusal, refused=True)
         try:
-            text = await self._admitted(bridge, request)
-            return Settlement(request.id, text)
+            return Settlement(request.id, await self._admitted(bridge, request))
         except bridge.passes:
             raise
         except BaseException as error:
@@ -281,7 +277,9 @@ class Requests:
             given = await arguments(bridge, request, self.bridges.language)
             self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
-            value = await _value(bridge, self._called(bridge, given, context))
+            value = self._called(bridge, given, context)
+            while isinstance(value, Awaitable):
+                value = await value
         self.begun[request.id] = True
         try:
             return await answer_text(bridge.name, value, self.limits.value_bytes)
@@ -293,15 +291,17 @@ class Requests:
         args, kwargs = given
         if bridge.takes_context:
             kwargs["context"] = context
-        call = partial(bridge.handler, *args, **kwargs)
-        return call() if bridge.on_loop else call_blocking(call, outlasts=self._grace)
+        if bridge.on_loop:
+            return bridge.handler(*args, **kwargs)
+        return call_blocking(partial(bridge.handler, *args, **kwargs), outlasts=self._grace)
 
     def _grace(self) -> float:
         """Seconds that a call which was made gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
 
 
-async def _value(bridge: Bridge, called: Any) -> Any:
+async def _value(called: Any) -> Any:
     """The value of a handler that was called."""
-    returned = called if bridge.on_loop else await called
-    return await returned if isinstance(returned, Awaitable) else returned
+    while isinstance(called, Awaitable):
+        called = await called
+    return called
