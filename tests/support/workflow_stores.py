@@ -159,7 +159,7 @@ class StoreTests:
         await store.create(run := RunRecord(id="run_1", status="waiting"))
         assert await store.claim("run_1", "a", 60) is not None
         taken = await store.take("run_1", "b", 60, _running)
-        assert taken == TakenRun(record=run)
+        assert taken == TakenRun(record=run, held=taken.held)
         assert await store.read("run_1") == run
         with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
             await store.take("run_9", "b", 60, _running)

@@ -180,19 +180,27 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
     # -- leases ----------------------------------------------------------------------------
 
     async def claim(self, run_id: str, owner: str, seconds: float) -> Lease | None:
-        return (await self._together(lambda: self._claim(run_id, owner, seconds)))[0]
+        found = await self._together(lambda: self._claim(run_id, owner, seconds, _any_lease))
+        return found[0]
 
     async def _claim(
-        self, run_id: str, owner: str, seconds: float
+        self, run_id: str, owner: str, seconds: float, may_follow: Callable[[Lease], bool]
     ) -> tuple[Lease | None, CheckpointTuple]:
-        """The lease, and the turns of the run as they are then."""
+        """The lease, and the turns of the run as they are then.
+
+        Args:
+            run_id: The run.
+            owner: The runner.
+            seconds: How long the lease lasts.
+            may_follow: Whether a lease that has ended, and was not given back, is to be followed.
+        """
         turns = await self._known(run_id, TURNS)
-        held = lease_of(run_id, turns)
-        if held is not None and held.until > self._clock():
+        held, now = lease_of(run_id, turns), self._clock()
+        if held is not None and (held.until > now or (held.until and not may_follow(held))):
             return None, turns
-        lease = Lease(run_id, owner, (held.token if held else 0) + 1, self._clock() + seconds)
+        lease = Lease(run_id, owner, (held.token if held else 0) + 1, now + seconds, seconds)
         mine = secrets.token_hex(8)
-        claim = _to_json({"owner": owner, "until": lease.until, "by": mine})
+        claim = _to_json({"owner": owner, "until": lease.until, "by": mine, "seconds": seconds})
         await self._write(run_id, TURNS, [(WRITES, claim)], f"claim-{lease.token:08d}")
         turns = await self._known(run_id, TURNS)
         is_mine = dict(claims(run_id, turns))[lease.token]["by"] == mine
@@ -213,17 +221,29 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
             remembered.pop((lease.run_id, lease.token), None)
 
     async def take(
-        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+        self,
+        run_id: str,
+        owner: str,
+        seconds: float,
+        begin: Callable[[RunRecord], RunRecord],
+        lapsed: Lease | None = None,
     ) -> TakenRun:
-        return await self._together(lambda: self._take(run_id, owner, seconds, begin))
+        return await self._together(lambda: self._take(run_id, owner, seconds, begin, lapsed))
 
     async def _take(
-        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+        self,
+        run_id: str,
+        owner: str,
+        seconds: float,
+        begin: Callable[[RunRecord], RunRecord],
+        lapsed: Lease | None,
     ) -> TakenRun:
-        lease, turns = await self._claim(run_id, owner, seconds)
+        lease, turns = await self._claim(
+            run_id, owner, seconds, lambda held: held == lapsed or held.owner == owner
+        )
         record = await self.read(run_id)
         if lease is None:
-            return TakenRun(record=record)
+            return TakenRun(record=record, held=lease_of(run_id, turns))
         try:
             entries, messages = await self.entries(run_id), sent_messages(run_id, turns, 0)
             begun = record if record is None else begin(record)
@@ -278,6 +298,10 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
         return sent_messages(run_id, await self._known(run_id, TURNS), after)
+
+
+def _any_lease(held: Lease) -> bool:
+    return True
 
 
 def _entry_writes(

@@ -112,9 +112,14 @@ def lease_of(run_id: str, found: CheckpointTuple) -> Lease | None:
     prolonged = dict(_numbered(run_id, found, "until"))
     ends = prolonged.get(token, claim)
     until = ends.get("until") if isinstance(ends, dict) else None
-    if type(until) not in (int, float) or not 0 <= until <= _LATEST:  # type: ignore[operator]
+    seconds = claim.get("seconds", 0.0)  # earlier releases did not write it
+    if not (_is_time(until) and _is_time(seconds)):
         raise damaged_run(run_id, "the end of a claim has another form")
-    return Lease(run_id, claim["owner"], token, until)  # type: ignore[arg-type]
+    return Lease(run_id, claim["owner"], token, until, seconds)  # type: ignore[arg-type]
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LATEST
 
 
 def is_held(held: Lease, lease: Lease) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
+from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import root_place, with_script
 from interpstack_workflows.runs.values import Script
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import Lease, RunRecord
 
 __all__ = ["change_script", "compared"]
 
@@ -19,6 +21,8 @@ __all__ = ["change_script", "compared"]
 _LISTED: Final = 10
 #: Seconds for which the change of a script claims its run.
 _CHANGE_SECONDS: Final = 15.0
+#: Seconds between two looks at the lease of another runner.
+_LOOK_SECONDS: Final = 0.5
 
 
 async def compared(parts: RunParts, record: RunRecord, script: Script) -> ScriptDifference:
@@ -53,13 +57,24 @@ async def change_script(
         found = await compared(parts, record, script)
         if not found.same:
             raise ScriptChanged(_changed(record.id, found))
-    lease = await parts.store.claim(record.id, "change", _CHANGE_SECONDS)
+    lease = await _claimed(parts, record.id)
     if lease is None:
         raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
     try:
         await parts.store.update(with_script(record, script, metadata), lease)
     finally:
         await parts.store.release(lease)
+
+
+async def _claimed(parts: RunParts, run_id: str) -> Lease | None:
+    """The right to change a run; `None` if a runner works on it."""
+    watch, first = LeaseWatch(_CHANGE_SECONDS), None
+    while True:
+        taken = await watch.take(parts.store, run_id, "change", lambda record: record)
+        first = first or taken.held
+        if taken.lease is not None or not is_doubtful(taken.held, first, parts.clock()):
+            return taken.lease
+        await asyncio.sleep(_LOOK_SECONDS)
 
 
 def _changed(run_id: str, found: ScriptDifference) -> str:

@@ -110,12 +110,14 @@ class Lease:
         owner: A name for the runner.
         token: A number that grows with each claim: writes with an older one are refused.
         until: When the right ends unless it is renewed, in seconds since 1970.
+        seconds: How long it lasts after it was renewed; 0 if the store does not tell.
     """
 
     run_id: str
     owner: str
     token: int
     until: float
+    seconds: float = 0.0
 
     def check_run(self, run_id: str) -> None:
         """Make sure that the lease is of this run.
@@ -157,10 +159,12 @@ class TakenRun:
         lease: The right to work on the run; `None` while another runner has it.
         entries: The entries of the run; none without a lease.
         messages: The messages to the run, with their numbers; none without a lease.
+        held: The lease of the other runner, if the store tells. It may have ended.
     """
 
     record: RunRecord | None
     lease: Lease | None = None
+    held: Lease | None = None
     entries: Sequence[Entry] = ()
     messages: Sequence[tuple[int, Message]] = ()
 
@@ -279,12 +283,21 @@ class WorkflowStore(abc.ABC):
         """Give a lease back; nothing happens if it is not valid any more."""
 
     async def take(
-        self, run_id: str, owner: str, seconds: float, begin: Callable[[RunRecord], RunRecord]
+        self,
+        run_id: str,
+        owner: str,
+        seconds: float,
+        begin: Callable[[RunRecord], RunRecord],
+        lapsed: Lease | None = None,
     ) -> TakenRun:
         """Claim a run, change its record, and read everything of it.
 
         By default, this calls `claim`, `read`, `entries`, `messages` and `update`. A store that
         does all of it at once overrides it: runs that are due together begin so much sooner.
+
+        A store whose runners have clocks of their own does not claim a run from a lease that has
+        ended, and that was not given back, unless it is `lapsed`: it returns that lease as `held`,
+        which the runner watches for a while before it asks again.
 
         Args:
             run_id: The id of the run.
@@ -292,6 +305,7 @@ class WorkflowStore(abc.ABC):
             seconds: How long the lease lasts.
             begin: Returns the record of the run as it is to be from now on; the same object if
                 nothing changes. May be called in another thread.
+            lapsed: The lease of a runner that shows no sign of life.
 
         Raises:
             UnknownRun: There is no such run.

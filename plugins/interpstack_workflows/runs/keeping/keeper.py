@@ -14,6 +14,7 @@ from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
 from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Rush, Standby
+from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
@@ -137,6 +138,7 @@ class RunKeeper:
         pace = Pace(parts.early_seconds, max(1, int(live_runs * _EARLY_SHARE)))
         self._pace = pace
         self._rush = Rush()
+        self._watch = LeaseWatch(lease_seconds)
         self._alarms = Alarms(self._wake_early, pace, parts.clock)
         self._beating: asyncio.Task[None] | None = None
 
@@ -242,6 +244,7 @@ class RunKeeper:
 
     async def _claimed(self, kept: KeptRun) -> RunRecord:
         """One stay of a run, under a lease."""
+        first: Lease | None = None
         while True:
             taken = await self._take(kept)
             record = taken.record
@@ -251,14 +254,15 @@ class RunKeeper:
                 return await self._leased(kept, record, taken.lease, taken)
             if record.status in ENDED and not kept.stay.reopen:
                 return record
-            if not kept.stay.patient:
+            first = first or taken.held
+            if not kept.stay.patient and not is_doubtful(taken.held, first, self._parts.clock()):
                 raise LeaseLost(f"Another runner works on run {kept.run_id}")
             await asyncio.sleep(min(_LOOK_SECONDS, self._seconds / 3))
 
     async def _take(self, kept: KeptRun) -> TakenRun:
         """Claim the run; if this is cancelled meanwhile, other runners can claim it at once."""
         store, begin = self._parts.store, partial(going_on, reopen=kept.stay.reopen)
-        taking = asyncio.ensure_future(store.take(kept.run_id, self._owner, self._seconds, begin))
+        taking = asyncio.ensure_future(self._watch.take(store, kept.run_id, self._owner, begin))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:

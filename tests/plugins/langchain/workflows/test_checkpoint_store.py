@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from workflow_runs import Prompts, runner, script, until
 from workflow_stores import StoreTests, entry
 
 from interpstack import ConfigurationError
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import RunRecord, WorkflowError, WorkflowStore
+from interpstack_workflows.api import Lease, LeaseLost, RunRecord, WorkflowError, WorkflowStore
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,87 @@ class TestCheckpointers(StoreTests):
             for listed in ["run_1", "run_10", *(f"run_{number}" for number in range(5))]:
                 await CheckpointWorkflowStore(saver).delete(listed)
             yield CheckpointWorkflowStore(saver)
+
+
+both_databases = pytest.mark.parametrize("store", ["sqlite", "postgres"], indirect=True)
+_AHEAD = 3600.0
+
+
+class _Renewing(CheckpointWorkflowStore):
+    """A store that counts how often leases were renewed."""
+
+    renewals = 0
+
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        renewed = await super().renew(lease, seconds)
+        self.renewals += 1
+        return renewed
+
+
+@both_databases
+async def test_a_runner_whose_clock_is_ahead_leaves_live_runs_to_their_owners(store: Any) -> None:
+    owner, other = Prompts(), Prompts()
+    async with store.open() as saver:
+        mine = _Renewing(saver)
+        late = CheckpointWorkflowStore(saver, clock=lambda: time.time() + _AHEAD)
+        late_runner = runner(other, late, clock=lambda: time.time() + _AHEAD)
+        async with runner(owner, mine, lease_seconds=1.0) as one, late_runner as two:
+            # Between two renewals passes less than the time of a lease, however busy the machine.
+            two._keeper._watch.clock = lambda: 0.7 * mine.renewals
+            handle = await one.start(script("await agent('a'); return agent('for ever b')"))
+            await until(lambda: len(owner.called) == 2)
+            serving = asyncio.ensure_future(two.serve(poll_seconds=0.01))
+            refused = await two.resume(handle.run_id, wait=False)
+            with pytest.raises(LeaseLost, match="Another runner works on run"):
+                await refused.result()
+            changed = script("await agent('a'); return agent('c')")
+            with pytest.raises(LeaseLost, match="cancel it, then change it"):
+                await two.resume(handle.run_id, source=changed, accept_changes=True)
+            seen = mine.renewals
+            await until(lambda: mine.renewals > seen + 3, seconds=120)
+            assert (other.called, owner.stopped) == ([], [])
+            serving.cancel()
+            await one.cancel(handle.run_id)
+            assert (await handle.result()).status == "cancelled"
+
+
+@both_databases
+async def test_the_run_of_a_runner_that_died_is_taken_over_after_the_time_of_its_lease(
+    store: Any,
+) -> None:
+    agent = Prompts()
+    async with store.open() as saver:
+        dead = CheckpointWorkflowStore(saver)
+        await dead.delete("run_1")
+        source = script("return agent('a')")
+        await dead.create(RunRecord(id="run_1", name="tested", source=source, status="running"))
+        lease = await dead.claim("run_1", "dead", 0.3)
+        assert lease is not None
+        assert lease.seconds == 0.3
+        async with runner(agent, CheckpointWorkflowStore(saver)) as one:
+            result = await (await one.resume("run_1")).result()
+        assert (result.result, agent.called) == ("echo: a", ["a"])
+
+
+@both_databases
+async def test_a_run_that_was_given_back_is_taken_at_once(store: Any) -> None:
+    async with store.open() as saver:
+        first, second = CheckpointWorkflowStore(saver), CheckpointWorkflowStore(saver)
+        await first.delete("run_1")
+        await first.create(RunRecord(id="run_1"))
+        taken = await first.take("run_1", "one", 60, lambda record: record)
+        assert taken.lease is not None
+        await first.release(taken.lease)
+        again = await second.take("run_1", "two", 0, lambda record: record)
+        assert again.lease is not None
+        doubtful = await first.take("run_1", "three", 60, lambda record: record)
+        assert (doubtful.lease, doubtful.held) == (None, again.lease)
+        other = attrs.evolve(again.lease, owner="one")
+        assert (await first.take("run_1", "three", 60, lambda r: r, lapsed=other)).lease is None
+        own = await second.take("run_1", "two", 0, lambda record: record)
+        assert own.lease is not None
+        over = await first.take("run_1", "three", 60, lambda r: r, lapsed=own.lease)
+        assert over.lease is not None
 
 
 def sqlite(path: Path) -> Any:
