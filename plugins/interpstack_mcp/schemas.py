@@ -1,7 +1,7 @@
 """Structured content of results, held to the output schema of its tool.
 
-Schemas come from servers and are untrusted: they are evaluated off the event loop, for a bounded
-time, and without their regular expressions, which may take for ever.
+Schemas come from servers and are untrusted: they are evaluated for a bounded time, longer than a
+moment off the event loop, and without their regular expressions, which may take for ever.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from interpstack_schemas import OutOfTime, bounded_dialect, within
 __all__ = ["OutputSchema"]
 
 _log = logging.getLogger("interpstack.mcp")
-#: Seconds for which a result is held to a schema, and characters of a fault.
+#: Seconds for which a result is held to a schema, and those of them on the event loop.
 _SECONDS: Final = 2.0
+_AT_ONCE_SECONDS: Final = 0.002
+#: Values and characters of a result that is held to a schema on the event loop.
+_AT_ONCE_VALUES: Final = 50
+_AT_ONCE_CHARS: Final = 2000
+#: Characters of a fault.
 _FAULT_CHARS: Final = 500
 #: Keywords that are not evaluated: they match regular expressions, or cannot be bounded.
 _LEFT_OUT: Final = frozenset(
@@ -41,19 +46,31 @@ class OutputSchema:
         self._tool = tool
         self._schema = schema
         self._validator: Any = None
+        self._slow = False
 
     async def fault(self, value: Any) -> str:
         """The first fault of structured content, with its place; empty if there is none.
 
         A schema that cannot be evaluated finds no faults, and the log says why.
         """
-        return await asyncio.to_thread(self._fault, value)
+        if self._validator is not None and not self._slow and _is_small(value):
+            try:
+                return self._fault(value, _AT_ONCE_SECONDS)
+            except OutOfTime:
+                self._slow = True
+        return await asyncio.to_thread(self._found, value)
 
-    def _fault(self, value: Any) -> str:
+    def _found(self, value: Any) -> str:
         try:
-            error = within(_SECONDS, lambda: next(self._checking().iter_errors(value), None))
+            return self._fault(value, _SECONDS)
         except OutOfTime:
             return self._unusable(f"it takes more than {_SECONDS:g} seconds")
+
+    def _fault(self, value: Any, seconds: float) -> str:
+        try:
+            error = within(seconds, lambda: next(self._checking().iter_errors(value), None))
+        except OutOfTime:
+            raise
         except Exception as error:  # noqa: BLE001 - of a schema in any form, or nested too deeply
             return self._unusable(f"{type(error).__name__}: {error}")
         return "" if error is None else f"{error.json_path}: {error.message}"[:_FAULT_CHARS]
@@ -71,6 +88,24 @@ class OutputSchema:
     def _unusable(self, why: str) -> str:
         _log.warning("the output schema of %s was not evaluated: %.300s", self._tool, why)
         return ""
+
+
+def _is_small(value: Any) -> bool:
+    """Whether no keyword takes long for a value: each looks at the clock, but only before it."""
+    values, chars = [value], 0
+    for one in values:
+        if isinstance(one, dict):
+            chars += sum(map(len, one))
+            values += one.values()
+        elif isinstance(one, list):
+            values += one
+        elif isinstance(one, str):
+            chars += len(one)
+        elif isinstance(one, int) and one.bit_length() > _AT_ONCE_CHARS:
+            return False
+        if len(values) > _AT_ONCE_VALUES or chars > _AT_ONCE_CHARS:
+            return False
+    return True
 
 
 def _reduced(schema: Any, keywords: bool = True) -> Any:

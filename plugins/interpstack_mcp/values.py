@@ -79,13 +79,12 @@ def to_value(result: types.CallToolResult, *, structured: bool) -> Any:
     Raises:
         GuestException: The result is an error of the tool.
     """
-    blocks = [_plain(block) for block in result.content]
     if result.is_error:
         texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
         message = "\n".join(texts).strip()[:_ERROR_CHARS] or "the tool failed without a message"
         raise GuestException(message)
     if not structured:
-        return blocks
+        return [_plain(block) for block in result.content]
     if result.structured_content is None:
         raise GuestException(
             "the tool was called, but its answer has no structured content, which its output "

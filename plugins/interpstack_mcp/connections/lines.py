@@ -1,10 +1,18 @@
-"""Lines of a server's output as messages."""
+"""Lines of a server's output as messages, and messages as lines of its input.
+
+Both directions work where the SDK reads and writes, without a task or a queue in between.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+import logging
+from collections.abc import Callable
+from typing import Any, Final
 
+import anyio
+import attrs
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     CONNECTION_CLOSED,
@@ -15,10 +23,18 @@ from mcp.types import (
     jsonrpc_message_adapter,
 )
 
-__all__ = ["BrokenMessage", "read_line"]
+from interpstack_mcp.connections.counted import TooManyValues, ValueCount
+from interpstack_mcp.limits import McpLimits
 
+__all__ = ["BrokenMessage", "IncomingLines", "OutgoingLines", "read_line"]
+
+_log = logging.getLogger("interpstack.mcp")
 #: Codes by which the SDK tells what has happened to the connection, and which are a server's, too.
 _OF_THE_SDK = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+#: Messages that are read one after the other while other tasks wait.
+_IN_A_ROW: Final = 16
+#: Messages that are written together, at most.
+_AT_ONCE: Final = 16
 
 
 class BrokenMessage(Exception):
@@ -67,3 +83,144 @@ def _failed(found: Any) -> SessionMessage | None:
         return None
     error = ErrorData(code=INTERNAL_ERROR, message="the server's answer is malformed")
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))
+
+
+@attrs.define(eq=False)
+class IncomingLines:
+    """The messages of a server, as the SDK reads them.
+
+    Attributes:
+        reader: The server's output.
+        limits: Limits of one message; a larger one ends the messages.
+        ended: Called once, when no more messages come, with the reason if they were refused.
+    """
+
+    reader: asyncio.StreamReader
+    limits: McpLimits
+    ended: Callable[[str], None]
+    _in_a_row: int = attrs.field(default=0, init=False)
+    _closed: bool = attrs.field(default=False, init=False)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or an exception for a line that is none.
+
+        Raises:
+            EndOfStream: No more messages come.
+        """
+        if self._closed:
+            raise anyio.EndOfStream
+        self._in_a_row += 1
+        if self._in_a_row % _IN_A_ROW == 0:
+            await asyncio.sleep(0)
+        why = ""
+        try:
+            line = await self.reader.readuntil(b"\n")
+            if len(line) > self.limits.message_values:  # else it holds no more values, either
+                ValueCount(self.limits.message_values).add(line)
+            return read_line(line)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # the server has closed its output
+        except asyncio.LimitOverrunError:
+            why = (
+                f"a message of the server has more than {self.limits.message_bytes} bytes "
+                "(McpLimits.message_bytes)"
+            )
+        except TooManyValues as error:
+            why = str(error)
+        except BrokenMessage as error:
+            why = f"a message of the server is broken: {error}"
+        if why:
+            _log.warning("an MCP connection is closed: %s", why)
+        self.close(why)
+        raise anyio.EndOfStream
+
+    def close(self, why: str = "") -> None:
+        """Note that no more messages come."""
+        if not self._closed:
+            self._closed = True
+            self.ended(why)
+
+    async def aclose(self) -> None:
+        self.close()
+
+    async def __aenter__(self) -> IncomingLines:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
+
+    def __aiter__(self) -> IncomingLines:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+@attrs.define(eq=False)
+class OutgoingLines:
+    """The messages to a server, as the SDK writes them.
+
+    The first one in a turn of the event loop is written at once, so that the server begins; more
+    of the same turn are written together, because each write wakes the server.
+
+    Attributes:
+        writer: The server's input.
+    """
+
+    writer: asyncio.StreamWriter
+    _waiting: list[bytes] = attrs.field(factory=list, init=False)
+    _gathering: bool = attrs.field(default=False, init=False)
+    _closed: bool = attrs.field(default=False, init=False)
+
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message, and wait while the server does not read.
+
+        Raises:
+            ClosedResourceError: The stream was closed.
+            BrokenResourceError: The server has closed its input.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
+        self._waiting.append(_line(item))
+        if not self._gathering:
+            self._gathering = True
+            asyncio.get_running_loop().call_soon(self._gathered)
+            self._write()
+        elif len(self._waiting) >= _AT_ONCE:
+            self._write()
+        try:
+            await self.writer.drain()
+        except ConnectionError as error:
+            raise anyio.BrokenResourceError from error
+
+    def _gathered(self) -> None:
+        self._gathering = False
+        self._write()
+
+    def _write(self) -> None:
+        lines, self._waiting = self._waiting, []
+        if lines and not self.writer.is_closing():
+            self.writer.write(b"".join(lines))
+
+    def close(self) -> None:
+        """Write the messages that wait, and take no more."""
+        self._closed = True
+        self._write()
+
+    async def aclose(self) -> None:
+        self.close()
+
+    async def __aenter__(self) -> OutgoingLines:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.close()
+
+
+def _line(item: SessionMessage) -> bytes:
+    """A message as the server reads it."""
+    text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+    return text.encode() + b"\n"

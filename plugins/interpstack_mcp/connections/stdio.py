@@ -13,27 +13,20 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-import anyio
 import attrs
 from mcp.client.stdio import get_default_environment
 
 from interpstack_core import to_end
 from interpstack_mcp.configuration import StdioServer
 from interpstack_mcp.connections.causes import printable
-from interpstack_mcp.connections.counted import TooManyValues, ValueCount
-from interpstack_mcp.connections.lines import BrokenMessage, read_line
+from interpstack_mcp.connections.lines import IncomingLines, OutgoingLines
 from interpstack_mcp.limits import McpLimits
 
 __all__ = ["Stderr", "stdio_transport"]
 
 _log = logging.getLogger("interpstack.mcp")
-#: Messages that wait on their way, in each direction, so that answers which came together are
-#: handed over together.
-_AHEAD: Final = 16
-#: Messages that are written to a server together, at most.
-_AT_ONCE: Final = 64
 #: Seconds in which a server ends by itself once its input is closed, and then after each signal.
 _END_SECONDS: Final = 2.0
 #: Bytes of one line of a server's standard error; the rest of a longer one is dropped.
@@ -80,7 +73,7 @@ class Stderr:
 @asynccontextmanager
 async def stdio_transport(
     server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[str], None]
-) -> AsyncIterator[tuple[Any, Any]]:
+) -> AsyncIterator[tuple[IncomingLines, OutgoingLines]]:
     """Run a server, and exchange messages with it as the SDK's transports do.
 
     Args:
@@ -103,20 +96,16 @@ async def stdio_transport(
         limit=limits.message_bytes,
         start_new_session=True,  # so that its own processes end with it
     )
-    # The SDK hands messages over through streams of anyio.
-    inward, incoming = anyio.create_memory_object_stream[Any](_AHEAD)
-    outgoing, outward = anyio.create_memory_object_stream[Any](_AHEAD)
-    tasks = [
-        asyncio.ensure_future(_read(process, inward, limits, ended)),
-        asyncio.ensure_future(_write(process, outward)),
-        asyncio.ensure_future(stderr.read(_pipe(process.stderr))),
-    ]
+    assert process.stdin is not None  # noqa: S101 - the process was started with pipes
+    incoming = IncomingLines(_pipe(process.stdout), limits, ended)
+    outgoing = OutgoingLines(process.stdin)
+    logging_stderr = asyncio.ensure_future(stderr.read(_pipe(process.stderr)))
     try:
         yield incoming, outgoing
     finally:
-        for stream in (inward, incoming, outgoing, outward):
-            stream.close()
-        await to_end(_end(process, tasks))
+        outgoing.close()
+        incoming.close()
+        await to_end(_end(process, logging_stderr))
 
 
 def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
@@ -124,62 +113,7 @@ def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:
     return stream
 
 
-async def _read(
-    process: asyncio.subprocess.Process,
-    inward: Any,
-    limits: McpLimits,
-    ended: Callable[[str], None],
-) -> None:
-    stream = _pipe(process.stdout)
-    count = ValueCount(limits.message_values)
-    why = ""
-    try:
-        while True:
-            line = await stream.readuntil(b"\n")
-            count.begin()
-            count.add(line)
-            await inward.send(read_line(line))
-    except asyncio.IncompleteReadError:
-        pass  # the server has closed its output
-    except asyncio.LimitOverrunError:
-        why = (
-            f"a message of the server has more than {limits.message_bytes} bytes "
-            "(McpLimits.message_bytes)"
-        )
-    except TooManyValues as error:
-        why = str(error)
-    except BrokenMessage as error:
-        why = f"a message of the server is broken: {error}"
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-        pass  # this side has closed the connection
-    finally:
-        if why:
-            _log.warning("an MCP connection is closed: %s", why)
-        ended(why)
-        inward.close()
-
-
-async def _write(process: asyncio.subprocess.Process, outward: Any) -> None:
-    writer = process.stdin
-    assert writer is not None  # noqa: S101 - the process was started with pipes
-    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, ConnectionError):
-        while True:
-            lines = [_line(await outward.receive())]
-            # What waits goes along: each write wakes the server.
-            with suppress(anyio.WouldBlock, anyio.EndOfStream):
-                while len(lines) < _AT_ONCE:
-                    lines.append(_line(outward.receive_nowait()))
-            writer.write(b"".join(lines))
-            await writer.drain()
-
-
-def _line(item: Any) -> bytes:
-    """A message as the server reads it."""
-    text: str = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-    return text.encode() + b"\n"
-
-
-async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[None]]) -> None:
+async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
     """End the server: close its input, wait, then end it with all processes it started."""
     if process.stdin is not None:
         process.stdin.close()
@@ -190,9 +124,8 @@ async def _end(process: asyncio.subprocess.Process, tasks: list[asyncio.Task[Non
             async with asyncio.timeout(_END_SECONDS):
                 await process.wait()
                 break
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    stderr.cancel()
+    await asyncio.gather(stderr, return_exceptions=True)
     process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - a grandchild may hold a pipe
 
 

@@ -1,7 +1,8 @@
 """Hands answers of parallel calls over together.
 
 Each time the guest goes on with an answer costs much more than the answer itself. So an answer
-waits a moment for the others, if there are calls that could still answer.
+waits a moment for the others, if there are calls that could still answer: the longer, the more of
+them there are, and so the more time they still take.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import attrs
 
 __all__ = ["Together"]
 
-#: Seconds that an answer waits for others.
-_SECONDS: Final = 0.004
+#: Seconds that an answer waits for others: for each call that is open, at least, and at most.
+_EACH_SECONDS: Final = 0.00015
+_LEAST_SECONDS: Final = 0.004
+_MOST_SECONDS: Final = 0.02
 
 
 @attrs.define(eq=False)
@@ -43,7 +46,8 @@ class Together:
             return
         if self._gate is None:
             self._gate = asyncio.Event()
-            asyncio.get_running_loop().call_later(_SECONDS, self._release)
+            seconds = min(max(_LEAST_SECONDS, self._open * _EACH_SECONDS), _MOST_SECONDS)
+            asyncio.get_running_loop().call_later(seconds, self._release)
         await self._gate.wait()
 
     def _release(self) -> None:

@@ -30,7 +30,9 @@ PRICE = {
     ],
 )
 async def test_faults(schema: Any, value: Any, fault: str) -> None:
-    assert await OutputSchema("mcp.a.b", schema).fault(value) == fault
+    held = OutputSchema("mcp.a.b", schema)
+    assert await held.fault(value) == fault
+    assert await held.fault(value) == fault  # the validator exists now
 
 
 @pytest.mark.parametrize(
@@ -59,5 +61,46 @@ async def test_a_schema_that_takes_too_long(
     }
     schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "null"}}}
     with caplog.at_level(logging.WARNING, "interpstack.mcp"):
-        assert await OutputSchema("mcp.a.b", schema).fault({}) == ""
-    assert "it takes more than 0.2 seconds" in caplog.text
+        held = OutputSchema("mcp.a.b", schema)
+        for _ in range(2):  # at first in a thread, then for a moment on the loop, too
+            caplog.clear()
+            assert await held.fault({}) == ""
+            assert "it takes more than 0.2 seconds" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"),
+    [
+        ({"amount": 1}, 1),
+        ({"amount": [0] * 100}, 3),
+        ({"amount": {str(n): n for n in range(100)}}, 3),
+        ({"amount": "x" * 10_000}, 3),
+        ({"x" * 10_000: 1}, 3),
+        ({"amount": 10**2000}, 3),
+    ],
+)
+async def test_a_small_value_is_held_to_a_schema_on_the_loop(
+    value: Any, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used, found = list[Any](), OutputSchema._found
+
+    def noted(held: OutputSchema, given: Any) -> str:
+        used.append(given)
+        return found(held, given)
+
+    monkeypatch.setattr(OutputSchema, "_found", noted)
+    held = OutputSchema("mcp.a.b", {"type": "object"})
+    for _ in range(3):
+        assert await held.fault(value) == ""
+    assert len(used) == threads
+
+
+async def test_a_schema_that_was_slow_once_is_evaluated_in_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schemas, "_AT_ONCE_SECONDS", -1.0)
+    held = OutputSchema("mcp.a.b", PRICE)
+    for _ in range(3):
+        assert "required" in await held.fault({})
+    monkeypatch.setattr(schemas, "_is_small", None)
+    assert await held.fault({"amount": 1}) == ""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
 
+import pytest
+
+from interpstack_mcp.connections import together as module
 from interpstack_mcp.connections.together import Together
 
 
@@ -39,3 +44,26 @@ async def test_a_single_answer_waits_for_nothing() -> None:
     except StopIteration:
         return
     raise AssertionError("it waited")
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(1, 0.8), (8, 4.0), (90, 7.0)])
+async def test_an_answer_waits_the_longer_the_more_calls_are_open(
+    count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LEAST_SECONDS", 0.8)
+    monkeypatch.setattr(module, "_EACH_SECONDS", 0.5)
+    monkeypatch.setattr(module, "_MOST_SECONDS", 7.0)
+    loop = asyncio.get_running_loop()
+    waits = list[float]()
+
+    def noted(delay: float, release: Callable[[], None]) -> None:
+        waits.append(delay)
+        loop.call_soon(release)
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    together = Together()
+    with ExitStack() as others:
+        for _ in range(count):
+            others.enter_context(together.call())
+        await together.join()
+    assert waits == [seconds]
