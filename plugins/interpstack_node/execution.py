@@ -191,7 +191,7 @@ class NodeExecution(ParkableExecution):
         if self._begun:
             return
         if self._source is None:
-            load(self._cell.language)
+            load(self._cell.source, self._cell.language)
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             try:
                 script = prepared(self._cell.source, self._cell.language, clock)

@@ -77,7 +77,7 @@ class QuickJSExecution(KernelExecution):
         guest = self._live.guest
         if not self._started:
             self._keep_before()
-            load(self._cell.language)
+            load(self._cell.source, self._cell.language)
         begun = time.thread_time()
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds, begun)

@@ -80,7 +80,7 @@ class V8Execution(ParkableExecution):
         begins = self._isolate is None
         prepared = 0.0
         if begins:
-            load(self._cell.language)
+            load(self._cell.source, self._cell.language)
             clock = CellClock(cpu_seconds, lambda: self._interrupted)
             try:
                 command = self._begin(now * 1000, clock)

@@ -16,7 +16,7 @@ import pluggy
 
 from interpstack.cells.wrappers import Each
 from interpstack_core import hookspecs
-from interpstack_core.checks import expect
+from interpstack_core.checks import Value, expect
 from interpstack_core.engine import Engine
 from interpstack_core.errors import (
     ConfigurationError,
@@ -39,8 +39,8 @@ GROUP = "interpstack"
 NAMES = "interpstack.names"
 
 
-@attrs.frozen
-class PluginInfo:
+@attrs.frozen(repr=False)
+class PluginInfo(Value):
     """One plugin of a stack.
 
     Attributes:

@@ -23,7 +23,7 @@ __all__ = ["Slots", "WaitGraph"]
 _LOOK_SECONDS = 0.2
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Ticket:
     """A place in a queue, the loop of its owner, and the signal for which the owner waits."""
 

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import attrs
 
-from interpstack_core.checks import expect, shown, takes
+from interpstack_core.checks import Value, expect, shown, takes
 from interpstack_core.errors import BridgeError, BridgeNameClash
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.protocol import MODULE, TIMER
@@ -40,8 +40,8 @@ _exceptions = _takes(
 )
 
 
-@attrs.frozen(kw_only=True)
-class GuestBridge:
+@attrs.frozen(kw_only=True, repr=False)
+class GuestBridge(Value):
     """The part of a bridge that engines know: all of it crosses to a guest's process.
 
     Attributes:
@@ -62,7 +62,7 @@ class GuestBridge:
     declaration: str = attrs.field(default="", repr=False, validator=_text)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Bridge(GuestBridge):
     """One host function offered to the guest: the fields of `GuestBridge`, and the host's part.
 
@@ -182,8 +182,8 @@ def bridge(name: Any = None, /, **fields: Any) -> Any:
     return decorate(name) if callable(name) else decorate
 
 
-@attrs.frozen
-class GuestSource:
+@attrs.frozen(repr=False)
+class GuestSource(Value):
     """Code that an engine of `language` runs in every new realm, before any cell.
 
     For JavaScript the source is one function expression that gets the kernel's interface
@@ -200,8 +200,8 @@ def _read_only(bridges: Mapping[str, Bridge]) -> Mapping[str, Bridge]:
     return MappingProxyType(dict(bridges))
 
 
-@attrs.frozen
-class BridgeSet:
+@attrs.frozen(repr=False)
+class BridgeSet(Value):
     """Everything one session offers to its guest, fixed.
 
     Attributes:

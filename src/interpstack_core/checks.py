@@ -1,4 +1,4 @@
-"""Checks of the host's arguments, with messages that name the accepted values."""
+"""Checks of the host's arguments, with messages that name the accepted values; how values show."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ import attrs
 
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["expect", "positive", "shown", "takes"]
+__all__ = ["Value", "expect", "positive", "shown", "takes"]
 
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
 _MOST_SECONDS: Final = 10**9
+
+
+class Value:
+    """A base of values that shows their fields: a method for each class takes long to generate."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        own: Any = type(self)
+        shows = [(one, getattr(self, one.name)) for one in attrs.fields(own) if one.repr]
+        texts = [f"{a.name}={a.repr(v) if callable(a.repr) else repr(v)}" for a, v in shows]
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def shown(value: Any, write: Callable[[Any], str] = repr) -> str:

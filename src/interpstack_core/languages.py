@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack_core.checks import Value
 from interpstack_core.offer import HostTool
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
@@ -20,8 +21,8 @@ __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
-@attrs.frozen(kw_only=True)
-class PromptWords:
+@attrs.frozen(kw_only=True, repr=False)
+class PromptWords(Value):
     """Sentences and words that plugins put into their prompts; empty ones are omitted.
 
     Attributes:
@@ -55,8 +56,8 @@ class PromptWords:
     printing: str = ""
 
 
-@attrs.frozen(kw_only=True)
-class EditorRules:
+@attrs.frozen(kw_only=True, repr=False)
+class EditorRules(Value):
     """Rules of a language for an editor of single cells.
 
     Attributes:
@@ -82,8 +83,8 @@ class EditorRules:
     quiet: bool = False
 
 
-@attrs.frozen(kw_only=True)
-class GuestLanguage:
+@attrs.frozen(kw_only=True, repr=False)
+class GuestLanguage(Value):
     """One guest language. Languages subclass it, and override the methods.
 
     Attributes:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import attrs
 
-from interpstack_core.checks import positive
+from interpstack_core.checks import Value, positive
 
 __all__ = ["Limits"]
 
 _MIB = 2**20
 
 
-@attrs.frozen(kw_only=True)
-class Limits:
+@attrs.frozen(kw_only=True, repr=False)
+class Limits(Value):
     """Limits of one cell; the realm's memory limit holds for its whole life.
 
     Seconds are at most 10**9, everything else at most 2**53.

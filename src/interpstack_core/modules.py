@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import attrs
 
+from interpstack_core.checks import Value
+
 __all__ = ["ModuleBundle", "ModuleLoader"]
 
 
-@attrs.frozen
-class ModuleBundle:
+@attrs.frozen(repr=False)
+class ModuleBundle(Value):
     """A module and the files it may import.
 
     Attributes:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import attrs
 
 from interpstack_core.cells.outcome import CellContext
-from interpstack_core.checks import expect, shown, takes
+from interpstack_core.checks import Value, expect, shown, takes
 from interpstack_core.errors import ConfigurationError
 
 __all__ = ["HostOffer", "HostTool"]
@@ -21,8 +21,8 @@ _P = TypeVar("_P")
 _text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
 
 
-@attrs.frozen(kw_only=True)
-class HostTool:
+@attrs.frozen(kw_only=True, repr=False)
+class HostTool(Value):
     """A tool of the host, independent of any agent framework.
 
     Attributes:
@@ -70,8 +70,8 @@ def _as_parts(parts: Iterable[object]) -> tuple[object, ...]:
     return given
 
 
-@attrs.frozen(kw_only=True)
-class HostOffer:
+@attrs.frozen(kw_only=True, repr=False)
+class HostOffer(Value):
     """Everything that the host offers to guest code for the time being.
 
     A session offers the same until another offer is bound to it with `Session.bind`. Binding the

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from interpstack_core.checks import takes
+from interpstack_core.checks import Value, takes
 from interpstack_core.errors import ConfigurationError
 
 __all__ = [
@@ -38,8 +38,8 @@ LATER: Final[Mapping[str, bool]] = {"later": True}
 _is = partial(takes, of=lambda cell: "cell", error=ConfigurationError)
 
 
-@attrs.frozen(kw_only=True)
-class Cell:
+@attrs.frozen(kw_only=True, repr=False)
+class Cell(Value):
     """One piece of source to run.
 
     Attributes:
@@ -63,8 +63,8 @@ class Cell:
             raise ConfigurationError(f"cell: value_name takes an identifier; got {value!r:.80}")
 
 
-@attrs.frozen
-class Place:
+@attrs.frozen(repr=False)
+class Place(Value):
     """A character of a cell's source, with an excerpt of its line.
 
     Attributes:
@@ -98,8 +98,8 @@ def _columns(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-@attrs.frozen
-class GuestError:
+@attrs.frozen(repr=False)
+class GuestError(Value):
     """An error as it crosses: raised by the guest, or thrown into it by a settlement.
 
     Attributes:
@@ -118,16 +118,16 @@ class GuestError:
     place: Place | None = attrs.field(default=None, metadata=LATER)
 
 
-@attrs.frozen
-class Call:
+@attrs.frozen(repr=False)
+class Call(Value):
     """A message that guest code emitted without waiting: a wire tree for the bridge `bridge`."""
 
     bridge: str
     wire: Any
 
 
-@attrs.frozen
-class Request:
+@attrs.frozen(repr=False)
+class Request(Value):
     """A message that guest code emitted and whose answer it awaits.
 
     Attributes:
@@ -144,8 +144,8 @@ class Request:
     plain: bool = False
 
 
-@attrs.frozen
-class Settlement:
+@attrs.frozen(repr=False)
+class Settlement(Value):
     """The answer to one request: a wire tree as JSON text, or an error.
 
     Attributes:
@@ -163,8 +163,8 @@ class Settlement:
     refused: bool = attrs.field(default=False, metadata=LATER)
 
 
-@attrs.frozen(kw_only=True)
-class Completion:
+@attrs.frozen(kw_only=True, repr=False)
+class Completion(Value):
     """The end of a cell, as the guest reports it.
 
     Attributes:
@@ -186,8 +186,8 @@ class Completion:
     error: GuestError | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Progress:
+@attrs.frozen(kw_only=True, repr=False)
+class Progress(Value):
     """Everything a guest queued since the last poll, in order.
 
     Attributes:
@@ -217,8 +217,8 @@ class Progress:
     notices: Sequence[str] = ()
 
 
-@attrs.frozen
-class Image:
+@attrs.frozen(repr=False)
+class Image(Value):
     """A realm's whole state in a form only its engine understands.
 
     Attributes:
@@ -232,8 +232,8 @@ class Image:
     data: bytes = attrs.field(repr=lambda data: f"<{len(data)} bytes>")
 
 
-@attrs.frozen(kw_only=True)
-class SessionState:
+@attrs.frozen(kw_only=True, repr=False)
+class SessionState(Value):
     """The state of a session between two cells.
 
     Attributes:

@@ -20,8 +20,6 @@ from typing import Final
 import attrs
 
 from interpstack_javascript.errors import TypeScriptError
-from interpstack_javascript.rewriting.edits import Edited
-from interpstack_javascript.rewriting.rewrite import rewrite
 
 __all__ = [
     "ENDLESS",
@@ -96,7 +94,7 @@ class ThreadClock(Clock):
             raise OutOfTime
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Prepared:
     """A cell as an engine is to run it.
 
@@ -134,14 +132,14 @@ def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -
     """
     if language == "typescript":
         # Imports first: TypeScript drops imports that the cell itself does not use.
-        source = escape(_rewrite(source, clock, types=True).text)
+        source = escape(_rewrite(source, clock, types=True).source)
         try:
             source = strip_types(source, seconds=clock.left())
         except TypeScriptError:
             clock.pause()  # it may have been too slow
             raise
     made = _rewrite(source, clock)
-    return Prepared(escape(made.text), made.shifts)
+    return Prepared(escape(made.source), made.shifts)
 
 
 def escape(source: str) -> str:
@@ -181,18 +179,27 @@ def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None
     return typescript.strip_types(source, name, seconds)
 
 
-def load(language: str | None) -> None:
-    """Load the tools for preparing a language, which can take seconds without a cache.
+def load(source: str, language: str | None) -> None:
+    """Load the tools for preparing a cell, which can take seconds without a cache.
 
     An engine calls it first: that is not the cell's time.
     """
+    if _is_rewritten(source):
+        import interpstack_javascript.rewriting.rewrite  # noqa: F401 - its patterns take 5 ms
     if language == "typescript":
         from interpstack_javascript import typescript
 
         typescript.load()
 
 
-def _rewrite(source: str, clock: Clock, *, types: bool = False) -> Edited:
-    if not any(word in source for word in _WORDS):
-        return Edited(source)
-    return rewrite(source, clock.pause, types=types)
+def _is_rewritten(source: str) -> bool:
+    return any(word in source for word in _WORDS)
+
+
+def _rewrite(source: str, clock: Clock, *, types: bool = False) -> Prepared:
+    if not _is_rewritten(source):
+        return Prepared(source)
+    from interpstack_javascript.rewriting.rewrite import rewrite  # see `load`
+
+    made = rewrite(source, clock.pause, types=types)
+    return Prepared(made.text, made.shifts)

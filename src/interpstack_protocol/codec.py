@@ -89,7 +89,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Form:
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = _as_it_is

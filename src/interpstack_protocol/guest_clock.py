@@ -19,7 +19,7 @@ _STEP: Final = 0.001
 _LEAD: Final = 0.1
 
 
-@attrs.define
+@attrs.define(repr=False)
 class GuestClock:
     """The clock of one cell: its time depends only on the polls and on how often it was read.
 

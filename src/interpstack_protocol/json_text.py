@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import attrs
@@ -28,10 +29,15 @@ _ROW: Final = rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING})*+[\]}}]'
 _ROWS: Final = rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING}|{_ROW})*+[\]}}]'
 _PARTS: Final = rf'(?:[^"\[\]{{}},]++|{_STRING}|{_ROWS})*+'
 #: Complete items, up to the last comma; and what may follow up to a comma or bracket.
-_items: Final = re.compile(rf"(?:{_PARTS},)++", re.DOTALL).match
-_parts: Final = re.compile(_PARTS, re.DOTALL).match
+_ITEMS: Final = rf"(?:{_PARTS},)++"
 #: A string up to its end or some thousand escapes.
-_in_string: Final = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+){0,5000}+(")?', re.DOTALL).match
+_IN_STRING: Final = r'[^"\\]*+(?:\\.[^"\\]*+){0,5000}+(")?'
+
+
+@cache
+def _matching(pattern: str) -> Callable[..., re.Match[str] | None]:
+    """The function `match` of a pattern; only long texts need it."""
+    return re.compile(pattern, re.DOTALL).match
 
 
 def _refused(constant: str) -> Any:
@@ -52,7 +58,7 @@ def read_json(text: str) -> Any:
     return _decode(text) if len(text) <= 2 * _PIECE_CHARS else _Reader(text).read()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Container:
     """A container whose end was not reached.
 
@@ -157,10 +163,10 @@ class _Reader:
         """
         text, at = self._text, 0
         while at < len(text):
-            if (items := _items(text, at, at + _PIECE_CHARS)) is not None:
+            if (items := _matching(_ITEMS)(text, at, at + _PIECE_CHARS)) is not None:
                 at = items.end()
                 self._end_item(at)
-            at = _parts(text, at, at + _PIECE_CHARS).end()  # type: ignore[union-attr]
+            at = _matching(_PARTS)(text, at, at + _PIECE_CHARS).end()  # type: ignore[union-attr]
             mark = text[at : at + 1]
             if mark == '"':
                 at = self._end_of_string(at + 1)
@@ -182,7 +188,7 @@ class _Reader:
         end = self._text.find('"', at)
         if end >= 0 and self._text.find("\\", at, end) < 0:
             return end + 1
-        while (found := _in_string(self._text, at)) is not None and found[0]:
+        while (found := _matching(_IN_STRING)(self._text, at)) is not None and found[0]:
             at = found.end()
             if found[1]:
                 return at

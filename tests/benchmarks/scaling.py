@@ -42,11 +42,12 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _javascript(source: str) -> float:
+    cells.load(source, None)
     return _seconds(lambda: cells.prepare(source))
 
 
 def _typescript(source: str) -> float:
-    cells.load("typescript")
+    cells.load("let a", "typescript")
 
     def work() -> None:
         with contextlib.suppress(TypeScriptError):

@@ -62,7 +62,7 @@ def read_printed(guest: Guest, address: int) -> tuple[str, int]:
     return text[1:], omitted + surplus  # each line begins with its line break
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Ear:
     """Delivery of a guest's output during a computation, read from the guest's memory.
 

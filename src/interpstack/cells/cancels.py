@@ -19,7 +19,7 @@ def _task() -> asyncio.Task[Any]:
     return task
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Cancels:
     """The host's cancellations of one cell; made in the cell's task.
 

@@ -13,7 +13,7 @@ from interpstack_core.limits import Limits
 __all__ = ["CellClock"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CellClock:
     """A clock that counts a cell's time against its own limits and those of its guards.
 

@@ -14,7 +14,7 @@ from interpstack_core.protocol import MODULE, TIMER, GuestError, Request, Settle
 __all__ = ["RequestCounts"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class RequestCounts:
     """Counts the requests of one cell, without timers and imports.
 

@@ -20,7 +20,7 @@ __all__ = ["Extensions"]
 _Find = Callable[..., Iterable[Wrapper[Settlement]]]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Extensions:
     """All that plugins add to one run of a cell.
 

@@ -16,7 +16,7 @@ from interpstack_core.protocol import GuestError, Request
 __all__ = ["Guards"]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Guards:
     """All guards of one run of a cell, in the order of their plugins."""
 

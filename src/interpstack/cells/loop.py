@@ -49,7 +49,7 @@ _CONSOLE_CHARS: Final = 100
 _LATE_SECONDS: Final = 0.25
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Start:
     """The start of a run.
 
@@ -132,7 +132,7 @@ async def _begin(start: Start, cell: Cell) -> Execution:
     return begun[0]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Loop:
     run: CellRun
     execution: Execution

@@ -48,7 +48,7 @@ _Make = Callable[[], Awaitable[Settlement]]
 _Around = Callable[[Request, _Make, Callable[[], bool]], Awaitable[Settlement]]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Requests:
     """The requests of one cell.
 

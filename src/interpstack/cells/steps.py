@@ -22,7 +22,7 @@ __all__ = ["CellRun", "StepSource"]
 _DELIVERY_SECONDS: Final = 5.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CellRun:
     """One run of a cell, as a step source sees it.
 

@@ -140,7 +140,7 @@ def moved(session: Any, wakes: bool, began: float, image_bytes: int) -> None:
             _log.exception("plugin %r failed after session %r moved", plugin, session.key)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Call(Generic[_T]):
     """The call inside all wrappers, which is made once at most.
 

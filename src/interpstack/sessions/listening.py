@@ -17,7 +17,7 @@ __all__ = ["Listener"]
 _HALVES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # of pairs, as some engines hear them
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Listener:
     """Console output of one cell, on its way to who listens.
 

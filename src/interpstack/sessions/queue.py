@@ -22,7 +22,7 @@ _uses: ContextVar[tuple[_Use, ...]] = ContextVar("interpstack_uses", default=())
 _waits = WaitGraph()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Use:
     """One use of a session; code that it has begun may go on after its end."""
 
@@ -30,7 +30,7 @@ class _Use:
     over: bool = False
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class SessionQueue:
     """Gives a session to one user at a time, in the order in which they came.
 

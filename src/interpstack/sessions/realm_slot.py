@@ -31,7 +31,7 @@ async def off_loop(function: Callable[[], _T]) -> _T:
     return await run_guest(function, lambda: None)
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class RealmSlot:
     """Holds the realm of a session. Whoever calls a method has the session to himself.
 

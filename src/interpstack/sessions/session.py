@@ -47,7 +47,7 @@ class _Pool(Protocol):
     async def trim(self) -> None: ...
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class _Runner:
     """Runs the cells of one session. Whoever calls a method has the session to himself.
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import attrs
 
 from interpstack_core.cells.step import RunRecord
-from interpstack_core.checks import expect
+from interpstack_core.checks import Value, expect
 from interpstack_core.protocol import Cell, GuestError, StateAfter
 
 __all__ = ["CellContext", "Listener", "Outcome", "Usage"]
@@ -23,8 +23,8 @@ class Listener(Protocol):
         """Take a whole delivery; returns an exception that listening to it has raised."""
 
 
-@attrs.frozen(kw_only=True)
-class Usage:
+@attrs.frozen(kw_only=True, repr=False)
+class Usage(Value):
     """The resources that a cell used.
 
     Attributes:
@@ -40,8 +40,8 @@ class Usage:
     crossings: int = 0
 
 
-@attrs.frozen(kw_only=True)
-class Outcome:
+@attrs.frozen(kw_only=True, repr=False)
+class Outcome(Value):
     """The result of a cell. Output before an error is always included.
 
     Attributes:
@@ -93,7 +93,7 @@ class Outcome:
         return data
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CellContext:
     """Passed to bridge handlers that have a parameter named `context`.
 

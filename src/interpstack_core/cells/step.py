@@ -7,13 +7,14 @@ from typing import Any
 
 import attrs
 
+from interpstack_core.checks import Value
 from interpstack_core.protocol import Settlement
 
 __all__ = ["RunRecord", "Step"]
 
 
-@attrs.frozen
-class Step:
+@attrs.frozen(repr=False)
+class Step(Value):
     """A step: the clock and the answers that a guest receives at once.
 
     Attributes:

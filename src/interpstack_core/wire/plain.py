@@ -6,19 +6,20 @@ A parameter of the same type accepts the text that a scalar becomes.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from datetime import date, time, timedelta
-from decimal import Decimal
 from enum import Enum
-from pathlib import PurePath
-from typing import Any, cast
-from uuid import UUID
+from typing import Any, Final, cast
 
 import attrs
 
 from interpstack_core.wire.values import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["simplified"]
+
+#: Classes whose objects become text. Until their modules are loaded, there are no such objects.
+_TEXTS: Final = (("uuid", "UUID"), ("decimal", "Decimal"), ("pathlib", "PurePath"))
 
 
 def simplified(value: Any) -> Any:
@@ -50,9 +51,8 @@ def _text_of(value: Any) -> str | None:
         return value.isoformat()
     if isinstance(value, timedelta):
         return _duration(value)
-    if isinstance(value, (UUID, Decimal, PurePath)):
-        return str(value)
-    return None
+    known = tuple(getattr(sys.modules.get(module), name, ()) for module, name in _TEXTS)
+    return str(value) if isinstance(value, known) else None
 
 
 def _fields_of(value: Any) -> dict[str, Any] | None:

@@ -45,7 +45,7 @@ class _Mismatch(Exception):
     """Raised for a wrong value; `Signature.bind` turns it into a `TypeError`."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Signature:
     """The keyword parameters of one bridge."""
 
@@ -156,7 +156,7 @@ def _choices(annotation: Any, base: Any, value: Any = None) -> Sequence[tuple[An
     return [(one.value if isinstance(one, Enum) else one, one) for one in values]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Checker:
     """Checks values; its messages are in the words of a guest language."""
 

@@ -33,6 +33,7 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack_core.checks import Value
 from interpstack_core.errors import UnsupportedValue
 
 __all__ = [
@@ -85,22 +86,23 @@ def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
     return tuple((key, value) for key, value in entries)
 
 
-@attrs.frozen
-class MapValue:
+@attrs.frozen(repr=False)
+class MapValue(Value):
     """A guest Map: ordered pairs; keys may be values that Python cannot hash."""
 
     entries: tuple[tuple[Any, Any], ...] = attrs.field(converter=_pairs)
 
 
-@attrs.frozen
-class SetValue:
+@attrs.frozen(repr=False)
+class SetValue(Value):
     """A guest Set: ordered items that Python may not be able to hash."""
 
-    items: tuple[Any, ...] = attrs.field(converter=tuple)
+    # Not `tuple` itself, whose signature attrs takes 6 ms to read.
+    items: tuple[Any, ...] = attrs.field(converter=lambda items: tuple(items))  # type: ignore[var-annotated]
 
 
-@attrs.frozen
-class ErrorValue:
+@attrs.frozen(repr=False)
+class ErrorValue(Value):
     """A guest Error as plain data; `stack` may be empty."""
 
     name: str

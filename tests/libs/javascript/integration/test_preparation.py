@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import Cell, InterpreterStack, Limits
-from interpstack_javascript import cells
 from interpstack_javascript.cells import Clock, prepare
+from interpstack_javascript.rewriting import rewrite as rewriting
 from interpstack_javascript.rewriting.edits import Edited
 
 MIB = 2**20
@@ -107,7 +107,7 @@ async def test_preparation_counts_as_the_cells_own_time() -> None:
 async def test_preparation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = asyncio.Event()
     loop = asyncio.get_running_loop()
-    rewrite = cells.rewrite
+    rewrite = rewriting.rewrite
 
     def endless(source: str, pause: object, *, types: bool = False) -> Edited:
         loop.call_soon_threadsafe(begun.set)
@@ -115,7 +115,7 @@ async def test_preparation_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> 
             rewrite("let a;" * 2000, pause, types=types)  # type: ignore[arg-type]
         return Edited(source)
 
-    monkeypatch.setattr(cells, "rewrite", endless)
+    monkeypatch.setattr(rewriting, "rewrite", endless)
     with InterpreterStack(limits=Limits(cpu_seconds=60)) as stack:
         session = stack.session("s")
         task = asyncio.create_task(session.eval("let endless"))
