@@ -29,6 +29,10 @@ PRESET: Final = Preset(
     ]
 )
 
+#: Conversations that stay awake in a stack of the middleware's own: as many turns may go on at once
+#: before one puts another one's conversation to sleep. One takes 1.6 MB with a small state.
+_AWAKE: Final = 32
+
 #: Arguments that a ready stack has in its own way, and how they are called there.
 _OF_STACK: Final = {
     "engine": "engine",
@@ -106,6 +110,7 @@ class StackArguments:
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),
+            max_live_sessions=_AWAKE,
         )
 
     def settle(

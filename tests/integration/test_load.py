@@ -135,7 +135,7 @@ def assert_nothing_leaked(samples: list[Sample]) -> None:
     middle = samples[(len(samples) + 1) // 2]
     assert last.memory - middle.memory < 16 * MIB
     assert last.files <= first.files
-    assert last.live <= 16  # `max_live_sessions` of a stack
+    assert last.live <= 32  # of a stack of the middleware's own
     cpus = os.cpu_count() or 2
     assert last.own_threads - before.own_threads <= cpus + 1  # one pool, and a clock
     assert last.handlers <= HANDLER_THREADS
@@ -147,8 +147,8 @@ def report(samples: list[Sample]) -> None:
         print(f"after round {number}: {sample.memory // MIB} MiB, {sample}")
 
 
-async def test_twenty_conversations(agent: Any) -> None:
-    assert_nothing_leaked(await load(agent, 20, 5))
+async def test_forty_conversations(agent: Any) -> None:
+    assert_nothing_leaked(await load(agent, 40, 4))
 
 
 @pytest.mark.load

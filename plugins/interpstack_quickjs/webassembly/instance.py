@@ -26,8 +26,9 @@ from interpstack_quickjs.webassembly.ticks import ask_each_tick
 __all__ = ["Instance", "Spares", "spares"]
 
 
-#: Instances in reserve for each core. One that is a view of a template holds hardly any memory.
-_PER_CORE: Final = 8 if TEMPLATES else 1
+#: Instances in reserve for each core, where one holds little memory, as a view of a template: about
+#: as many as realms are opened, at most, before others are closed.
+_PER_CORE: Final = 16 if TEMPLATES else 1
 
 #: Written pages that an instance in reserve keeps: to provide one takes longer than to copy it.
 _MOST_KEPT: Final = 256
@@ -203,7 +204,8 @@ class Spares:
     def take(self, max_bytes: int, template: Template | None = None) -> Instance | None:
         """One whose memory is not larger, if there is one; rather a view of this template."""
         with self._lock:
-            fitting = [one for one in self._waiting if one.memory_bytes <= max_bytes]
+            # The newest first: more of its memory is still in the processor's caches.
+            fitting = [one for one in reversed(self._waiting) if one.memory_bytes <= max_bytes]
             if not fitting:
                 return None
             found = next((one for one in fitting if one.is_view_of(template)), fitting[0])

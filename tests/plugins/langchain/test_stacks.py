@@ -170,3 +170,11 @@ def test_a_plugin_that_was_left_out_may_be_added_as_another() -> None:
     preset = PRESET.without("ptc")
     with CodeInterpreterMiddleware(preset=preset, plugins=["ptc"], ptc=[double]) as middleware:
         assert [info.name for info in middleware.stack.describe()][-1] == "ptc"
+
+
+async def test_as_many_conversations_stay_awake_as_turns_may_go_on_at_once() -> None:
+    async with CodeInterpreterMiddleware() as middleware:
+        sessions = [middleware.stack.session(f"conversation {number}") for number in range(34)]
+        for session in sessions:
+            await session.eval("1")
+        assert [session.live for session in sessions] == [False] * 2 + [True] * 32

@@ -53,6 +53,20 @@ def test_the_next_realm_gets_the_instance_and_nothing_else(spares: Spares) -> No
     assert instances[0] is instances[1] is instances[2]
 
 
+def test_of_the_instances_in_reserve_the_newest_is_used_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "spares", Spares(2))
+    realms = [_open(), _open()]
+    first, second = map(_instance, realms)
+    for realm in realms:
+        realm.close()
+    again = [_open(), _open()]
+    assert [_instance(realm) for realm in again] == [second, first]
+    for realm in again:
+        realm.close()
+
+
 @pytest.mark.parametrize("how", ["put back", "reset", "zeros"])
 def test_instances_are_wiped(spares: Spares, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     if how == "zeros":
