@@ -57,6 +57,8 @@ _REASON_CHARS: Final = 500
 _RESULT: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
+#: A request; the class is made once, because pydantic looks each up by its parameters.
+_Request: Final = types.Request[dict[str, Any], str]
 
 
 class _Answer(RootModel[dict[str, Any]]):
@@ -73,6 +75,7 @@ class Connection:
         side: The client for which the connection is; `None` for code.
         listing: Its tools, as of the last list; `None` before the first.
         failure: Why the last attempt to connect failed; empty after a success.
+        together: Hands the ends of parallel calls over together.
     """
 
     server: Server
@@ -80,7 +83,7 @@ class Connection:
     side: ClientSide | None = None
     listing: Listing | None = attrs.field(default=None, init=False)
     failure: str = attrs.field(default="", init=False)
-    _together: Together = attrs.field(factory=Together, init=False)
+    together: Together = attrs.field(factory=Together, init=False)
     _down: Listing | None = attrs.field(default=None, init=False)
     _client: mcp.Client | None = attrs.field(default=None, init=False)
     _following: Following | None = attrs.field(default=None, init=False)
@@ -154,9 +157,7 @@ class Connection:
             on_progress: Takes the progress of the call.
         """
         params = {"name": tool, "arguments": arguments, "_meta": _meta(key)}
-        with self._together.call():
-            answer = await self.request("tools/call", params, on_progress=on_progress)
-        await self._together.join()
+        answer = await self.request("tools/call", params, on_progress=on_progress)
         result = _RESULT.validate_python(answer, by_name=False)
         if isinstance(result, types.InputRequiredResult):
             raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
@@ -189,7 +190,7 @@ class Connection:
         try:
             with own_request():
                 answer = await client.session.send_request(
-                    types.Request[dict[str, Any], str](method=method, params=params),
+                    _Request(method=method, params=params),
                     _Answer,
                     request_read_timeout_seconds=seconds,
                     progress_callback=on_progress,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, Self
@@ -175,35 +176,10 @@ class McpServers:
             name, key = f"mcp.{server}.{tool.name}", context.call_key
             listeners = [one for one in (self.on_progress, _listener.get()) if one is not None]
             reporter = _Reporter(listeners, self.limits, name, key) if listeners else None
-            try:
-                result = await connection.call(tool.name, arguments, key, reporter)
-            except Unavailable as error:
-                raise GuestException(
-                    f"{name} was not called: the server is not available: {error}",
-                    name="McpUnavailable",
-                ) from error
-            except Lost as error:
-                raise GuestException(
-                    f"{error}; {name} may have had its effects, so the call is not repeated: check "
-                    "before calling it again",
-                    name="McpConnectionLost",
-                ) from error
-            except MCPError as error:
-                raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
-            except ValueError as error:
-                raise GuestException(
-                    f"{name} was called, but the answer of MCP server {server!r} does not fit the "
-                    f"protocol: {fault_of(error)}",
-                    name="McpAnswerInvalid",
-                ) from error
-            value = to_value(result, structured=schema is not None)
-            if schema is not None and (fault := await schema.fault(value)):
-                raise GuestException(
-                    f"{name} was called, but its answer does not fit the tool's output schema: "
-                    f"{fault}",
-                    name="McpAnswerInvalid",
-                )
-            return value
+            async with connection.together:
+                with _told_to_code(name, server):
+                    result = await connection.call(tool.name, arguments, key, reporter)
+                return await _value(name, result, schema)
 
         return call
 
@@ -240,6 +216,47 @@ class McpServers:
 
     async def __aexit__(self, *raised: object) -> None:
         await self.leave(self)
+
+
+@contextmanager
+def _told_to_code(name: str, server: str) -> Iterator[None]:
+    """A block that makes a call, whose failures become errors of the code.
+
+    Raises:
+        GuestException: The call was not made, or has no answer, an error or a malformed answer.
+    """
+    try:
+        yield
+    except Unavailable as error:
+        raise GuestException(
+            f"{name} was not called: the server is not available: {error}",
+            name="McpUnavailable",
+        ) from error
+    except Lost as error:
+        raise GuestException(
+            f"{error}; {name} may have had its effects, so the call is not repeated: check "
+            "before calling it again",
+            name="McpConnectionLost",
+        ) from error
+    except MCPError as error:
+        raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
+    except ValueError as error:
+        raise GuestException(
+            f"{name} was called, but the answer of MCP server {server!r} does not fit the "
+            f"protocol: {fault_of(error)}",
+            name="McpAnswerInvalid",
+        ) from error
+
+
+async def _value(name: str, result: types.CallToolResult, schema: OutputSchema | None) -> Any:
+    """The value of a result in code, held to the output schema of its tool."""
+    value = to_value(result, structured=schema is not None)
+    if schema is not None and (fault := await schema.fault(value)):
+        raise GuestException(
+            f"{name} was called, but its answer does not fit the tool's output schema: {fault}",
+            name="McpAnswerInvalid",
+        )
+    return value
 
 
 @attrs.define(eq=False)

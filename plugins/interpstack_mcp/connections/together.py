@@ -8,8 +8,6 @@ them there are, and so the more time they still take.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import attrs
@@ -24,26 +22,28 @@ _MOST_SECONDS: Final = 0.02
 
 @attrs.define(eq=False)
 class Together:
-    """The calls of one connection, and the answers that wait for each other."""
+    """The calls of one connection, each in an `async with` block, whose ends wait for each other.
+
+    A block that was cancelled ends at once.
+    """
 
     _open: int = attrs.field(default=0, init=False)
     _gate: asyncio.Event | None = attrs.field(default=None, init=False)
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Count a call while its answer is awaited."""
+    async def __aenter__(self) -> None:
         self._open += 1
-        try:
-            yield
-        finally:
-            self._open -= 1
-            if not self._open:
-                self._release()
 
-    async def join(self) -> None:
-        """Wait for the answers that come soon; at once if no call is open."""
-        if not self._open and self._gate is None:
-            return
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._open -= 1
+        if not self._open:
+            self._release()
+        elif error is None or isinstance(error, Exception):
+            await self._join()
+
+    async def _join(self) -> None:
+        """Wait for the calls that end soon."""
         if self._gate is None:
             self._gate = asyncio.Event()
             seconds = min(max(_LEAST_SECONDS, self._open * _EACH_SECONDS), _MOST_SECONDS)

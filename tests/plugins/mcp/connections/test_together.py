@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -17,10 +17,9 @@ async def test_an_answer_waits_for_others_a_moment() -> None:
     ends = {name: asyncio.Event() for name in "abc"}
 
     async def answer(name: str) -> None:
-        with together.call():
+        async with together:
             await ends[name].wait()
-        order.append(f"came {name}")
-        await together.join()
+            order.append(f"came {name}")
         order.append(f"told {name}")
 
     calls = [asyncio.ensure_future(answer(name)) for name in "abc"]
@@ -35,15 +34,40 @@ async def test_an_answer_waits_for_others_a_moment() -> None:
 
 
 async def test_a_single_answer_waits_for_nothing() -> None:
-    together = Together()
-    with together.call():
-        pass
-    joining = together.join()
+    async def answer() -> None:
+        async with Together():
+            pass
+
+    answering = answer()
     try:
-        joining.send(None)
+        answering.send(None)
     except StopIteration:
         return
     raise AssertionError("it waited")
+
+
+async def test_an_error_waits_for_others_too_and_a_cancelled_call_does_not() -> None:
+    together, order = Together(), list[str]()
+
+    async def fail(error: BaseException) -> None:
+        raise error
+
+    async def call(name: str, error: BaseException) -> None:
+        try:
+            async with together:
+                await fail(error)
+        finally:
+            order.append(name)
+
+    async with together:
+        failing = asyncio.ensure_future(call("error", ValueError()))
+        cancelled = asyncio.ensure_future(call("cancelled", asyncio.CancelledError()))
+        await asyncio.sleep(0)
+        assert order == ["cancelled"]
+    with pytest.raises(ValueError):
+        await failing
+    assert order == ["cancelled", "error"]
+    assert cancelled.cancelled()
 
 
 @pytest.mark.parametrize(("count", "seconds"), [(1, 0.8), (8, 4.0), (90, 7.0)])
@@ -62,8 +86,10 @@ async def test_an_answer_waits_the_longer_the_more_calls_are_open(
 
     monkeypatch.setattr(loop, "call_later", noted)
     together = Together()
-    with ExitStack() as others:
+    async with AsyncExitStack() as others:
         for _ in range(count):
-            others.enter_context(together.call())
-        await together.join()
+            await others.enter_async_context(together)
+        async with together:
+            pass
+        others.pop_all()
     assert waits == [seconds]
