@@ -29,6 +29,7 @@ _OFFERED = frozenset(
         "replacement.area",
         "replacement.kit",
         "response.stream",
+        "saver.conn",
         "saver.serde",
         "self.process.returncode",
         "warnings.showwarning",

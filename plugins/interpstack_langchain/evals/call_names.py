@@ -14,6 +14,8 @@ import attrs
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from interpstack import ConfigurationError
+
 __all__ = ["SiblingCalls", "last_calls", "unique_names"]
 
 #: Begins the path of a task that LangGraph made for one tool call; the call's place follows.
@@ -76,8 +78,16 @@ def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
 
     Returns:
         The message's id, and the calls in order; nothing where there is no such message.
+
+    Raises:
+        ConfigurationError: The state is damaged.
     """
     messages: Sequence[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else []
+    if not isinstance(messages, list | tuple):
+        raise ConfigurationError(
+            "the messages in the state of this thread are no list; see that its checkpoint is not "
+            "damaged"
+        )
     answered: set[str] = set()
     for message in reversed(messages):
         if isinstance(message, AIMessage):

@@ -245,7 +245,9 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         if lease is None:
             return TakenRun(record=record, held=lease_of(run_id, turns))
         try:
-            entries, messages = await self.entries(run_id), sent_messages(run_id, turns, 0)
+            found = await self._known(run_id, ENTRIES)
+            entries = [entry for _, entry in stored_entries(run_id, found, lease.token)]
+            messages = sent_messages(run_id, turns, 0)
             begun = record if record is None else begin(record)
             if begun is not None and begun is not record:
                 await self._put_run(begun)

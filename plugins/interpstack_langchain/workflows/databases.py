@@ -14,7 +14,7 @@ from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_langchain.workflows.opened_stores import OpenedStore, SqliteStore
+from interpstack_langchain.workflows.opened_stores import OpenedStore, PostgresStore, SqliteStore
 
 __all__ = ["open_postgres", "open_sqlite"]
 
@@ -110,10 +110,11 @@ def open_postgres(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     import psycopg
     from psycopg.rows import dict_row
 
+    def connect() -> Any:
+        return psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+
     try:
-        connection = psycopg.connect(
-            url, autocommit=True, prepare_threshold=0, row_factory=dict_row
-        )
+        connection = connect()
     except psycopg.Error as error:
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
     try:
@@ -123,7 +124,7 @@ def open_postgres(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     except (psycopg.Error, TimeoutError) as error:
         connection.close()
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
-    return OpenedStore(made, connection.close)
+    return PostgresStore(made, connect)
 
 
 @contextmanager

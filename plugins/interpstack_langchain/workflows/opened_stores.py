@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -14,7 +15,7 @@ from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowS
 from interpstack_langchain.workflows.checkpoints import thread_of
 from interpstack_workflows.api import WorkflowError
 
-__all__ = ["OpenedStore", "SqliteStore"]
+__all__ = ["OpenedStore", "PostgresStore", "SqliteStore"]
 
 _T = TypeVar("_T")
 
@@ -22,6 +23,9 @@ _T = TypeVar("_T")
 _SHORT_CHARS: Final = 16_384
 #: Every so many writes, one is the thread's: its commit also moves the log to the database.
 _WRITES_PER_THREAD: Final = 256
+#: Seconds in which a server is back that is restarted, and between two tries to reach it.
+_RESTART_SECONDS: Final = 5.0
+_PAUSE_SECONDS: Final = 0.1
 
 
 class OpenedStore(CheckpointWorkflowStore):
@@ -51,6 +55,37 @@ class OpenedStore(CheckpointWorkflowStore):
         if self._thread is None:
             raise WorkflowError("the store was closed; open it again")
         return await self._batches.run(function)
+
+
+class PostgresStore(OpenedStore):
+    """A store in PostgreSQL, which connects again where its server was restarted.
+
+    What was under way then is done again: nothing comes of a second write of the same record.
+
+    Args:
+        saver: The checkpointer, set up.
+        connect: Makes a connection as the checkpointer has it.
+    """
+
+    def __init__(self, saver: Any, connect: Callable[[], Any]) -> None:
+        super().__init__(saver, lambda: saver.conn.close())
+        self._connect = connect
+
+    async def _call(self, function: Callable[[], _T]) -> _T:
+        return await super()._call(lambda: self._lasting(function))
+
+    def _lasting(self, function: Callable[[], _T]) -> _T:
+        saver: Any = self._saver
+        until = time.monotonic() + _RESTART_SECONDS
+        while True:
+            try:
+                if saver.conn.closed:
+                    saver.conn = self._connect()
+                return function()
+            except Exception:
+                if not saver.conn.closed or time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 class SqliteStore(OpenedStore):

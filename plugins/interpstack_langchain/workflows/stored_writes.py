@@ -130,10 +130,20 @@ def is_held(held: Lease, lease: Lease) -> bool:
     return (held.token, held.owner) == (lease.token, lease.owner) and held.until > 0
 
 
-def stored_entries(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Entry]]:
+def stored_entries(
+    run_id: str, found: CheckpointTuple, before: int | None = None
+) -> Iterator[tuple[int, Entry]]:
     """The entries that count, with their places.
 
     Writes of a runner that has lost its lease end where the next one has begun.
+
+    Args:
+        run_id: The run.
+        found: The checkpoint of its entries.
+        before: The token of a lease under which nothing was written yet; `None` for any.
+
+    Raises:
+        WorkflowError: They are damaged.
     """
     batches: dict[tuple[int, int], list[object]] = {}
     for task, _, text in found.pending_writes or ():
@@ -142,6 +152,8 @@ def stored_entries(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, E
         batches.setdefault(key, []).append(text)
     begun: dict[int, int] = {}  # the first entry of each lease, of which there are few
     for token, index in batches:
+        if before is not None and token >= before:  # it would take the place of others
+            raise damaged_run(run_id, f"its entry {index} is of a lease that there was not")
         begun[token] = min(index, begun.get(token, index))
     placed: dict[int, object] = {}
     for (token, index), texts in sorted(batches.items()):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from interpstack import ConfigurationError
 from interpstack_langchain.evals.call_names import SiblingCalls, last_calls, unique_names
 
 
@@ -37,6 +38,9 @@ def test_calls_without_an_answer_of_the_last_message() -> None:
     assert (message, [one["id"] for one in calls]) == ("m2", ["b"])
     assert last_calls({"messages": [HumanMessage("hi")]}) == ("", [])
     assert last_calls(object()) == ("", [])
+    for damaged in (None, 5, old):
+        with pytest.raises(ConfigurationError, match=r"the messages in the state .* are no list"):
+            last_calls({"messages": damaged})
 
 
 def _request(one: dict[str, Any], *calls: dict[str, Any], path: Any = None) -> Any:

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from workflow_stores import entry as stored_entry
 
 from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
-from interpstack_langchain.workflows.databases import open_sqlite
-from interpstack_langchain.workflows.opened_stores import SqliteStore
+from interpstack_langchain.workflows import opened_stores
+from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
+from interpstack_langchain.workflows.opened_stores import PostgresStore, SqliteStore
 from interpstack_workflows.api import (
     Entry,
     Lease,
@@ -175,3 +177,63 @@ async def test_all_reads_and_writes_of_a_store_need_one_thread(store: WorkflowSt
     before = threading.active_count()
     await asyncio.gather(*(store.read("run") for _ in range(50)))
     assert threading.active_count() == before
+
+
+def _break_connections(place: str) -> None:
+    """Do to the connections of a database what a restart of its server does."""
+    import psycopg
+
+    with psycopg.connect(place, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+async def test_a_server_that_was_restarted_is_connected_again(postgres: Any, use: str) -> None:
+    place = postgres.new_database()
+    opened = open_postgres(place)
+    await opened.create(RunRecord(id="run_1"))
+    lease = await opened.claim("run_1", "me", 600)
+    assert lease is not None
+    _break_connections(place)
+    if use == "write":
+        await opened.append("run_1", 0, [stored_entry(0)], lease)
+    assert len(await opened.entries("run_1")) == (1 if use == "write" else 0)
+    assert await opened.renew(lease, 600)
+    await opened.aclose()
+
+
+async def test_a_server_that_starts_is_waited_for(
+    postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = postgres.new_database()
+    opened = open_postgres(place)
+    assert isinstance(opened, PostgresStore)
+    await opened.create(RunRecord(id="run_1"))
+    connect, tries = opened._connect, list[str]()
+
+    def starting() -> Any:
+        tries.append("try")
+        if len(tries) < 3:
+            raise ConnectionError("the database system is starting up")
+        return connect()
+
+    monkeypatch.setattr(opened, "_connect", starting)
+    monkeypatch.setattr(opened_stores, "_RESTART_SECONDS", 60)
+    _break_connections(place)
+    assert await opened.read("run_1") == RunRecord(id="run_1")
+    assert len(tries) == 3
+    monkeypatch.setattr(opened_stores, "_RESTART_SECONDS", 0)
+    tries.clear()
+    _break_connections(place)
+    with pytest.raises(WorkflowError, match="with AdminShutdown: terminating connection"):
+        await opened.read("run_1")
+    with pytest.raises(WorkflowError, match="with ConnectionError: the database system is start"):
+        await opened.read("run_1")
+    monkeypatch.setattr(opened, "_connect", connect)
+    assert await opened.read("run_1") == RunRecord(id="run_1")
+    with pytest.raises(WorkflowError, match="there is a run 'run_1' already"):
+        await opened.create(RunRecord(id="run_1"))  # no fault of the connection
+    await opened.aclose()

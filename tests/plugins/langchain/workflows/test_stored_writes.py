@@ -69,6 +69,16 @@ def test_entries_of_a_lost_lease_end_where_the_next_one_began() -> None:
     assert [one.now for _, one in stored_entries("run", found)] == [0.0, 4.0, 5.0]
 
 
+@pytest.mark.parametrize("token", [2, 9])
+def test_entries_of_a_lease_that_there_was_not_take_the_place_of_none(token: int) -> None:
+    texts = [json.dumps(entry_to_json(entry(number))) for number in range(3)]
+    found = _found(**{"0_1": texts[0], "1_1": texts[1], f"0_{token}": texts[2]})
+    with pytest.raises(WorkflowError, match="its entry 0 is of a lease that there was not"):
+        list(stored_entries("run", found, before=2))
+    sound = _found(**{"0_1": texts[0], "1_1": texts[1]})
+    assert len(list(stored_entries("run", sound, before=2))) == 2
+
+
 _CLAIM = {"owner": "a", "until": 5.0, "by": "x"}
 _DEEP = "[" * 100_000
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import pytest
 from workflow_runs import Prompts, runner, script, until
 
+from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import Message, RunRecord, RunStatus
 
 
 @asynccontextmanager
@@ -104,3 +107,70 @@ async def test_a_signal_that_came_too_early_wakes_nothing_again_and_again() -> N
         assert before is not None
         assert after is not None
         assert after.token == before.token + 1, "nobody claimed the run in between"
+
+
+class _Failing(MemoryWorkflowStore):
+    """A store that is down at times, and one of whose runs is damaged."""
+
+    down = False
+    damaged = ""
+    looks = 0
+
+    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+        self.looks += 1
+        if self.down:
+            raise WorkflowError("the runs cannot be listed")
+        return await super().runs(status, limit)
+
+    async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
+        if run_id == self.damaged:
+            raise WorkflowError("it is damaged")
+        return await super().messages(run_id, after)
+
+
+async def test_a_store_that_fails_for_a_while_is_served_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store, agent = _Failing(), Prompts()
+    run_id = await _left(store, "return wait('go')")
+    async with _served(store, agent), runner(Prompts(), store) as other:
+        await until(lambda: store.looks > 3)
+        store.down, seen = True, store.looks
+        await until(lambda: store.looks > seen + 3)
+        store.down = False
+        await other._parts.store.send(run_id, Message(kind="signal", name="go"))
+
+        async def done() -> bool:
+            return await _status(store, run_id) == "completed"
+
+        await until(done)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first.endswith("until the store can be used again: the runs cannot be listed")
+    assert second == "the store can be used again: its runs are served"
+
+
+async def test_a_store_that_cannot_be_used_at_first_is_an_error() -> None:
+    store = _Failing()
+    store.down = True
+    async with runner(Prompts(), store) as one:
+        with pytest.raises(WorkflowError, match="the runs cannot be listed"):
+            await one.serve(0.01)
+
+
+async def test_a_damaged_run_does_not_keep_others_from_being_served(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store, agent = _Failing(), Prompts()
+    store.damaged = await _left(store, "return wait('go')")
+    other = await _left(store, "await sleep(50); return agent('a')")
+    async with _served(store, agent):
+
+        async def done() -> bool:
+            return await _status(store, other) == "completed"
+
+        await until(done)
+        seen = store.looks
+        await until(lambda: store.looks > seen + 6)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the run {store.damaged} is not served: it is damaged"
+    ]
