@@ -32,7 +32,7 @@ class OutOfRoom(EngineFailure):
     """The guest's memory is so full that the kernel could not do its work."""
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class Workspace:
     """A block of guest memory for passing data in and out without allocating.
 
@@ -45,7 +45,7 @@ class Workspace:
     undefined: int
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class Heap:
     """The memory of an instance, and the values that are needed to run it again.
 

@@ -89,7 +89,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class _Form:
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = _as_it_is

@@ -41,7 +41,7 @@ class CacheWarning(UserWarning):
     """The cache of compiled guests cannot be used; everything works, but starts slowly."""
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class Compiled:
     """A module, and the SHA-256 of the file it was compiled from."""
 

@@ -67,7 +67,7 @@ class Ticker:
             self._engine.increment_epoch()
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class WasmHost:
     """The engine that all modules of the process share, and its clock.
 

@@ -32,7 +32,7 @@ __all__ = ["Base", "base_heaps"]
 _FORMAT = "base 7"
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.frozen(repr=False)
 class Base:
     """A base heap and the handles of the kernel's functions in it.
 

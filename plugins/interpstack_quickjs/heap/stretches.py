@@ -16,7 +16,7 @@ WORD: Final = 4
 _HEAD: Final = struct.Struct("<II")
 
 
-@attrs.frozen(eq=False, slots=False, repr=False)
+@attrs.frozen(slots=False, repr=False)
 class Stretches:
     """Stretches of a memory, taken apart when they are needed.
 
