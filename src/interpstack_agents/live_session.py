@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,11 @@ from interpstack import (
     Outcome,
     Session,
     SessionState,
-    call_blocking,
 )
 from interpstack_agents.eval_queue import QueuePosition
 from interpstack_agents.persistence import Persistence
 from interpstack_agents.records import Record, joined, token_of
+from interpstack_core.threads import run_guest
 
 __all__ = ["LiveSession", "SavedState", "Use"]
 
@@ -181,10 +182,11 @@ class LiveSession:
         self, outcome: Outcome, state: SessionState, use: Use
     ) -> tuple[Outcome, Record]:
         """An outcome, and the record of the state after it."""
-        # To dump a state takes some milliseconds or more: it is compressed and signed.
+        # To dump a large state takes many milliseconds: it is compressed and signed. All that is
+        # computing, so a guest's thread does it: the way back is shorter than a handler's.
         records = self.records or ()
         dump = partial(use.mode.dump, state, use.owner, self.sequence + 1, records)
-        dumped, notice = await call_blocking(dump)
+        dumped, notice = await run_guest(partial(copy_context().run, dump), lambda: None)
         record = {**dumped, "id": secrets.token_hex(8)}
         if not use.mode.stores:
             record["turn"] = use.turn

@@ -76,6 +76,9 @@ class Persistence(abc.ABC):
     ) -> tuple[Mapping[str, Any], str]:
         """Turn a state into a record.
 
+        Called in a thread for guests, of which there are as many as cores; so `dump` computes, and
+        waits for nothing.
+
         Args:
             state: The state of a session.
             owner: Identifies the conversation; a record of one is refused by every other.

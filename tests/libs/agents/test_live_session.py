@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import Any
+
 import pytest
 from live_evals import run_at
 
@@ -28,3 +31,19 @@ async def test_a_session_runs_cells_only_while_it_is_held(sessions: LiveSessions
         await live.eval("1")
     with pytest.raises(ConfigurationError, match=r"only inside `async with LiveSessions\.enter"):
         await live.eval("1")
+
+
+async def test_a_state_is_packed_with_the_context_of_the_caller(
+    sessions: LiveSessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant, seen = ContextVar("tenant", default=""), list[str]()
+    dump = sessions.mode.dump
+
+    def noting(*args: Any) -> Any:
+        seen.append(tenant.get())
+        return dump(*args)
+
+    monkeypatch.setattr(sessions.mode, "dump", noting)
+    tenant.set("a")
+    await run_at(sessions, [], "let n = 1")
+    assert seen == ["a"]

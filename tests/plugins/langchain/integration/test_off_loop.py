@@ -51,7 +51,7 @@ async def test_an_eval_takes_few_hops_to_the_threads_of_guests(
     monkeypatch.setattr(ThreadPoolExecutor, "submit", counting)
     monkeypatch.setattr(GuestThreads, "run", taking_turns)
     assert "1" in (await chat.run("let x = 1; x"))[0]
-    assert len(hops) == 3, "opens the realm, runs the cell, takes the state"
+    assert len(hops) == 4, "opens the realm, runs the cell, takes the state, packs it"
     hops.clear()
     assert "2" in (await chat.run("x += 1"))[0]
-    assert len(hops) == 2, "runs the cell, takes the state"
+    assert len(hops) == 3, "runs the cell, takes the state, packs it"
