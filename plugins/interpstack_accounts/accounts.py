@@ -37,7 +37,7 @@ def _check_amounts(amounts: Mapping[str, float]) -> None:
             raise ConfigurationError(f"{kind} takes an amount of at least 0; got {amount!r}")
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Tally:
     """Amounts drawn on one budget; guarded by the lock of the tree's root.
 

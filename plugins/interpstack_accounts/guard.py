@@ -32,7 +32,7 @@ __all__ = ["AccountGuard"]
 _TIMES: Final[tuple[Seconds, ...]] = ("cpu_seconds", "wall_seconds")
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class AccountGuard(CellGuard):
     """Draws on an account for one run of a cell.
 

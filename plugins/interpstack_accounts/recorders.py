@@ -27,7 +27,7 @@ __all__ = ["Recorder", "record_drawn", "record_drawn_soon", "recorders"]
 _around: ContextVar[tuple[Recorder, ...]] = ContextVar("interpstack_recorders", default=())
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Recorder:
     """Records for one run of a cell; made on the event loop that the record is used on.
 

@@ -32,7 +32,7 @@ class Spent:
     dearest: Mapping[str, float] = attrs.field(factory=dict)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class SpendingRun:
     """Numbers the records of one run of a cell."""
 

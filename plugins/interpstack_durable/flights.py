@@ -32,7 +32,7 @@ _MAX_PARKED: Final = 64
 _STOP_SECONDS: Final = 5.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Flight:
     """One call, on the event loop that it was begun on.
 
@@ -181,7 +181,7 @@ class Flights:
             self.drop(key)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CallsInFlight:
     """The calls that a run left running, until another run of the cell takes their answers.
 

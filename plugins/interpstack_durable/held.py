@@ -28,7 +28,7 @@ __all__ = ["HeldRequests"]
 _BUILT_IN = (TIMER, MODULE)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class HeldRequests:
     """Holds back the requests of one run until the journal has no more answers.
 

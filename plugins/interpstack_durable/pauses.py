@@ -19,7 +19,7 @@ __all__ = ["GuestTimes", "compute", "quiesce"]
 _KEEP_SECONDS: Final = 0.05
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class GuestTimes:
     """Measures the computing of a guest, by the clock of the host.
 

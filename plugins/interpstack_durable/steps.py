@@ -70,7 +70,7 @@ class made_when:  # noqa: N801 - a block, written out because each call from cod
         del self._calls[self._id]
 
 
-@attrs.define(eq=False, slots=False)
+@attrs.define(eq=False, slots=False, repr=False)
 class JournalSteps(StepSource):
     """A step source that replays the steps of a journal, then computes and records new steps.
 

@@ -40,7 +40,7 @@ def read_suspension(text: str) -> Suspension | None:
     return None if suspension.before else suspension
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class StoredRun:
     """The unfinished run of a cell, as far as the engine and the journal can keep it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from langchain_core.tools import BaseTool
@@ -12,8 +12,6 @@ from langchain_core.tools import BaseTool
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_agents import LiveSessions, Persistence
 from interpstack_langchain.backend_skills import BackendSkills
-from interpstack_langchain.background.background import Background
-from interpstack_langchain.background.background_surface import BackgroundSurface
 from interpstack_langchain.durability.checkpoint_stores import Shared
 from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
@@ -29,6 +27,9 @@ from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
+
+if TYPE_CHECKING:
+    from interpstack_langchain.background.background import Background
 
 __all__ = ["assembled"]
 
@@ -98,6 +99,10 @@ def _background(options: Options, surface: Surface) -> tuple[Background | None, 
         raise ConfigurationError(
             f"background has the tool {min(clash)!r}, the name of the interpreter's own tool"
         )
+    # Loaded for agents that put evals aside; few do.
+    from interpstack_langchain.background.background import Background
+    from interpstack_langchain.background.background_surface import BackgroundSurface
+
     background = Background(options.background.yield_after, *options.background.tools)
     return background, BackgroundSurface(surface, background)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 from langchain.agents.middleware.types import (
@@ -20,7 +20,6 @@ from langgraph.types import Command
 
 from interpstack import InterpreterStack
 from interpstack_agents import LiveSessions, Persistence
-from interpstack_langchain.background.background import Background
 from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
@@ -40,6 +39,9 @@ from interpstack_langchain.state.owners import as_mapping, owner_of, passes, tur
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
+
+if TYPE_CHECKING:
+    from interpstack_langchain.background.background import Background
 
 __all__ = ["Interpreter", "ModelCall"]
 
@@ -75,7 +77,7 @@ class ModelCall:
         return ExtendedModelResponse(response, command)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Interpreter:
     """The parts of one middleware.
 

@@ -31,7 +31,7 @@ class QueuePosition:
     first: bool
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Call:
     """One run of an eval."""
 

@@ -59,7 +59,7 @@ class Use:
     position: QueuePosition | None
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class LiveSession:
     """A live session, with the stored state that its variables match.
 

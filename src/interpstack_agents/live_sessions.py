@@ -34,7 +34,7 @@ _MAX_RESTING: Final = 256
 _MAX_AWAKE: Final = 32
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class LiveSessions:
     """The sessions of one middleware, by conversation.
 

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 _REMEMBERED: Final = 16
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Made(Generic[_T]):
     """An offer with its tools, referenced so that no other object can get their ids."""
 
@@ -33,7 +33,7 @@ class _Made(Generic[_T]):
         return self._prompt
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class OfferBuilder(Generic[_T]):
     """A builder of offers, which returns the same offer for the same tools.
 

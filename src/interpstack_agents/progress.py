@@ -16,7 +16,7 @@ _ERROR_CHARS: Final = 500
 _log = logging.getLogger(__name__)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Progress:
     """A sender of progress events for one eval.
 

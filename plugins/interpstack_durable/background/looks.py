@@ -55,7 +55,7 @@ def check_seconds(value: Any, name: str) -> None:
         )
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Look:
     """One look at a cell that runs in the background.
 
@@ -122,7 +122,7 @@ class StillRunning(InterpstackError):
         self.attachments = tuple(attachments)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CellAge:
     """The age of a cell and of its timers, over all its looks.
 
@@ -167,7 +167,7 @@ class CellAge:
         return {_ASIDE: {"at": at, "wall": run.clock.wall_seconds, "timers": timers}}
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Shown:
     """The output of a cell that its reader has seen.
 

@@ -13,7 +13,7 @@ from interpstack_durable.journal import Journal
 __all__ = ["MemoryStore"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class MemoryStore:
     """A journal store in memory, for a cell that does not outlive its process.
 

@@ -16,7 +16,7 @@ from interpstack_durable.flights import CallsInFlight, Flights
 __all__ = ["RunningCell"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class RunningCell:
     """A cell that has not ended.
 

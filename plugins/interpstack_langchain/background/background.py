@@ -21,7 +21,7 @@ __all__ = ["Background"]
 _MAX_RECENT: Final = 1024
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Background:
     """The settings of cells in the background, and the part of their state in this process.
 

@@ -39,7 +39,7 @@ _LOCK_SECONDS = 30.0
 _LOST = "it is gone: its records are no longer stored"
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class BackgroundEvals(Evals):
     """The evals of a middleware whose cells may run in the background.
 

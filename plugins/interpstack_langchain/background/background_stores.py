@@ -47,7 +47,7 @@ class Images:
         self._chars -= len(self._texts.pop(key, ""))
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class BackgroundStore(CheckpointStore):
     """The journal of a cell that may be put aside.
 

@@ -31,7 +31,7 @@ async def _admitted() -> None:
     """Let every look begin."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Hold:
     """The lock on one cell, in a task of its own, which may outlast a look.
 

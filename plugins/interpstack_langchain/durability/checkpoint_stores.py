@@ -48,7 +48,7 @@ __all__ = ["CheckpointStore", "Shared", "offer_record"]
 _log = logging.getLogger(__name__)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Shared:
     """Settings and memory that the stores of one middleware share.
 
@@ -65,7 +65,7 @@ class Shared:
     sweep: Sweep = attrs.field(factory=Sweep, init=False)
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False, kw_only=True, repr=False)
 class CheckpointStore:
     """Keeps the journal of one eval; see `interpstack_durable.api.JournalStore`.
 

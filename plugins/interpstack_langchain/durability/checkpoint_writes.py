@@ -135,7 +135,7 @@ class RememberedEntries:
         self._entries.pop(key, None)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CheckpointWrites:
     """The checkpointer of a graph, as one eval reads it and writes to it.
 

@@ -110,7 +110,7 @@ class DatabaseLocks(abc.ABC):
         self._holders.clear()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Holder(AbstractAsyncContextManager[bool]):
     """One run that holds a lock, or waits for it.
 

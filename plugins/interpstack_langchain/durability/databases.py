@@ -33,7 +33,7 @@ _MAX_LEFT: Final = 256
 _MAX_IDLE: Final = 64
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Database:
     """One database of checkpoints, in this process.
 

@@ -29,7 +29,7 @@ __all__ = ["CALLS_BESIDE", "EvalPauses", "running_after"]
 CALLS_BESIDE: Final = "beside"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class EvalPauses:
     """The pauses of one run of an eval.
 

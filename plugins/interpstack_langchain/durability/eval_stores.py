@@ -18,7 +18,7 @@ from interpstack_langchain.rules.decisions import Editable
 __all__ = ["EvalStores"]
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class EvalStores:
     """Opens the store for the journal of each eval of one middleware.
 

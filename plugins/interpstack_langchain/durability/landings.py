@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 _STOP_SECONDS: Final = 5.0
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Landing:
     """Records the answers of calls that a pause left running, in a task of its own.
 

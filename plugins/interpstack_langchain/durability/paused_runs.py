@@ -30,7 +30,7 @@ _MAX_PAGES: Final = 20
 Call = Callable[[Callable[[], Awaitable[Any]], Callable[[], Any]], Awaitable[Any]]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Sweep:
     """When abandoned runs were looked for last; one for all evals of a middleware."""
 
@@ -45,7 +45,7 @@ class Sweep:
         return True
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PausedRuns:
     """The paused run of one eval, in the graph's store.
 
@@ -113,7 +113,7 @@ class PausedRuns:
         await self.call(lambda: store.adelete(place, key), lambda: store.delete(place, key))
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class PausedRun:
     """The paused run of one eval, signed.
 

@@ -36,7 +36,7 @@ CostOf = Callable[[AIMessage], float]
 _MAX_TURNS: Final = 4096
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Spending:
     """The accounts of one middleware.
 

@@ -42,7 +42,7 @@ PASSES: Final = (
 )
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class EvalCall:
     """One running eval, as its inner calls need to know it.
 

@@ -62,7 +62,7 @@ class _Ended:
     update: Mapping[str, Any] = attrs.field(factory=dict)
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Evals:
     """The evals of one middleware.
 

@@ -14,7 +14,7 @@ from interpstack_durable.api import Look, Shown, StillRunning
 __all__ = ["Watched", "unseen"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Watched:
     """A look at an eval.
 

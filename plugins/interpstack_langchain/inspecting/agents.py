@@ -45,7 +45,7 @@ def is_reference(target: str) -> bool:
     return _REFERENCE.fullmatch(target) is not None
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class AgentSource(CheckpointerSource):
     """The conversations of an agent.
 

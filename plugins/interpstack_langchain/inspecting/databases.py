@@ -37,7 +37,7 @@ _LOOKS: Final = 4
 _OPTION: Final = "inspect"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class DatabaseSource(CheckpointerSource):
     """The conversations in a database.
 

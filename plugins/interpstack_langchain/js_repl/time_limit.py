@@ -11,7 +11,7 @@ from interpstack import CellGuard, GuestError, Seconds
 __all__ = ["TimeLimit"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class TimeLimit(CellGuard):
     """A limit on the time of one run of a cell, waiting included.
 

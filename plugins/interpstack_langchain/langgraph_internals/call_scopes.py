@@ -159,7 +159,7 @@ def pending_calls(checkpoint: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [call for call in given if isinstance(call, dict) and "args" in call]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Scope:
     """One scope.
 

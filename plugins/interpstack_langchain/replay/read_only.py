@@ -44,7 +44,7 @@ class RecordEnds(Exception):
         self.waiting = tuple(waiting)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ReadOnlyStore:
     """A journal's entries; see `interpstack_durable.cell_journal.JournalStore`.
 
@@ -88,7 +88,7 @@ class ReadOnlyStore:
         return RecordEnds([request for request, _ in paused])
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Rerun:
     """One run of a recorded eval.
 

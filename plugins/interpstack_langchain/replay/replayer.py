@@ -70,7 +70,7 @@ class _Live:
     newest: str
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Replayer:
     """Runs evals again; a context manager that closes the engines it opened.
 

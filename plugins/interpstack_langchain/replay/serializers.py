@@ -97,7 +97,7 @@ def reading(what: str) -> Iterator[None]:
         ) from error
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Checked(SerializerProtocol):
     """A serializer whose errors describe an unreadable value in one line.
 

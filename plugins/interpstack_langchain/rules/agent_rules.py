@@ -40,7 +40,7 @@ class Rules:
     limiters: tuple[Limiter, ...]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class AgentRules:
     """The rules of one interpreter.
 

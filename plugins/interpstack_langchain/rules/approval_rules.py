@@ -36,7 +36,7 @@ class _InterruptOn(HumanInTheLoopMiddleware[Any, Any, Any]):
         return f"interrupt_on of {self._tool}"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class ApprovalRules:
     """The rules for the calls from code of one agent.
 

@@ -75,7 +75,7 @@ class UnfitAnswer(ValueError):
         return self
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Approvals:
     """Asks for the approvals of calls that need one.
 

@@ -37,7 +37,7 @@ _made: weakref.WeakKeyDictionary[Any, dict[str, dict[str, Counter[str]]]] = (
 _lock = threading.Lock()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class CallLimits:
     """The limits on the calls of one eval.
 
@@ -115,7 +115,7 @@ class CallLimits:
         return {_CALLS: made} if made else {}
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class LimitGuard(CellGuard):
     """Counts the calls of one run of an eval.
 

@@ -70,7 +70,7 @@ def _report_progress(tool: str, context: CellContext) -> None:
     listen_to_progress(report)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Servers:
     """The MCP servers of one middleware.
 

@@ -16,7 +16,7 @@ from langgraph.types import Command
 __all__ = ["NativeCall", "noting"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class NativeCall:
     """One inner call: the parent of its callbacks, and the result of the tool.
 

@@ -60,7 +60,7 @@ _preview = reprlib.Repr()
 _preview.maxstring, _preview.maxdict, _preview.maxlevel = _PREVIEW_CHARS, 10, 3
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Calls:
     """Makes the calls of one tool.
 

@@ -49,7 +49,7 @@ class CallableTools:
         return {name for name in names if name in self}
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ToolNames:
     """The names of one middleware.
 

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 _MOST: Final = 16
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Job:
     """A function, and its caller.
 

@@ -16,7 +16,7 @@ from interpstack_core.checks import expect, positive
 __all__ = ["Feed"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Feed:
     """Passes console output and progress events on to subscribers, and never waits for one.
 

@@ -48,7 +48,7 @@ class Missed:
 FeedItem: TypeAlias = ConsoleText | ProgressEvent | Missed
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Subscription:
     """The items of a feed for one subscriber; iterate over it with `async for`.
 

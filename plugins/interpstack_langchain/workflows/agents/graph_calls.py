@@ -37,7 +37,7 @@ def takes_messages(graph: Pregel[Any, Any, Any, Any]) -> bool:
     return "messages" in graph.channels
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class GraphCall:
     """One call of a graph.
 

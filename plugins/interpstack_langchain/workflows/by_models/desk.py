@@ -34,7 +34,7 @@ __all__ = ["Desk"]
 _SOURCE: Final = "workflow.js"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Desk:
     """Serves the tools of one middleware.
 
