@@ -13,9 +13,7 @@ from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, P
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_javascript.positions import faulty, offset_of
 from interpstack_protocol import place_at
-from interpstack_quickjs.faults import find_fault, find_module_fault
 from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.printed import Ear, read_printed
@@ -39,7 +37,7 @@ _OUT_OF_MEMORY: Final = (
     ("SyntaxError", "out of memory"),
 )
 #: The top of a stack trace where an imported module does not parse.
-_MODULE_FAULT: Final = re.compile(
+_MODULE_FAULT: Final = (
     r"\s*at (?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?:\n|$)"
 )
 #: How QuickJS refuses a source whose expressions take more than its stack; only templates do.
@@ -187,6 +185,8 @@ class QuickJSExecution(KernelExecution):
         if status == STATUS_OK:
             return
         if status == STATUS_JS_ERROR:
+            from interpstack_quickjs.faults import find_fault  # its patterns are for faults only
+
             self._fault = find_fault(guest, self._source, thrown)
         _, ignored = guest.invoke(base.reject, thrown)
         guest.free(ignored)
@@ -225,16 +225,21 @@ class QuickJSExecution(KernelExecution):
         if self._mistyped:
             return GuestError(name, message)  # the stack is that of our own `throw`
         if self._fault is not None:
+            from interpstack_javascript.positions import faulty
+
             return faulty(self._cell, self._source, self._fault, name, message)
         return self._placed(GuestError(name, message, told["stack"]))
 
     def _placed(self, error: GuestError) -> GuestError:
         """The error with its place, if it says that an imported module does not parse."""
         stack = error.stack
-        found = _MODULE_FAULT.match(stack) if error.name == "SyntaxError" else None
+        found = re.match(_MODULE_FAULT, stack) if error.name == "SyntaxError" else None
         source = None if found is None else self._live.modules.source(found["name"])
         if found is None or source is None:
             return error
+        from interpstack_javascript.positions import offset_of
+        from interpstack_quickjs.faults import find_module_fault
+
         line, column = int(found["line"]), int(found["column"])
         offset = find_module_fault(self._live.guest, source, error.message, line)
         place = place_at(source, offset_of(source, line, column) if offset is None else offset)

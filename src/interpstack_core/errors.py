@@ -148,7 +148,7 @@ class SessionClosed(InterpstackError, RuntimeError):
 
 
 #: Names that a package could be called after.
-_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
 def install_command(name: str) -> str:
@@ -178,6 +178,6 @@ def _unknown(kind: str, name: str, known: tuple[str, ...], commands: list[str]) 
     command = install_command(name) if kind == "plugin" else ""  # an engine's is there
     if command:
         return f"{message}. Install it with: {command}"
-    if not _PACKAGE.fullmatch(name):  # nothing that could be installed
+    if not re.fullmatch(_PACKAGE, name):  # nothing that could be installed
         return message
     return f"{message}. If a package provides it, install that package first"

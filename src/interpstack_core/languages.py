@@ -18,7 +18,7 @@ from interpstack_core.offer import HostTool
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 
-_FOREIGN: Final = re.compile(r"[^A-Za-z0-9_]+")
+_FOREIGN: Final = r"[^A-Za-z0-9_]+"
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -121,7 +121,7 @@ class GuestLanguage(Value):
 
     def identifier(self, name: str) -> str:
         """A tool's or field's name as code spells it; effectively with `_` for other characters."""
-        return _FOREIGN.sub("_", name.strip("- ."))
+        return re.sub(_FOREIGN, "_", name.strip("- ."))
 
     def name_fault(self, name: str) -> str:
         """A reason why code cannot call a function by its dotted name; effectively empty."""

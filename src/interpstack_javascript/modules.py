@@ -34,7 +34,7 @@ _MAX_STORED: Final = 64 * 2**20
 _MAX_BUNDLES: Final = 100_000
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
-_STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRINGS: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 
 
 class ModuleTable:
@@ -160,7 +160,7 @@ def _parse(stored: str) -> list[dict[str, str | None]]:
 
 def _containers(data: bytes) -> int:
     """The number of lists and objects in a JSON text; each takes more memory than its text."""
-    bare = _STRINGS.sub(b"", data)
+    bare = re.sub(_STRINGS, b"", data)
     return bare.count(b"[") + bare.count(b"{")
 
 

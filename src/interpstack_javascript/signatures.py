@@ -16,7 +16,7 @@ from interpstack_schemas import Compound, SchemaWalk, needed, one_line
 __all__ = ["describe_tool", "render_type"]
 
 _DEFAULT_CHARS: Final = 60
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+_IDENTIFIER: Final = r"[A-Za-z_$][A-Za-z0-9_$]*"
 
 
 def describe_tool(name: str, tool: HostTool) -> str:
@@ -96,7 +96,7 @@ class _TypeScript(SchemaWalk):
         return unique[0] if len(unique) == 1 else Compound(" & ".join(map(_grouped, unique)))
 
     def _member(self, key: str, schema: Any, required: bool, depth: int) -> str:
-        name = key if _IDENTIFIER.fullmatch(key) else json.dumps(key)
+        name = key if re.fullmatch(_IDENTIFIER, key) else json.dumps(key)
         notes = []
         if isinstance(schema, Mapping):
             notes = [_comment(schema.get("description")), _default(schema.get("default"))]

@@ -19,10 +19,10 @@ __all__ = ["naming_missing"]
 #: How engines say that a value is no function, or that a member is missing.
 _WORDINGS: Final = ("not a function", "has no attribute", "of undefined")
 #: The end of a line of a stack: the line in the source, and in most engines the column.
-_AT: Final = re.compile(r":(\d{1,9})(?::\d{1,9})?\)?$|:(\d{1,9}) in \S+$")
+_AT: Final = r":(\d{1,9})(?::\d{1,9})?\)?$|:(\d{1,9}) in \S+$"
 #: Members of a namespace, as `.name` or `["name"]`.
 _MEMBERS: Final = r"""(?:\s*+\??\.\s*+[\w$]++|\s*+\[\s*+(?:"[\w$]++"|'[\w$]++')\s*+\])++"""
-_NAME: Final = re.compile(r"[\w$]+")
+_NAME: Final = r"[\w$]+"
 #: Lines before and after the one that the stack names; calls may span lines.
 _AROUND: Final = 2
 #: Characters and members that are looked through, at most.
@@ -57,7 +57,7 @@ def naming_missing(error: GuestError, cell: Cell, bridges: BridgeSet | None) -> 
 def _text_around(error: GuestError, cell: Cell) -> str:
     """The lines of the cell at which the error came about; empty if the stack does not say."""
     top = error.stack.lstrip("\n").partition("\n")[0]
-    found = _AT.search(top)
+    found = re.search(_AT, top)
     if found is None or f"{cell.name}:" not in top:
         return ""
     row = int(found[1] or found[2]) - 1
@@ -73,7 +73,7 @@ def _paths(text: str, names: list[str]) -> Iterator[str]:
     either = "|".join(map(re.escape, sorted(roots)))
     pattern = re.compile(rf"(?<![\w$.])(?:{either})(?![\w$]){_MEMBERS}")
     for found in islice(pattern.finditer(text), _LOOKED_AT):
-        yield ".".join(_NAME.findall(found[0]))
+        yield ".".join(re.findall(_NAME, found[0]))
 
 
 def _missing(path: str, names: list[str]) -> tuple[str, str]:

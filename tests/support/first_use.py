@@ -43,6 +43,7 @@ def session(engine: str, python: bool) -> Work:
         async with stack.session("one") as one:
             assert (await one.eval("x")).text == "1"
             assert not (await one.eval("nothing_like_it")).ok
+            assert not (await one.eval("1 +* 2")).ok
         await stack.session("one").aclose()
 
     return work

@@ -38,7 +38,7 @@ _CONTAINERS: Final[Mapping[Any, type]] = {
     **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
 #: Keys of an object, which are text, that may stand for something else.
-_SPELT: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?|true|false|null", re.ASCII)
+_SPELT: Final = r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?|true|false|null"
 
 
 class _Mismatch(Exception):
@@ -242,7 +242,7 @@ class _Checker:
 
     def _key(self, key: Any, kind: Any, path: str, as_text: bool = False) -> Any:
         """A key, for which text may stand, or an item of a set: Python must be able to find it."""
-        spelt = as_text and isinstance(key, str) and _SPELT.fullmatch(key)
+        spelt = as_text and isinstance(key, str) and re.fullmatch(_SPELT, key)
         tries = (key, json.loads(key)) if spelt else (key,)
         key = self._first([(one, kind) for one in tries], kind, path)
         try:

@@ -53,7 +53,7 @@ __all__ = [
 MAX_DEPTH: Final = 200
 
 #: Digits of a BigInt.
-_HEXADECIMAL: Final = re.compile(r"-?[0-9a-f]+")
+_HEXADECIMAL: Final = r"-?[0-9a-f]+"
 #: Tag of the replacement for a refused tree, see `check`.
 _UNREADABLE: Final = "unreadable"
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
@@ -178,7 +178,7 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
         if tag == "number":
             return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "-0": -0.0}[body]
         if tag == "bigint":
-            return BigInt(_HEXADECIMAL.fullmatch(body)[0], 16)  # type: ignore[index]
+            return BigInt(re.fullmatch(_HEXADECIMAL, body)[0], 16)  # type: ignore[index]
         if tag == "date":
             # An invalid Date is NaN in the guest; its honest host form is the number.
             if wire["v"] is None:
