@@ -29,8 +29,11 @@ PRESET: Final = Preset(
     ]
 )
 
+#: The engine where no other one is given.
+_DEFAULT_ENGINE: Final = "quickjs"
 #: Conversations that stay awake in a stack of the middleware's own: as many turns may go on at once
-#: before one puts another one's conversation to sleep. One takes 1.6 MB with a small state.
+#: before one puts another one's conversation to sleep. One takes 1.6 MB with a small state. Of
+#: other engines, where one may take a process, as many stay awake as in any other stack.
 _AWAKE: Final = 32
 
 #: Arguments that a ready stack has in its own way, and how they are called there.
@@ -104,13 +107,16 @@ class StackArguments:
             added.append("mcp")
         off = {"durable": not options.durable, "console": not options.capture_console}
         left = [role for role, is_off in off.items() if is_off and role in self.preset]
+        awake: dict[str, Any] = (
+            {"max_live_sessions": _AWAKE} if self.engine == _DEFAULT_ENGINE else {}
+        )
         return InterpreterStack(
             self.engine,
             [*self.preset.without(*left).plugins, *added],
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),
-            max_live_sessions=_AWAKE,
+            **awake,
         )
 
     def settle(
@@ -190,7 +196,12 @@ class StackArguments:
     def _check_arguments(self, options: Options) -> None:
         """Refuse arguments that a ready stack would silently ignore."""
         defaults = Options()
-        own: dict[str, Any] = {"engine": "quickjs", "plugins": (), "bridges": (), "options": None}
+        own: dict[str, Any] = {
+            "engine": _DEFAULT_ENGINE,
+            "plugins": (),
+            "bridges": (),
+            "options": None,
+        }
         own["preset"] = PRESET
         given = [name for name, default in own.items() if getattr(self, name) != default]
         names = (*_OF_LIMITS, "capture_console")
