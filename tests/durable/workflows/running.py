@@ -105,8 +105,8 @@ def tell_claim(store: WorkflowStore, begun: int) -> None:
     """Write to a file as soon as a runner has the lease of its run."""
     take = store.take
 
-    async def told(*args: Any) -> TakenRun:
-        taken = await take(*args)
+    async def told(*args: Any, **named: Any) -> TakenRun:
+        taken = await take(*args, **named)
         if taken.lease is not None:
             os.write(begun, b".")
         return taken
