@@ -36,11 +36,11 @@ def fault_of(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return _printable(str(error))[:_CHARS]
     faults = error.errors(include_url=False, include_input=False, include_context=False)
-    other = {_form(fault) for fault in faults if fault["type"] == "literal_error"}
-    claimed = [fault for fault in faults if _form(fault) not in other]
-    found = max(claimed, key=_depth, default=faults[0])
-    # A fault of the whole says nothing if the message has a part of a form that nobody knows.
-    shown = found if _depth(found) else max(faults, key=_depth)
+    unknown = [fault for fault in faults if fault["type"] == "literal_error"]
+    other = {_form(fault) for fault in unknown}
+    claimed = [fault for fault in faults if _form(fault) not in other and _depth(fault)]
+    # If no form is claimed, the message has a part of a form that nobody knows.
+    shown = max(claimed or unknown or faults, key=_depth)
     place = ".".join(_printable(str(one))[:_NAME_CHARS] for one in _place(shown))
     reason = _REASONS.get(shown["type"]) or f"is not valid: {shown['msg']}"
     return f"{place or 'it'} {_printable(reason)}"[:_CHARS]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp import types
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from interpstack_mcp.faults import fault_of
 
@@ -39,6 +39,10 @@ def text(**fields: Any) -> dict[str, Any]:
             {"content": [{"type": "new"}]},
             "content.0.type is none of the values that the protocol has",
         ),
+        (
+            {"content": [{"type": 5, "text": 1}]},
+            "content.0.type is none of the values that the protocol has",
+        ),
         ([], "it is no object"),
     ],
 )
@@ -46,6 +50,24 @@ def test_the_fault_of_the_form_that_an_answer_claims(answer: Any, fault: str) ->
     with pytest.raises(ValidationError) as raised:
         RESULT.validate_python(answer, by_name=False)
     assert fault_of(raised.value) == fault
+
+
+def test_an_unknown_form_is_named_in_whatever_order_its_fields_are_checked() -> None:
+    class Text(BaseModel):
+        text: str
+        type: Literal["text"]
+
+    class Image(BaseModel):
+        data: str
+        type: Literal["image"]
+
+    for forms in (Text | Image, Text | list[int]):
+        with pytest.raises(ValidationError) as raised:
+            TypeAdapter[Any](forms).validate_python({"type": "new"})
+        assert fault_of(raised.value) == "type is none of the values that the protocol has"
+    with pytest.raises(ValidationError) as raised:
+        TypeAdapter[Any](Text | Image).validate_python({"type": "image"})
+    assert fault_of(raised.value) == "data is missing"
 
 
 def test_a_fault_is_bounded_and_printable() -> None:
