@@ -1,7 +1,8 @@
 """Evaluation of untrusted JSON Schemas for a bounded time.
 
 A few nested keywords can describe more work than any machine does, so each keyword looks at the
-clock. Regular expressions cannot be stopped: callers remove or refuse them.
+clock, and at its depth: the package that finds references panics where Python's stack ends. Regular
+expressions cannot be stopped: callers remove or refuse them.
 """
 
 from __future__ import annotations
@@ -11,13 +12,43 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+import attrs
 
 __all__ = ["OutOfTime", "bounded_dialect", "within"]
 
 _T = TypeVar("_T")
-#: When the evaluation at hand has taken too long, by the monotonic clock.
-_until: ContextVar[float] = ContextVar("interpstack_schema_until")
+#: Keywords inside each other, of which each takes up to four frames of Python's stack.
+_MOST_DEPTH: Final = 200
+
+
+@attrs.define(eq=False)
+class _Bounds:
+    """The bounds of one evaluation.
+
+    Attributes:
+        until: When it has taken too long, by the monotonic clock.
+        depth: The keywords that are being evaluated, each inside the one before.
+    """
+
+    until: float
+    depth: int = 0
+
+    def enter(self) -> None:
+        """Begin with a keyword."""
+        if time.monotonic() > self.until:
+            raise OutOfTime
+        if self.depth >= _MOST_DEPTH:
+            raise RecursionError(f"more than {_MOST_DEPTH} keywords are inside each other")
+        self.depth += 1
+
+    def leave(self) -> None:
+        """End the keyword that began last."""
+        self.depth -= 1
+
+
+_bounds: ContextVar[_Bounds] = ContextVar("interpstack_schema_bounds")
 
 
 class OutOfTime(Exception):
@@ -29,12 +60,13 @@ def within(seconds: float, work: Callable[[], _T]) -> _T:
 
     Raises:
         OutOfTime: The work takes longer.
+        RecursionError: The schema or the value is nested too deeply.
     """
-    token = _until.set(time.monotonic() + seconds)
+    token = _bounds.set(_Bounds(time.monotonic() + seconds))
     try:
         return work()
     finally:
-        _until.reset(token)
+        _bounds.reset(token)
 
 
 @functools.cache
@@ -53,9 +85,12 @@ def bounded_dialect(kind: Any) -> Any:
 
 def _timed(check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
     def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        if time.monotonic() > _until.get():
-            raise OutOfTime
-        yield from check(validator, value, instance, schema) or ()
+        bounds = _bounds.get()
+        bounds.enter()
+        try:
+            yield from check(validator, value, instance, schema) or ()
+        finally:
+            bounds.leave()
 
     return timed
 

@@ -20,6 +20,7 @@ from mcp.types import (
     REQUEST_TIMEOUT,
     ErrorData,
     JSONRPCError,
+    JSONRPCNotification,
     jsonrpc_message_adapter,
 )
 
@@ -35,6 +36,11 @@ _OF_THE_SDK = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 _IN_A_ROW: Final = 16
 #: Messages that are written together, at most.
 _AT_ONCE: Final = 16
+#: Bytes of a message that waits for no others.
+_LARGE_BYTES: Final = 2**16
+#: Messages that cancel requests, and that are sent while a server does not read.
+_CANCELS: Final = 1000
+_CANCELLED: Final = "notifications/cancelled"
 
 
 class BrokenMessage(Exception):
@@ -173,28 +179,45 @@ class OutgoingLines:
     writer: asyncio.StreamWriter
     _waiting: list[bytes] = attrs.field(factory=list, init=False)
     _gathering: bool = attrs.field(default=False, init=False)
+    _cancels: int = attrs.field(default=0, init=False)
     _closed: bool = attrs.field(default=False, init=False)
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message, and wait while the server does not read.
+        """Send a message, after a wait while the server does not read.
 
         Raises:
             ClosedResourceError: The stream was closed.
             BrokenResourceError: The server has closed its input.
         """
+        if not self._is_cancel(item):
+            try:
+                await self.writer.drain()
+            except ConnectionError as error:
+                raise anyio.BrokenResourceError from error
+            self._cancels = 0
         if self._closed:
             raise anyio.ClosedResourceError
-        self._waiting.append(_line(item))
+        if self.writer.is_closing():
+            raise anyio.BrokenResourceError
+        self._waiting.append(line := _line(item))
         if not self._gathering:
             self._gathering = True
             asyncio.get_running_loop().call_soon(self._gathered)
             self._write()
-        elif len(self._waiting) >= _AT_ONCE:
+        elif len(self._waiting) >= _AT_ONCE or len(line) > _LARGE_BYTES:
             self._write()
-        try:
-            await self.writer.drain()
-        except ConnectionError as error:
-            raise anyio.BrokenResourceError from error
+
+    def _is_cancel(self, item: SessionMessage) -> bool:
+        """Whether a message cancels a request, and need not wait until the server reads.
+
+        Else each would hold its cell up. Other messages are no lines while they wait, since their
+        senders may be cancelled again and again; so there is a bound for those that do not wait.
+        """
+        message = item.message
+        if not isinstance(message, JSONRPCNotification) or message.method != _CANCELLED:
+            return False
+        self._cancels += 1
+        return self._cancels <= _CANCELS
 
     def _gathered(self) -> None:
         self._gathering = False

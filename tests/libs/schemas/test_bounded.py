@@ -41,3 +41,20 @@ def test_a_schema_that_describes_too_much_work_is_left() -> None:
     schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "null"}}}
     with pytest.raises(OutOfTime):
         within(0.2, lambda: DIALECT(schema).is_valid(1))
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#"}, {"not": {"$ref": "#"}}, {"if": {"$ref": "#"}}])
+def test_a_schema_without_an_end_is_left_before_the_stack_ends(schema: Any) -> None:
+    for _ in range(20):  # the depth is that of one evaluation
+        with pytest.raises(RecursionError, match="more than 200 keywords are inside each other"):
+            _valid(schema, 1)
+
+
+def test_keywords_beside_each_other_are_not_inside_each_other() -> None:
+    nested: Any = {"type": "integer"}
+    for _ in range(190):
+        nested = {"anyOf": [nested]}
+    assert _valid({"allOf": [nested] * 3}, 1)
+    assert not _valid({"items": {"type": "integer"}}, ["a"] * 1000)
+    assert _valid({"items": {"type": "integer", "minimum": 0}}, [1] * 1000)
+    assert not _valid({"anyOf": [{"items": {"type": "string"}}] * 300}, [1])

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCNotification
+from mcp.types import JSONRPCNotification, JSONRPCRequest
 
 from interpstack_mcp.connections import lines
 from interpstack_mcp.connections.lines import (
@@ -173,21 +173,60 @@ async def test_messages_that_wait_are_written_before_the_stream_closes() -> None
     assert writer.written == [["a"], ["b"]]
 
 
-async def test_a_message_waits_while_the_server_does_not_read() -> None:
+async def test_a_request_waits_while_the_server_does_not_read_and_is_gone_with_its_sender() -> None:
     outgoing, writer = _outgoing()
     writer.reads.clear()
-    sending = asyncio.ensure_future(outgoing.send(_named("a")))
+    sending = [
+        asyncio.ensure_future(
+            outgoing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=n, method=f"n/{n}")))
+        )
+        for n in range(3)
+    ]
     await asyncio.sleep(0)
+    sending[1].cancel()
     await asyncio.sleep(0)
-    assert writer.written == [["a"]]
-    assert not sending.done()
+    assert writer.written == []
+    assert [one.done() for one in sending] == [False, True, False]
+    await outgoing.send(_named(lines._CANCELLED))  # holds nobody up
     writer.reads.set()
-    await sending
+    await asyncio.gather(sending[0], sending[2])
+    await asyncio.sleep(0)
+    assert [one for some in writer.written for one in some] == [lines._CANCELLED, "n/0", "n/2"]
 
 
-async def test_no_message_goes_to_a_server_that_has_closed_its_input() -> None:
+@pytest.mark.parametrize(("name", "count"), [("n", 0), (lines._CANCELLED, 2)])
+async def test_more_than_some_cancels_wait_for_the_server_too(
+    name: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_CANCELS", 2)
+    outgoing, writer = _outgoing()
+    writer.reads.clear()
+    for _ in range(count):
+        await outgoing.send(_named(name))
+    sending = asyncio.ensure_future(outgoing.send(_named(name)))
+    await asyncio.sleep(0)
+    assert not sending.done()
+    await outgoing.aclose()
+    writer.reads.set()
+    with pytest.raises(anyio.ClosedResourceError):
+        await sending
+    assert sum(map(len, writer.written)) == count
+
+
+async def test_a_large_message_waits_for_no_others() -> None:
+    outgoing, writer = _outgoing()
+    large = "n" * lines._LARGE_BYTES
+    for name in ("a", "b", large, "c"):
+        await outgoing.send(_named(name))
+    assert writer.written == [["a"], ["b", large]]
+    outgoing.close()
+    assert writer.written[2:] == [["c"]]
+
+
+@pytest.mark.parametrize("name", ["n", lines._CANCELLED])
+async def test_no_message_goes_to_a_server_that_has_closed_its_input(name: str) -> None:
     outgoing, writer = _outgoing()
     writer.lost = True
     with pytest.raises(anyio.BrokenResourceError):
-        await outgoing.send(_named("a"))
+        await outgoing.send(_named(name))
     assert writer.written == []
