@@ -18,6 +18,7 @@ from interpstack_wasm.addresses import (
     address_room,
     is_narrow,
 )
+from interpstack_wasm.signals import TrapSignals
 
 __all__ = ["TICK_SECONDS", "Ticker", "WasmHost", "wasm_host"]
 
@@ -31,10 +32,16 @@ _NARROW_GUARD: Final = 2**16
 
 
 class Ticker:
-    """Raises the epoch of a wasmtime engine while guests run, in one thread."""
+    """Raises the epoch of a wasmtime engine while guests run, in one thread.
 
-    def __init__(self, engine: wasmtime.Engine) -> None:
+    Args:
+        engine: The engine.
+        signals: Looked after before each guest.
+    """
+
+    def __init__(self, engine: wasmtime.Engine, signals: TrapSignals) -> None:
         self._engine = engine
+        self._signals = signals
         self.start_anew()
 
     def start_anew(self) -> None:
@@ -44,6 +51,7 @@ class Ticker:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> None:
+        self._signals.keep()
         with self._wake:
             self._running += 1
             if self._thread is None:
@@ -72,11 +80,13 @@ class WasmHost:
     """The engine that all modules of the process share, and its clock.
 
     Attributes:
+        signals: What ends guests that cannot go on, without their host.
         narrow: Memories reserve few addresses; modules are compiled for one or the other.
     """
 
     engine: wasmtime.Engine
     ticker: Ticker
+    signals: TrapSignals
     narrow: bool = False
 
     @property
@@ -127,8 +137,9 @@ def wasm_host() -> WasmHost:
                 config.memory_reservation = _NARROW_BYTES
                 config.memory_reservation_for_growth = _NARROW_BYTES
                 config.memory_guard_size = _NARROW_GUARD
-            engine = wasmtime.Engine(config)
-            _host = WasmHost(engine, Ticker(engine), narrow)
+            signals = TrapSignals()
+            engine = signals.made(lambda: wasmtime.Engine(config))
+            _host = WasmHost(engine, Ticker(engine, signals), signals, narrow)
         return _host
 
 

@@ -126,6 +126,7 @@ def scanned(guest: Guest, base: Base) -> Heap | None:
     """See `Scanner.scan`; `None` if the memory is too large for it, or there is none for it."""
     if guest.memory_bytes > MAX_BYTES:
         return None
+    wasm_host().signals.keep()  # the scanner follows lists that the guest may have damaged
     try:
         try:
             scanner = _idle.pop()  # the last one used, whose memory is still at hand

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import attrs
 import pytest
 import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_wasm import host as module
-from interpstack_wasm.host import Ticker, WasmHost, wasm_host
+from interpstack_wasm.host import Ticker, wasm_host
+from interpstack_wasm.signals import TrapSignals
 
 
 class Clock:
@@ -35,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_it_ticks_while_guests_run(clock: Clock) -> None:
-    ticker = Ticker(clock)  # type: ignore[arg-type]
+    ticker = Ticker(clock, TrapSignals())  # type: ignore[arg-type]
     assert not clock.threads, "nothing runs yet"
     with ticker, ticker:
         assert clock.ticks(3)
@@ -47,7 +49,7 @@ def test_it_ticks_while_guests_run(clock: Clock) -> None:
 
 
 def test_it_rests_while_no_guest_runs(clock: Clock) -> None:
-    ticker = Ticker(clock)  # type: ignore[arg-type]
+    ticker = Ticker(clock, TrapSignals())  # type: ignore[arg-type]
     with ticker:
         assert clock.ticks()
     last = 0
@@ -57,7 +59,7 @@ def test_it_rests_while_no_guest_runs(clock: Clock) -> None:
 
 
 def test_a_forked_child_gets_a_thread_of_its_own(clock: Clock) -> None:
-    ticker = Ticker(clock)  # type: ignore[arg-type]
+    ticker = Ticker(clock, TrapSignals())  # type: ignore[arg-type]
     with ticker:
         assert clock.ticks()
     ticker.start_anew()
@@ -94,7 +96,7 @@ def test_only_a_lack_of_addresses_is_explained(
     monkeypatch: pytest.MonkeyPatch, told: str, narrow: bool, needed: int | None
 ) -> None:
     monkeypatch.setattr(module, "address_advice", lambda count: f"raise it by {count}")
-    made = WasmHost(wasm_host().engine, wasm_host().ticker, narrow)
+    made = attrs.evolve(wasm_host(), narrow=narrow)
     expected = told.partition("\n")[0]
     if needed is not None:
         expected += f"; raise it by {needed}"
