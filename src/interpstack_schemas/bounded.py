@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
-import attrs
-
 __all__ = ["OutOfTime", "bounded_dialect", "within"]
 
 _T = TypeVar("_T")
@@ -23,7 +21,6 @@ _T = TypeVar("_T")
 _MOST_DEPTH: Final = 200
 
 
-@attrs.define(eq=False)
 class _Bounds:
     """The bounds of one evaluation.
 
@@ -32,8 +29,10 @@ class _Bounds:
         depth: The keywords that are being evaluated, each inside the one before.
     """
 
-    until: float
-    depth: int = 0
+    __slots__ = ("depth", "until")
+
+    def __init__(self, until: float) -> None:
+        self.until, self.depth = until, 0
 
     def enter(self) -> None:
         """Begin with a keyword."""
