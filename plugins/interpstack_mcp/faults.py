@@ -1,13 +1,14 @@
-"""Faults of messages that do not fit the protocol, in a few words."""
+"""Faults of messages that do not fit the protocol: in a few words, and as ends of requests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
-__all__ = ["fault_of"]
+__all__ = ["failed_response", "fault_of"]
 
 #: Characters of the whole, and of one name in the place of the fault.
 _CHARS, _NAME_CHARS = 200, 40
@@ -44,6 +45,25 @@ def fault_of(error: Exception) -> str:
     place = ".".join(_printable(str(one))[:_NAME_CHARS] for one in _place(shown))
     reason = _REASONS.get(shown["type"]) or f"is not valid: {shown['msg']}"
     return f"{place or 'it'} {_printable(reason)}"[:_CHARS]
+
+
+def failed_response(found: Any, sender: str) -> JSONRPCError | None:
+    """The error of the request that a malformed response belongs to.
+
+    Args:
+        found: The message, as JSON has it.
+        sender: Who has sent it, for the error's message.
+
+    Returns:
+        `None` if the message is no response, or belongs to no request.
+    """
+    given = found.get("id") if isinstance(found, dict) and "method" not in found else None
+    if isinstance(given, float) and given.is_integer():  # senders that have no integers
+        given = int(given)
+    if type(given) not in (int, str):
+        return None
+    error = ErrorData(code=INTERNAL_ERROR, message=f"the {sender}'s answer is malformed")
+    return JSONRPCError(jsonrpc="2.0", id=given, error=error)
 
 
 def _is_form(part: Any) -> bool:

@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import attrs
@@ -18,13 +18,13 @@ from mcp.types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
     REQUEST_TIMEOUT,
-    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     jsonrpc_message_adapter,
 )
 
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
+from interpstack_mcp.faults import failed_response
 from interpstack_mcp.limits import McpLimits
 
 __all__ = ["BrokenMessage", "IncomingLines", "OutgoingLines", "read_line"]
@@ -77,18 +77,8 @@ def _repaired(line: bytes, error: ValueError) -> SessionMessage | Exception:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
     except ValueError:
-        return _failed(found) or error
-
-
-def _failed(found: Any) -> SessionMessage | None:
-    """The error of the request that a malformed answer belongs to; `None` if it is no answer."""
-    number = found.get("id") if isinstance(found, dict) and "method" not in found else None
-    if isinstance(number, float) and number.is_integer():  # servers that have no integers
-        number = int(number)
-    if type(number) not in (int, str):
-        return None
-    error = ErrorData(code=INTERNAL_ERROR, message="the server's answer is malformed")
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))
+        failed = failed_response(found, "server")
+        return error if failed is None else SessionMessage(failed)
 
 
 @attrs.define(eq=False)

@@ -1,4 +1,4 @@
-"""Faults of messages in a few words."""
+"""Faults of messages, in a few words and as ends of requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from mcp import types
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from interpstack_mcp.faults import fault_of
+from interpstack_mcp.faults import failed_response, fault_of
 
 RESULT: TypeAdapter[Any] = TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 
@@ -77,3 +77,24 @@ def test_a_fault_is_bounded_and_printable() -> None:
         "integer, unable to parse string as an integer"
     )
     assert fault_of(ValueError("x\n" * 1000)) == "x" * 200
+
+
+@pytest.mark.parametrize(
+    ("found", "id_"),
+    [
+        ({"id": 7, "result": None}, 7),
+        ({"id": "7", "error": 1}, "7"),
+        ({"id": 7.0, "result": None}, 7),
+        ({"id": 7.5, "result": None}, None),
+        ({"id": True, "result": None}, None),
+        ({"id": 7, "method": "ping"}, None),
+        ({"result": {}}, None),
+        ([7], None),
+    ],
+)
+def test_a_malformed_response_fails_its_request(found: Any, id_: str | int | None) -> None:
+    failed = failed_response(found, "client")
+    assert (None if failed is None else failed.id) == id_
+    if failed is not None:
+        assert type(failed.id) is type(id_)
+        assert failed.error.message == "the client's answer is malformed"

@@ -14,6 +14,8 @@ from mcp import types
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from interpstack_mcp.faults import failed_response
+
 __all__ = ["Refused", "read_message"]
 
 #: Characters of the reason.
@@ -49,7 +51,7 @@ def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
     except ValueError as error:
         found = _leniently(raw)
         if _is_response(found):
-            return _failed(found)
+            return failed_response(found, "client")
         text = f"the message is not JSON: Invalid JSON: {error!s:.{_REASON_CHARS}}"
         return _refused(found, types.PARSE_ERROR, text)
     if _has_wrong_id(found):
@@ -62,7 +64,7 @@ def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
         return types.jsonrpc_message_adapter.validate_python(found, by_name=False)
     except ValidationError:
         if _is_response(found):
-            return _failed(found)
+            return failed_response(found, "client")
         text = "the message is no request of JSON-RPC 2.0"
         return _refused(found, types.INVALID_REQUEST, text)
 
@@ -89,17 +91,6 @@ def _is_response(found: Any) -> bool:
     return (
         isinstance(found, dict) and "method" not in found and bool({"result", "error"} & {*found})
     )
-
-
-def _failed(found: dict[str, Any]) -> types.JSONRPCError | None:
-    """The failure of the request of ours that a malformed response belongs to."""
-    given = found.get("id")
-    if isinstance(given, float) and given.is_integer():  # clients that have no integers
-        given = int(given)
-    if not _is_id(given):
-        return None
-    error = types.ErrorData(code=types.INTERNAL_ERROR, message="the client's answer is malformed")
-    return types.JSONRPCError(jsonrpc="2.0", id=given, error=error)
 
 
 def _refused(found: Any, code: int, message: str) -> Refused:
