@@ -13,7 +13,6 @@ from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, P
 from interpstack_javascript.cells import TypeScriptError, load, prepare
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_protocol import place_at
 from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.printed import Ear, read_printed
@@ -238,6 +237,7 @@ class QuickJSExecution(KernelExecution):
         if found is None or source is None:
             return error
         from interpstack_javascript.positions import offset_of
+        from interpstack_protocol import place_at
         from interpstack_quickjs.faults import find_module_fault
 
         line, column = int(found["line"]), int(found["column"])

@@ -20,7 +20,7 @@ ENGINE: Final = "quickjs"
 MAX_MEMORY: Final = 2**32 - 65536
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class RealmState:
     """State that a realm begins with.
 

@@ -50,7 +50,8 @@ _PARTS: Final = (
 @cache
 def kernel_source() -> str:
     """The source of the kernel: one function expression that installs it."""
-    return "".join(_read(f"kernel/{part}.js") for part in _PARTS)
+    folder = files(__name__) / "kernel"
+    return "".join((folder / f"{part}.js").read_text("utf-8") for part in _PARTS)
 
 
 @cache

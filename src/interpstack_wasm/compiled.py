@@ -17,7 +17,9 @@ import stat
 import sys
 import tempfile
 import warnings
-from importlib.metadata import version
+from email.parser import HeaderParser
+from functools import cache
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +43,7 @@ class CacheWarning(UserWarning):
     """The cache of compiled guests cannot be used; everything works, but starts slowly."""
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Compiled:
     """A module, and the SHA-256 of the file it was compiled from."""
 
@@ -59,7 +61,7 @@ def load_module(engine: wasmtime.Engine, path: Path, variant: str = "") -> Compi
     """
     source = path.read_bytes()
     source_hash = hashlib.sha256(source).hexdigest()
-    stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{version('wasmtime')}"
+    stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{_wasmtime_version()}"
     name = f"{stem}{variant and f'-{variant}'}.cwasm"
     data = read_cached(name)
     if data is not None:
@@ -70,6 +72,13 @@ def load_module(engine: wasmtime.Engine, path: Path, variant: str = "") -> Compi
     module = wasmtime.Module(engine, source)
     write_cached(name, bytes(module.serialize()))
     return Compiled(module, source_hash)
+
+
+@cache
+def _wasmtime_version() -> str:
+    # `version` parses the long description, too, which takes longer than to load the module.
+    headers = (distribution("wasmtime").read_text("METADATA") or "").partition("\n\n")[0]
+    return str(HeaderParser().parsestr(headers)["Version"])
 
 
 def _deserialize(engine: wasmtime.Engine, name: str, data: memoryview) -> wasmtime.Module:

@@ -75,7 +75,7 @@ class Ticker:
             self._engine.increment_epoch()
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class WasmHost:
     """The engine that all modules of the process share, and its clock.
 

@@ -35,7 +35,7 @@ class _Importer(Protocol):
         """Copy a text into the guest's memory; `None` for none."""
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class GuestRuntime:
     """The objects that all instances of the process share."""
 

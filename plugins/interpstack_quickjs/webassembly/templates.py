@@ -47,6 +47,9 @@ _MARKED: Final = re.compile(rb"\x01+")
 _ADD_SEALS: Final = 1033
 _SEALS: Final = 0x1 | 0x2 | 0x4 | 0x8
 
+#: Compared at once to find the first byte that is not zero.
+_ZEROS: Final = bytes(65536)
+
 #: Whether the system has templates.
 TEMPLATES: Final = sys.platform.startswith("linux") and hasattr(os, "memfd_create")
 
@@ -69,9 +72,10 @@ class Template:
         self._advise = _function("madvise", number, address, size, number)
         self._file = os.memfd_create("interpstack-heap", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
-            left = memoryview(memory)
-            while left:
-                left = left[os.write(self._file, left) :]
+            os.ftruncate(self._file, len(memory))
+            done = _leading_zeros(memory)  # the unused stack, for which the file needs no memory
+            while done < len(memory):
+                done += os.pwrite(self._file, memoryview(memory)[done:], done)
             _seal(self._file)
         except BaseException:
             os.close(self._file)
@@ -181,6 +185,14 @@ def put_back(address: int, pages: bytes, content: bytes | bytearray) -> None:
 def _function(name: str, result: Any, *arguments: Any) -> Any:
     """A function of the C library."""
     return ctypes.CFUNCTYPE(result, *arguments, use_errno=True)((name, ctypes.CDLL(None)))
+
+
+def _leading_zeros(memory: bytes) -> int:
+    """Bytes at the start that are zero, rounded down."""
+    count = 0
+    while memory.startswith(_ZEROS, count):
+        count += len(_ZEROS)
+    return count
 
 
 def _seal(file: int) -> None:

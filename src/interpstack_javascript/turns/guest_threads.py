@@ -24,12 +24,13 @@ _T = TypeVar("_T")
 
 #: Seconds that a loop's thread waits in place for a guest; waits of Windows take far longer.
 IN_PLACE_SECONDS: Final = 0.0 if sys.platform == "win32" else 0.0002
+_CORES: Final = os.cpu_count() or 2
 #: Short turns of one guest in a row, after which the other work of the loop comes first.
 IN_A_ROW: Final = 16
 
 
 class GuestThreads:
-    """A thread for each core, started with the first turn.
+    """At most a thread for each core; one is started when a turn finds all others busy.
 
     The way back from a thread to a loop takes longer than most turns of a guest. So the loop's
     thread waits in place for a guest whose last turn was short, while no other guest has a turn, or
@@ -88,10 +89,15 @@ class GuestThreads:
         return turn.result()
 
     def _submit(self, turn: Turn[_T]) -> Turn[_T]:
-        if not self._threads:
-            self._start()
-        self._latest = (turn.guest, 0)
         self._going.add(turn)
+        if len(self._threads) < min(len(self._going), _CORES):
+            try:
+                self._start()
+            except RuntimeError:
+                if not self._threads:  # else one of them has time for it later
+                    self._going.discard(turn)
+                    raise
+        self._latest = (turn.guest, 0)
         self._turns.put(turn)
         return turn
 
@@ -99,17 +105,16 @@ class GuestThreads:
         with self._lock:
             if self._stopped:
                 raise RuntimeError("no guest runs any more: the interpreter ends")
-            if self._threads:
+            if len(self._threads) >= _CORES:
                 return
-            names = [f"interpstack-guest-turn_{n}" for n in range(os.cpu_count() or 2)]
-            threads = [threading.Thread(target=self._work, name=n, daemon=True) for n in names]
+            name = f"interpstack-guest-turn_{len(self._threads)}"
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
             previous = threading.stack_size(GUEST_STACK_BYTES)
             try:
-                for thread in threads:
-                    thread.start()
+                thread.start()
             finally:
                 threading.stack_size(previous)
-            self._threads = threads
+            self._threads = [*self._threads, thread]
 
     def _work(self) -> None:
         while (turn := self._turns.get()) is not None:

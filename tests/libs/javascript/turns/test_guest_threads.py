@@ -248,3 +248,49 @@ def test_a_child_of_a_fork_has_threads_of_its_own() -> None:
             assert os.waitpid(child, 0)[1] == 0
     """
     assert sorted(_ended(program).splitlines()) == ["child 7", "parent 7"]
+
+
+async def test_a_thread_is_started_when_all_others_are_busy(
+    threads: GuestThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_CORES", 2)
+    end = threading.Event()
+
+    def busy(number: int) -> asyncio.Future[None]:
+        return asyncio.ensure_future(threads.run(number, lambda: end.wait(60) and None, _nothing))
+
+    for guest in (_GUEST, _OTHER, _GUEST):
+        await threads.run(guest, _nothing, _nothing)
+    assert len(threads._threads) == 1
+    waiting = []
+    for number, expected in enumerate((1, 2, 2)):
+        waiting.append(busy(number))
+        await asyncio.sleep(0)
+        assert len(threads._threads) == expected
+    end.set()
+    await asyncio.gather(*waiting)
+
+
+async def test_a_turn_waits_for_a_thread_where_the_system_has_no_more(
+    threads: GuestThreads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = threading.Event()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    started = threading.Thread.start
+    monkeypatch.setattr(module, "_CORES", 2)
+    monkeypatch.setattr(module.threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="new thread"):
+        await threads.run(_GUEST, _nothing, _nothing)
+    assert not threads._going
+    monkeypatch.setattr(module.threading.Thread, "start", started)
+    busy = asyncio.ensure_future(threads.run(_GUEST, lambda: end.wait(60), _nothing))
+    await asyncio.sleep(0)
+    monkeypatch.setattr(module.threading.Thread, "start", refuse)
+    second = asyncio.ensure_future(threads.run(_OTHER, lambda: 7, _nothing))
+    await asyncio.sleep(0)
+    end.set()
+    assert await busy
+    assert await second == 7

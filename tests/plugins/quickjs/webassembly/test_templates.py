@@ -202,6 +202,16 @@ def _written_in_a_new_template(memory: bytes) -> bytes | None:
     return Template(memory).written(0, len(memory))
 
 
+def test_the_file_needs_no_memory_for_zeros_at_its_start(memory: bytes) -> None:
+    for content in (memory, bytes(5 * 65536), bytes(65536) + b"a" + bytes(PAGE - 1), b"b" * PAGE):
+        template = Template(content)
+        assert os.pread(template._file, len(content) + 1, 0) == content
+    template = Template(memory)
+    zeros = len(memory) - len(memory.lstrip(b"\0"))
+    assert zeros > 2**19  # most of the stack
+    assert 512 * os.fstat(template._file).st_blocks < len(memory) - zeros // 2
+
+
 @pytest.mark.parametrize("tells", [True, False])
 def test_larger_memory_begins_as_a_view_and_ends_with_zeros(
     instance: Instance,
