@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -15,11 +15,13 @@ from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
 from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
-from interpstack_quickjs.heap.printed import Ear, read_printed
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.states import MAX_MEMORY
 from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
+
+if TYPE_CHECKING:
+    from interpstack_quickjs.heap.printed import Ear
 
 __all__ = ["QuickJSExecution"]
 
@@ -130,7 +132,7 @@ class QuickJSExecution(KernelExecution):
             except (Trapped, OutOfTime, EngineFailure) as error:
                 why = str(error)
                 if not progress.calls:
-                    progress = Progress(calls=self._output())
+                    progress = Progress(calls=_output(self._live))
             else:
                 # A module that is stopped in the middle of its evaluation could never be imported
                 # again.
@@ -145,6 +147,8 @@ class QuickJSExecution(KernelExecution):
         self._live.restore(self._keep_before())
 
     def listen(self, hear: Callable[[str], None]) -> None:
+        from interpstack_quickjs.heap.printed import Ear  # loaded for listeners only
+
         self._ear = Ear(hear, self._live.base.printed)
 
     def interrupt(self) -> None:
@@ -271,19 +275,14 @@ class QuickJSExecution(KernelExecution):
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True
-        output = self._output()
+        output = _output(self._live)
         failure = self._out_of_memory()
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
-
-    def _output(self) -> list[Call]:
-        """The console output of a guest that can no longer run, read from its memory."""
-        text, omitted = read_printed(self._live.guest, self._live.base.printed)
-        return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
-        output = self._output()
+        output = _output(self._live)
         self._live.restore(self._keep_before())
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
@@ -292,3 +291,11 @@ class QuickJSExecution(KernelExecution):
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
+
+
+def _output(live: LiveGuest) -> list[Call]:
+    """The console output of a guest that can no longer run, read from its memory."""
+    from interpstack_quickjs.heap.printed import read_printed  # loaded for stopped cells only
+
+    text, omitted = read_printed(live.guest, live.base.printed)
+    return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []

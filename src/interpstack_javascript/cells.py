@@ -94,7 +94,7 @@ class ThreadClock(Clock):
             raise OutOfTime
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Prepared:
     """A cell as an engine is to run it.
 

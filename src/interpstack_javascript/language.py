@@ -18,7 +18,7 @@ __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
 #: Characters that camel case drops. An underscore is dropped only before a small letter, so that
 #: `v_2` and `GET_ALL` stay the same.
-_JOINT: Final = re.compile(r"_([a-z])|[-\s.]+_?(.?)", re.ASCII)
+_JOINT: Final = r"(?a)_([a-z])|[-\s.]+_?(.?)"
 #: Words that cannot name a variable in a cell.
 _RESERVED: Final = """
 arguments await break case catch class const continue debugger default delete do else enum eval
@@ -44,7 +44,7 @@ _MODULES: Final = (".js", ".mjs", ".ts", ".mts")
 class _JavaScript(GuestLanguage):
     def identifier(self, name: str) -> str:
         """The name in camel case: `web_search` becomes `webSearch`. Capitals stay."""
-        return _JOINT.sub(lambda found: (found[1] or found[2]).upper(), name.strip("- ."))
+        return re.sub(_JOINT, lambda found: (found[1] or found[2]).upper(), name.strip("- ."))
 
     def name_fault(self, name: str) -> str:
         return _fault_of(name, self.title)

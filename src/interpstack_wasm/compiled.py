@@ -17,6 +17,7 @@ import stat
 import sys
 import tempfile
 import warnings
+import zlib
 from email.parser import HeaderParser
 from functools import cache
 from importlib.metadata import distribution
@@ -35,8 +36,11 @@ __all__ = [
     "write_cached",
 ]
 
-#: Of the SHA-256 at the end of each file; wasmtime reads from the beginning.
-_CHECKSUM_BYTES: Final = 32
+#: Of the CRC-32 at the end of each file; wasmtime reads from the beginning. Who may write the file
+#: is trusted, so the checksum only has to find accidents; a SHA-256 takes three times as long.
+_CHECKSUM_BYTES: Final = 4
+#: In the names of compiled modules; changes with the form of the files.
+_FORM: Final = "2"
 
 
 class CacheWarning(UserWarning):
@@ -61,7 +65,7 @@ def load_module(engine: wasmtime.Engine, path: Path, variant: str = "") -> Compi
     """
     source = path.read_bytes()
     source_hash = hashlib.sha256(source).hexdigest()
-    stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{_wasmtime_version()}"
+    stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{_wasmtime_version()}-{_FORM}"
     name = f"{stem}{variant and f'-{variant}'}.cwasm"
     data = read_cached(name)
     if data is not None:
@@ -129,10 +133,14 @@ def read_cached(name: str) -> memoryview | None:
         return None
     size = max(0, len(data) - _CHECKSUM_BYTES)
     content = data[:size]
-    if hashlib.sha256(content).digest() != data[size:]:
+    if _checksum(content) != data[size:]:
         _warn(f"{name} is damaged and is made again")
         return None
     return content
+
+
+def _checksum(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "big")
 
 
 def _mapped(path: Path) -> memoryview:
@@ -156,7 +164,7 @@ def write_cached(name: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=directory)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content + hashlib.sha256(content).digest())
+                file.write(content + _checksum(content))
             Path(temporary).replace(directory / name)
         except BaseException:
             Path(temporary).unlink()

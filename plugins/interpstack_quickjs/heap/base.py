@@ -20,8 +20,6 @@ from interpstack_core import EngineFailure, GuestSource
 from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, Workspace
-from interpstack_quickjs.heap.allocator import find_allocator, free_spans
-from interpstack_quickjs.heap.printed import find_printed
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 from interpstack_quickjs.webassembly.templates import keep_template
 from interpstack_wasm.compiled import read_cached, write_cached
@@ -29,7 +27,7 @@ from interpstack_wasm.compiled import read_cached, write_cached
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever the stored form or the code for fresh guests changes.
-_FORMAT = "base 7"
+_FORMAT = "base 8"
 
 
 @attrs.frozen(repr=False)
@@ -54,6 +52,8 @@ class Base:
 
     def wipe(self, memory: bytearray) -> None:
         """Put a realm's memory back to the base heap's wherever it holds nothing of the guest's."""
+        from interpstack_quickjs.heap.allocator import free_spans  # loaded for images only
+
         space, before = self.heap.workspace.address, self.heap.memory
         passing = (space, space + WORKSPACE_BYTES)
         for start, end in (passing, *free_spans(memory, self.allocator)):
@@ -99,6 +99,9 @@ def _load(sources: Sequence[GuestSource]) -> Base:
 
 
 def _build(sources: Sequence[GuestSource]) -> Base:
+    from interpstack_quickjs.heap.allocator import find_allocator
+    from interpstack_quickjs.heap.printed import find_printed
+
     guest = Guest(None)
     try:
         install = _function(guest, kernel_source(), KERNEL_NAME)

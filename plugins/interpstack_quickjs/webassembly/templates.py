@@ -42,7 +42,7 @@ PAGE: Final = 4096
 _WRITTEN: Final = bytes(bool(top & 0x40 or (top & 0x80 and not top & 0x20)) for top in range(256))
 #: Unwritten pages that end a run; to copy fewer takes less than a call.
 _GAP: Final = bytes(7)
-_MARKED: Final = re.compile(rb"\x01+")
+_MARKED: Final = rb"\x01+"
 #: `fcntl` with the seals against a change of size, of content and of the seals themselves.
 _ADD_SEALS: Final = 1033
 _SEALS: Final = 0x1 | 0x2 | 0x4 | 0x8
@@ -174,7 +174,7 @@ def put_back(address: int, pages: bytes, content: bytes | bytearray) -> None:
         content: The earlier content; zeros follow it.
     """
     memory, before = memory_at(address, PAGE * len(pages)), memoryview(content)
-    for found in _MARKED.finditer(pages):  # dozens of calls of `memmove` would take longer
+    for found in re.finditer(_MARKED, pages):  # dozens of calls of `memmove` would take longer
         start, end = PAGE * found.start(), PAGE * found.end()
         if end <= len(content):
             memory[start:end] = before[start:end]
