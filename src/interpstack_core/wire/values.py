@@ -58,7 +58,6 @@ _HEXADECIMAL: Final = r"-?[0-9a-f]+"
 _UNREADABLE: Final = "unreadable"
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
 _WIRE_DEPTH: Final = 3 * MAX_DEPTH + 3
-
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -190,7 +189,8 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
         if tag == "map":
             return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in _pairs_of(body)])
         if tag in ("set", "list"):
-            return (list if tag == "list" else SetValue)(_decode(i, depth) for i in _of(body, list))
+            items = [_decode(i, depth) for i in _of(body, list)]  # no frames of a call around it
+            return items if tag == "list" else SetValue(items)
         if tag == "object":
             return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
         if tag == "error":

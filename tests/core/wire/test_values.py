@@ -3,8 +3,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -235,6 +238,47 @@ def test_depth_is_limited_both_ways() -> None:
             encode(broken)
     with pytest.raises(UnsupportedValue, match="deeper than 200"):
         decode(_nested(MAX_DEPTH + 2))
+
+
+def _frames(function: Callable[[Any], Any], value: Any) -> tuple[Any, int]:
+    """What a function makes of a value, and the most frames inside each other meanwhile."""
+    now = most = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal now, most
+        now += {"call": 1, "return": -1}.get(event, 0)
+        most = max(most, now)
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        made = function(value)
+    finally:
+        sys.setprofile(before)
+    return made, most
+
+
+@pytest.mark.parametrize(
+    "nest",
+    {
+        "lists": lambda inner: [inner],
+        "dictionaries": lambda inner: {"a": inner},
+        "keys with a dollar": lambda inner: {"$": inner},
+        "Maps": lambda inner: MapValue([(1, inner)]),
+        "keys of Maps": lambda inner: MapValue([(inner, 1)]),
+        "Sets": lambda inner: SetValue([inner]),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_the_deepest_values_leave_room_on_the_stack_of_a_host(nest: Any) -> None:
+    value = 1
+    for _ in range(MAX_DEPTH):
+        value = nest[1](value)
+    wire, frames = _frames(encode, value)
+    assert frames <= 4 * MAX_DEPTH + 10  # of 1,000 that Python allows
+    made, frames = _frames(decode, wire)
+    assert frames <= 3 * MAX_DEPTH + 10
+    assert encode(made) == wire
 
 
 def test_a_cycle_is_refused() -> None:
