@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import types
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar
 
 import pluggy
 import pytest
+from fake_distributions import FakeDistribution, install_points
 
 import interpstack
 from interpstack import (
@@ -25,9 +26,10 @@ from interpstack import (
     SessionState,
     UnknownEngine,
     hookimpl,
+    plugins,
     run_sync,
 )
-from interpstack.plugins import NAMES, PluginManager, find_engine
+from interpstack.plugins import GROUP, NAMES, PluginManager, find_engine
 from interpstack_core import hookspecs
 from interpstack_core.protocol import MODULE
 from interpstack_testing import FakeEngine
@@ -356,9 +358,7 @@ def test_a_hook_that_nobody_brings_is_refused_by_name() -> None:
 
 
 def _offer(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    points = [EntryPoint(name, value, NAMES) for name, value in values.items()]
-    found = {NAMES: points}
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found.get(group, []))
+    install_points(monkeypatch, *(EntryPoint(name, value, NAMES) for name, value in values.items()))
 
 
 def test_a_plugin_adds_an_attribute_to_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,10 +387,34 @@ def test_an_attribute_whose_package_is_missing_names_the_extra(
 
 
 def test_an_attribute_of_two_distributions_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [EntryPoint("show", value, NAMES) for value in ("one:show", "two:show")]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    install_points(
+        monkeypatch, *(EntryPoint("show", f"{module}:show", NAMES) for module in ("one", "two"))
+    )
     with pytest.raises(ConfigurationError, match="an attribute named 'show': one:show and two:"):
         interpstack.show  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_first_of_two_distributions_of_one_name_hides_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        FakeDistribution("another", [EntryPoint("show", "json:dumps", "something.else")]),
+        FakeDistribution("twice", [EntryPoint("show", "json:dumps", NAMES)]),
+        FakeDistribution(
+            "twice", [EntryPoint(name, "json:loads", NAMES) for name in ("show", "old")]
+        ),
+    ]
+    monkeypatch.setattr("importlib.metadata.distributions", lambda: found)
+    assert interpstack.show([1]) == "[1]"  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="'old'"):
+        interpstack.old  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("group", [GROUP, NAMES])
+def test_entry_points_are_those_that_the_standard_library_finds(group: str) -> None:
+    entries, clashes = plugins._installed(group)
+    assert set(entries.values()) == set(entry_points(group=group))
+    assert not clashes
 
 
 def test_importing_the_package_looks_up_no_entry_point() -> None:

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
+from fake_distributions import install_points
 
 from interpstack import (
     Bridge,
@@ -88,8 +89,8 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         for name, implementation in found.items():
             if implementation is not None:
                 monkeypatch.setitem(sys.modules, f"fake_plugin_{name}", implementation)
-        points = [EntryPoint(name, f"fake_plugin_{name}", plugins.GROUP) for name in found]
-        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        points = (EntryPoint(name, f"fake_plugin_{name}", plugins.GROUP) for name in found)
+        install_points(monkeypatch, *points)
 
     return install
 
@@ -228,8 +229,8 @@ def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> 
 
 
 def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [EntryPoint("a", "one", plugins.GROUP), EntryPoint("a", "two", plugins.GROUP)]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+    points = [EntryPoint("a", value, plugins.GROUP) for value in ("one", "two")]
+    install_points(monkeypatch, *points)
     assert list(installed()) == ["a"]
     with pytest.raises(ConfigurationError, match="named 'a': one and two; uninstall one"):
         InterpreterStack(FakeEngine(), plugins=["a"])

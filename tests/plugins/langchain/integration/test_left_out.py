@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from scripted import Script
 
+from interpstack import plugins
 from interpstack_cli import main
 from interpstack_langchain import PRESET, CodeInterpreterMiddleware
 
@@ -47,16 +47,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Hide a plugin as if its entry point were gone."""
-    every = importlib.metadata.entry_points
+    every = plugins._installed
 
     def hide(name: str) -> None:
-        def without(**asked: Any) -> importlib.metadata.EntryPoints:
-            found = every(**asked)
-            if asked.get("group") != "interpstack":
-                return found
-            return importlib.metadata.EntryPoints(one for one in found if one.name != name)
+        def without(group: str) -> Any:
+            found, clashes = every(group)
+            return {key: one for key, one in found.items() if key != name}, clashes
 
-        monkeypatch.setattr(importlib.metadata, "entry_points", without)
+        monkeypatch.setattr(plugins, "_installed", without)
 
     return hide
 
