@@ -68,6 +68,7 @@ class QuickJSExecution(KernelExecution):
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
         self._undone = False
+        self._hear: Callable[[str], None] | None = None
         self._ear: Ear | None = None
 
     # -- the protocol ----------------------------------------------------------------------
@@ -82,7 +83,8 @@ class QuickJSExecution(KernelExecution):
             guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set
                 guest.interrupt()
-            if self._ear is not None:
+            if self._hear is not None:
+                self._ear = self._ear or _ear(self._hear, self._live)
                 self._ear.begin()
                 guest.look_on(self._ear.look)
             try:
@@ -147,9 +149,7 @@ class QuickJSExecution(KernelExecution):
         self._live.restore(self._keep_before())
 
     def listen(self, hear: Callable[[str], None]) -> None:
-        from interpstack_quickjs.heap.printed import Ear  # loaded for listeners only
-
-        self._ear = Ear(hear, self._live.base.printed)
+        self._hear = hear
 
     def interrupt(self) -> None:
         self._interrupted = True
@@ -183,7 +183,7 @@ class QuickJSExecution(KernelExecution):
 
     def _begin(self, now_ms: float) -> None:
         guest, base = self._live.guest, self._live.base
-        self._live.dispatch("begin", *self._begin_arguments(now_ms, live=self._ear is not None))
+        self._live.dispatch("begin", *self._begin_arguments(now_ms, live=self._hear is not None))
         status, thrown = guest.run(self._source, base.track)
         if status == STATUS_OK:
             return
@@ -291,6 +291,12 @@ class QuickJSExecution(KernelExecution):
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
+
+
+def _ear(hear: Callable[[str], None], live: LiveGuest) -> Ear:
+    from interpstack_quickjs.heap.printed import Ear  # loaded here: this thread is not the loop's
+
+    return Ear(hear, live.base.printed)
 
 
 def _output(live: LiveGuest) -> list[Call]:

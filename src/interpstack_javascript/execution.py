@@ -21,6 +21,7 @@ from interpstack_javascript.exchange import (
 )
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.turns.guest_threads import guest_threads
+from interpstack_protocol import naming_missing
 
 __all__ = ["KernelExecution"]
 
@@ -114,7 +115,5 @@ class KernelExecution(Execution):
             return None
         if "error" not in told:
             return value_completion(told)
-        from interpstack_protocol import naming_missing  # loaded for errors only
-
         error = self._error(told["error"], told.get("place"))
         return Completion(error=naming_missing(error, self._cell, self._offered()))

@@ -13,6 +13,7 @@ from uuid import UUID
 import attrs
 
 from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
@@ -58,8 +59,6 @@ class _JavaScript(GuestLanguage):
         return f"{function}({{{listed}}})" if listed else f"{function}()"
 
     def signature(self, name: str, tool: HostTool) -> str:
-        from interpstack_javascript.signatures import describe_tool  # loaded for tools only
-
         return describe_tool(name, tool)
 
     def listing(self, namespace: str, signatures: Iterable[str]) -> str:

@@ -44,7 +44,9 @@ def __getattr__(name: str) -> Any:
     """A name of this package, whose module is imported when it is used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found  # the next time, this function is not called
+    return found
 
 
 def __dir__() -> list[str]:

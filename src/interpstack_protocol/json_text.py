@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from interpstack_protocol.long_json import LongReader
+
 __all__ = ["read_json"]
 
-#: Characters that are read at once; the code for longer texts is loaded with the first of them.
+#: Characters that are read at once.
 _SHORT_CHARS: Final = 2**17
 
 
@@ -32,6 +34,4 @@ def read_json(text: str) -> Any:
     """
     if len(text) <= _SHORT_CHARS:
         return _decode(text)
-    from interpstack_protocol.long_json import LongReader
-
     return LongReader(text, _refused).read()

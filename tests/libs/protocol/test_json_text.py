@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack_protocol import json_text, long_json, read_json
+from interpstack_protocol import json_text, read_json
 
 
 def _refuse(text: str, refuse: Any) -> Any:
@@ -26,7 +26,7 @@ def test_texts_that_are_not_json_are_refused(text: str) -> None:
 
 
 def test_only_long_texts_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "LongReader", _refuse)
+    monkeypatch.setattr(json_text, "LongReader", _refuse)
     text = json.dumps("x" * (json_text._SHORT_CHARS - 2))
     assert len(read_json(text)) == len(text) - 2
     with pytest.raises(AssertionError, match=f"{len(text) + 1} characters"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.tools import tool
 from walks import in_order, modules_of, waiting_modules, walks
 
@@ -16,7 +18,10 @@ MODULES, PACKAGES = 12, 4
 ROOT = Path(__file__).parents[4]
 
 
-async def test_a_call_passes_few_modules(talk: Callable[..., Any]) -> None:
+async def test_a_call_passes_few_modules(
+    talk: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "interpstack.tools")  # a log of calls would wait, too
     seen: list[list[list[str]]] = []
 
     @tool
