@@ -97,7 +97,7 @@ class Account:
     Args:
         budget: The limits on the total amounts.
         parent: The account on which every amount is drawn as well.
-        name: Whose it is, for messages.
+        name: Name of the account, for messages.
 
     Raises:
         ConfigurationError: The budget or the parent is something else.
@@ -181,7 +181,7 @@ class Account:
         Args:
             amounts: By kind, see `Budget.limit`.
             once: See `reserve`.
-            calls: So many calls of models used it; see `expect`.
+            calls: Number of model calls that used the amount; see `expect`.
         """
         _check_amounts(amounts)
         with self._lock:
@@ -265,7 +265,7 @@ class Account:
         """Let a cell begin; False if the cell was admitted before and now runs again.
 
         Args:
-            cell: Names it, the same in every run; empty if it has only one.
+            cell: Name of the cell, the same in every run; empty if the cell runs only once.
             always: Admit the cell even if the budget is used up, because it is in the middle of its
                 run.
 

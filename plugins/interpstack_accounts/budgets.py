@@ -105,8 +105,8 @@ class BudgetExceeded(GuestException):
     """Raised when a budget is used up. If a handler raises this error, the guest can catch it.
 
     Args:
-        kind: Which, as in `Budget.limit`.
-        limit: How much it is.
+        kind: The kind of amount, as in `Budget.limit`.
+        limit: The limit of that kind.
         left: The rest of the budget.
         asked: The amount that was requested.
         account: Name of the account whose budget it is; may be empty.

@@ -98,6 +98,6 @@ async def record_drawn() -> None:
 
 
 def record_drawn_soon() -> None:
-    """`record_drawn` where nothing can be awaited: the record is begun."""
+    """`record_drawn` for code that cannot await: begins the record, and returns."""
     for recorder in _around.get():
         recorder.save_soon()

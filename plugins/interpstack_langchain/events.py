@@ -23,7 +23,7 @@ class SubagentStartEvent(TypedDict):
         type: Always `subagent`.
         phase: Always `start`.
         id: The id of the dispatch, the same in all of its events. An eval that is run again after a
-            pause may tell of the start again, under this id.
+            pause may report the start again, under this id.
         eval_id: The model's id of the eval.
         subagent_type: The kind of subagent.
         label: A short text for a row of a display.

@@ -57,18 +57,18 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         max_result_chars: Characters shown of the result, and of the console output.
         capture_console: Whether code has a `console`, whose output is returned.
         subagents: Whether code has `task()` when the agent has subagents.
-        max_subagent_concurrency: Subagents of one eval that run at once.
+        max_subagent_concurrency: Subagents of one eval that may run at once.
         ptc: Names of the agent's tools, and tools of your own, that code may call as
             `tools.<camelCase>(input)`, or `tools.<name>(field=…)` in Python.
         mode: How long variables live: `thread`, `turn` or `call`; `None` is `thread`.
         max_snapshot_bytes: Largest state that is stored. `None`: `memory_limit`.
-        snapshot_signing_key: Signs stored states; unsigned or changed ones are refused.
+        snapshot_signing_key: Key that signs stored states; unsigned or changed ones are refused.
         engine: Name of an installed engine, or an engine.
         preset: The plugins of the stack, a change of `interpstack_langchain.PRESET`, such as
             `PRESET.without("skills").replace("ptc", "my-ptc")`.
         plugins: More plugins for the stack, called after the plugins of the preset.
-        interrupt_on: Calls from code that need an approval, by name of the tool, `task` for
-            subagents: `True`, `False`, or an `InterruptOnConfig`, as
+        interrupt_on: Calls from code that need an approval, by name of the tool (`task` for
+            subagents): `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: The backend in which `import("@/skills/…")` finds skills.
         budget: Limits on the total use of all evals of a turn, with the subagents they dispatch.
@@ -76,8 +76,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             the model reports in the message's `usage_metadata` or `response_metadata`.
         durable: Whether evals are recorded while they run, where the agent has a checkpointer.
             Without it, an eval that was interrupted runs again from its start, calls included.
-        tool_events: Whether start and end of tool calls are reported on the graph's custom stream;
-            those of subagents always are.
+        tool_events: Whether the start and end of tool calls are reported on the graph's custom
+            stream; subagents are always reported.
         pause_grace: Seconds that a pausing eval waits for its other calls; calls that take longer
             are left running.
         lock_timeout: Seconds that an eval waits for another process that runs the same eval.
@@ -85,14 +85,14 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         tool_errors: The treatment of a tool's exception that code does not catch: `tell` the model,
             or `raise` it out of the eval, as it leaves a call by the model.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
-            All others must be names of its tools when it runs code.
-        tools_only: Whether the model sees the interpreter's own tool alone. The agent's other tools
+            All other names must be those of tools that the agent has when code runs.
+        tools_only: Whether the model sees only the interpreter's own tool. The agent's other tools
             are left to code, which may call all of them unless `ptc` lists some.
-        attachments: The images and files that code shows and the model reads: `auto` for those
-            that the model takes, by its profile; `always` for all; `never` for a notice in the
+        attachments: Which of the images and files that code shows reach the model: `auto` for
+            those that the model's profile accepts; `always` for all; `never` for a notice in
             place of each.
         background: Whether an eval that waits long for its calls is put aside, and continued or
-            ended by two more tools; `BackgroundOptions` to say after how many seconds.
+            ended by two more tools; `BackgroundOptions` sets the seconds and the tools' names.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -104,7 +104,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             `interrupt_on`, their tools are `mcp.<server>.<tool>`, as the server names them.
         options: Keyword arguments for the engine's class, where `engine` is a name.
         stack: A ready stack in place of one made from the arguments that it covers: the engine,
-            plugins, bridges and limits. It stays yours to close.
+            plugins, bridges and limits. You close it yourself.
 
     Raises:
         ConfigurationError: An argument has a wrong value; it is also a `ValueError`.
@@ -286,7 +286,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
 
 class REPLMiddleware(CodeInterpreterMiddleware):
-    """The name `CodeInterpreterMiddleware` had in the first release of the peer."""
+    """An older name of `CodeInterpreterMiddleware`, from langchain-quickjs 0.1.0."""
 
 
 def _beside(answer: Any, running: EvalCall) -> Any:

@@ -135,7 +135,7 @@ class BackgroundOptions:
 
     Attributes:
         yield_after: Seconds after which an eval that waits for its calls is put aside.
-        tools: Names of the tools that continue and end it.
+        tools: Names of the tools that continue and end such an eval.
 
     Raises:
         ConfigurationError: A value is wrong.

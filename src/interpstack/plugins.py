@@ -162,7 +162,7 @@ class PluginManager:
         Hooks that a plugin declares are added, too.
 
         Raises:
-            ConfigurationError: One has no hooks, unknown hooks, or is there already.
+            ConfigurationError: A plugin has no hooks, has unknown hooks, or is there already.
         """
         for plugin in plugins:
             self._register(plugin)

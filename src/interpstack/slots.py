@@ -63,10 +63,10 @@ class Slots:
         """Hold a slot, after earlier waiters.
 
         Args:
-            waiting: Makes a block that is entered while it waits.
+            waiting: Makes a context manager, which is entered while the caller waits.
 
         Raises:
-            ConfigurationError: One of them is on a loop that waits for this very caller.
+            ConfigurationError: A holder or earlier waiter is on a loop that waits for this caller.
         """
         ticket = _Ticket()
         with self._lock:

@@ -26,7 +26,7 @@ __all__ = ["InterpreterStack"]
 
 
 class InterpreterStack(SyncToo):
-    """One engine, its plugins in order, their options and limits; the place sessions come from.
+    """One engine, its plugins in order, their options and limits; makes the sessions.
 
     Args:
         engine: Name of an installed engine, or an `Engine` of your own.
@@ -37,8 +37,8 @@ class InterpreterStack(SyncToo):
         options: Keyword arguments for the engine's class.
         unawaited: The treatment of requests that are open when their cell ends: `finish` lets them
             finish before the answer, `cancel` cancels them.
-        max_live_sessions: Sessions that stay live; those idle longest are hibernated to an image of
-            their state, a few kilobytes for a small one.
+        max_live_sessions: Sessions that stay live; beyond that, those idle longest hibernate to
+            an image of their state, a few kilobytes for a small one.
 
     Raises:
         ConfigurationError: An argument is wrong; unknown names list the known ones.

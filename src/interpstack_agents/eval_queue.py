@@ -108,7 +108,7 @@ class EvalQueue:
             done: Names of evals that ended in an earlier run of the message.
 
         Raises:
-            BaseException: One before it is paused, as `held` says; this one runs later.
+            BaseException: The exception of `held`: an earlier eval is paused; this one runs later.
         """
         index = names.index(name)
         for earlier in names[:index]:

@@ -31,7 +31,7 @@ class Persistence(abc.ABC):
         signing_key: Signs records, and refuses unsigned ones; `None` for no signatures.
 
     Raises:
-        ConfigurationError: `max_bytes` is not a whole number above 0, or the key has no 16 bytes.
+        ConfigurationError: `max_bytes` is not a whole number above 0, or the key is under 16 bytes.
     """
 
     #: Registered name.
@@ -76,16 +76,16 @@ class Persistence(abc.ABC):
     ) -> tuple[Mapping[str, Any], str]:
         """Turn a state into a record.
 
-        Called in a thread for guests, of which there are as many as cores; so `dump` computes, and
-        waits for nothing.
+        Called in a guest thread, of which there is one per core; so `dump` must only compute, and
+        never wait.
 
         Args:
             state: The state of a session.
             owner: Identifies the conversation; a record of one is refused by every other.
             sequence: Rises with every record of a conversation.
             earlier: Records of the conversation that will be at hand when this one is loaded,
-                oldest first. The record may build on them, and must tell by its item `previous`
-                whether it does: it is false in a record that needs none of them.
+                oldest first. The record may build on them, and its item `previous` says whether
+                it does: it is false in a record that needs none of them.
 
         Returns:
             The record, which holds `sequence`, and a notice for the reader if a part of the state

@@ -79,7 +79,7 @@ class Preset:
         """The preset without some plugins.
 
         Raises:
-            ConfigurationError: One of them is not there.
+            ConfigurationError: One of them is not in the preset.
         """
         gone = {self._find(name) for name in names}
         return Preset([slot for index, slot in enumerate(self._slots) if index not in gone])
@@ -92,7 +92,7 @@ class Preset:
             plugin: Name of the plugin that comes, or an object with hook implementations.
 
         Raises:
-            ConfigurationError: The one is not there, or the other is there already.
+            ConfigurationError: `name` is not in the preset, or `plugin` already is.
         """
         index = self._find(name)
         slot = _Slot(self._slots[index].role, self._new(plugin, beside=index))
@@ -103,8 +103,8 @@ class Preset:
 
         Args:
             plugin: Name of a plugin, or an object with hook implementations.
-            before: Name of the plugin in front of which it is called.
-            after: Name of the plugin behind which it is called; without `before` and `after`,
+            before: Name of the plugin before which it is called.
+            after: Name of the plugin after which it is called; without `before` and `after`,
                 it is called last.
 
         Raises:

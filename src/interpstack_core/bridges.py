@@ -48,7 +48,7 @@ class GuestBridge(Value):
         name: Dotted, as in `weather.today`; each part an identifier.
         awaited: False for a fire-and-forget call: the guest gets `undefined` at once.
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
-        listed: Code that lists the names of its namespace finds it; if not, code has to know it.
+        listed: Whether code that lists the names of its namespace finds this one.
         counted: Its requests count in `Limits.requests`.
         declaration: The declaration of the function in the guest's language, under the last part of
             the name, for engines that check calls before they run; empty if unknown.
@@ -71,15 +71,15 @@ class Bridge(GuestBridge):
             value when `raw`. A parameter named `context` gets the `CellContext`.
         on_loop: Call the handler on the event loop, where it must not block; otherwise, in a
             worker thread. By default, coroutine functions are called on the loop.
-        owner: Who offers it, for messages.
+        owner: Name of the plugin or host that offers the bridge, for messages.
         raw: Pass the input as it is instead of validating it against the annotations.
-        concurrency: Requests to this bridge that may run at once; `None` for no own limit.
-        budget: Requests one cell may make to this bridge; `None` for no own limit.
+        concurrency: Requests to this bridge that may run at once; `None` for no limit of its own.
+        budget: Requests one cell may make to this bridge; `None` for no limit of its own.
         passes: Exceptions that are the host's own business: raised by the handler, they end
             the cell and come out of `Session.eval`; the guest never sees them.
-        repeats: A call is delivered again when its cell is replayed, unless its recorded answer
-            is an error: it only adds to the outcome, as console output does.
-        tool: Name of the tool behind it, if that is another: budgets know it by both.
+        repeats: Deliver a call again when its cell is replayed, unless its recorded answer is an
+            error; for calls that only add to the outcome, as console output does.
+        tool: Name of the tool behind the bridge, if it differs: budgets count under both names.
         dispatches: Each request runs a subagent.
 
     Raises:

@@ -48,7 +48,7 @@ class Capability(Enum):
     VALUES = "values"  #: `Realm.values` and `Realm.load`
     MODULES = "modules"  #: `import()` of modules that the host resolves
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
-    UNDO = "undo"  #: `Execution.undo` takes back the effects of a cell
+    UNDO = "undo"  #: `Execution.undo` takes back what a cell did to variables
 
 
 class Execution(abc.ABC):
@@ -138,7 +138,7 @@ class Execution(abc.ABC):
     def listen(self, hear: Callable[[str], None]) -> None:  # noqa: B027 - optional
         """Pass console output on as it comes. Called once, before the first poll.
 
-        By default, this does nothing: output then comes with calls alone.
+        By default, this does nothing: output then comes only with calls.
 
         Args:
             hear: Takes parts of the text that the next call of the bridge `console` will deliver,
@@ -149,9 +149,9 @@ class Execution(abc.ABC):
     def interrupt(self) -> None:  # noqa: B027 - optional
         """Make a poll in another thread return soon, as if out of CPU time.
 
-        The one method that may be called while another runs; it may also come just before the
-        poll begins, which still waited for its thread. By default, this does nothing: the poll
-        then ends when its CPU time does.
+        The one method that may be called while another runs; it may also be called just before
+        the poll begins, while the poll waits for its thread. By default, this does nothing: the
+        poll then ends when its CPU time does.
         """
 
 
@@ -175,7 +175,7 @@ class Realm(abc.ABC):
     def image(self) -> Image:
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.
 
-        It has a checksum. With `PARKING`, only mid-cell, the engine takes the live realm over.
+        The image has a checksum. With `PARKING`, only mid-cell: the engine takes the realm over.
         """
         raise NotImplementedError(f"{type(self).__name__} has no images")
 
@@ -211,7 +211,7 @@ class Realm(abc.ABC):
             path: A global, then members of it.
 
         Raises:
-            EngineFailure: The guest was stopped, for it took too long.
+            EngineFailure: The guest was stopped, because it took too long.
         """
         return ()
 

@@ -107,8 +107,8 @@ class BridgeNameClash(BridgeError):
 
     Attributes:
         name: The name offered second.
-        other: The name that was there.
-        owners: Who offered the first and who the second.
+        other: The name offered first.
+        owners: The owners of `other` and of `name`, in this order.
     """
 
     def __init__(self, name: str, other: str, owners: tuple[str, str]) -> None:
@@ -126,8 +126,8 @@ class UnsupportedValue(InterpstackError, TypeError):
     """A host value has no form in the guest.
 
     Attributes:
-        path: Where it stands, as in `$.rows[3].when`.
-        reason: Why it has none, without the place.
+        path: The path to the value, as in `$.rows[3].when`.
+        reason: Why the value has no form in the guest, without the path.
     """
 
     def __init__(self, message: str, path: str = "$") -> None:

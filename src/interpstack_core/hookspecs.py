@@ -117,7 +117,7 @@ def interpstack_prompt_section(stack: StackView, offer: HostOffer) -> str:
 def interpstack_session_opened(session: SessionView) -> None:
     """Prepare a session's resources.
 
-    Called by `stack.session` when it makes one; returns at once, and runs no cell.
+    Called when `stack.session` makes a session; must return at once, and run no cell.
 
     Args:
         session: The new session.
@@ -148,7 +148,7 @@ def interpstack_session_moved(
     """Note that a session fell asleep or woke.
 
     Called after its state left the realm, for an image in memory or for its keeper, and after a
-    realm was opened with a state that the session had in none.
+    realm was opened with a state that had been in no realm.
 
     Args:
         session: The session, which no other code uses meanwhile.
@@ -170,7 +170,7 @@ def interpstack_session_closing(session: SessionView) -> Awaitable[None] | None:
         session: The session, in which no cell can be run any more.
 
     Returns:
-        What is awaited before the session is closed; `None` for nothing. An exception is logged,
+        An awaitable to await before the session is closed, or `None`. An exception is logged,
         and keeps neither other plugins nor the session from closing.
     """
 
@@ -182,7 +182,7 @@ def interpstack_session_closing(session: SessionView) -> Awaitable[None] | None:
 def interpstack_wrap_eval(session: SessionView, cell: Cell) -> Wrapper[Outcome]:
     """Return a wrapper of one eval, including the other hooks of its cell.
 
-    Called once an eval, when its turn in the session has come.
+    Called once for each eval, when its turn in the session has come.
 
     Args:
         session: The session, which no other code uses meanwhile.
@@ -241,8 +241,8 @@ def interpstack_resolve_module(specifier: str, session: SessionView) -> ModuleLo
         session: The session that imports; `offer` holds its tools and parts.
 
     Returns:
-        `async def load() -> ModuleBundle`, which may raise what the guest is to catch. `None`
-        leaves the specifier to the next plugin; without any answer the import fails with
+        `async def load() -> ModuleBundle`, which may raise an error for the guest. `None` leaves
+        the specifier to the next plugin; without any answer the import fails with
         `ModuleNotFound`.
     """
 
@@ -251,7 +251,7 @@ def interpstack_resolve_module(specifier: str, session: SessionView) -> ModuleLo
 def interpstack_open_cell(session: SessionView, cell: Cell) -> CellExtension:
     """Return this plugin's extension of one run of a cell.
 
-    Called once a run, in the stack's plugin order, before the engine sees the cell's source.
+    Called once for each run, in the stack's plugin order, before the engine sees the cell's source.
 
     Args:
         session: The session that runs the cell; `offer` holds its tools and parts.

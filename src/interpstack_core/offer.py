@@ -72,7 +72,7 @@ def _as_parts(parts: Iterable[object]) -> tuple[object, ...]:
 
 @attrs.frozen(kw_only=True, repr=False)
 class HostOffer(Value):
-    """Everything that the host offers to guest code for the time being.
+    """Everything that the host currently offers to guest code.
 
     A session offers the same until another offer is bound to it with `Session.bind`. Binding the
     same object again costs nothing; a new object makes the plugins register anew.

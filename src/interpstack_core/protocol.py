@@ -40,7 +40,7 @@ _is = partial(takes, of=lambda cell: "cell", error=ConfigurationError)
 
 @attrs.frozen(kw_only=True, repr=False)
 class Cell(Value):
-    """One piece of source to run.
+    """One piece of source code to run.
 
     Attributes:
         source: The text.
@@ -107,8 +107,8 @@ class GuestError(Value):
         message: One or more lines, without the name.
         stack: The guest's stack trace, without host paths; may be empty.
         data: Extra properties for the guest's error object; plain JSON values.
-        place: Where the cell's source is at fault, if that is why it failed and the engine
-            knows.
+        place: The position of the fault in the cell's source, if the source is at fault and
+            the engine knows where.
     """
 
     name: str

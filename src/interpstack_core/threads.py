@@ -149,8 +149,8 @@ async def call_blocking(
 
     Args:
         function: The handler.
-        outlasts: Seconds to wait, once the caller is cancelled, for a handler that runs: nothing
-            can stop its thread. If it ends in this time, its end counts and the cancellation not.
+        outlasts: Seconds to wait, once the caller is cancelled, for a running handler: nothing can
+            stop its thread. If it ends in this time, its end counts, not the cancellation.
     """
     context = contextvars.copy_context()
 

@@ -55,8 +55,8 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         tmp_dir: The same for `codex.tmpDir`, by default the directory for temporary files.
         engine: Name of an installed engine whose language is JavaScript, or such an engine.
         preset: See `CodeInterpreterMiddleware`; the helpers take the place of `ptc` in it.
-        tool_name: Name of the tool that runs code; `…_reset` is the name of the other one.
-        timeout: Seconds that a cell may compute; `None` for no limit beside `cell_seconds`.
+        tool_name: Name of the tool that runs code; the other tool has this name with `_reset`.
+        timeout: Seconds that a cell may compute; `None` for no limit besides `cell_seconds`.
         stack: A ready stack with the plugin `JsReplMiddleware.plugin()`, in place of one made from
             the arguments that it covers: the engine, plugins, bridges, limits and paths.
         others: All other arguments of `CodeInterpreterMiddleware`. Without `ptc`, code may call all
@@ -122,7 +122,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
             tmp_dir: See `JsReplMiddleware`.
 
         Raises:
-            ConfigurationError: The name is none that code can use.
+            ConfigurationError: Code cannot use this name.
             TypeError: An argument is of a wrong type.
         """
         _check_namespace(namespace)

@@ -214,7 +214,7 @@ class Session(SyncToo):
                 `CellContext.host`, and plugins as `Session.host`; the guest never sees it.
 
         Returns:
-            The outcome of the cell; an error of the guest is its `error`.
+            The outcome of the cell; its `error` is the error of the guest, if there is one.
 
         Raises:
             ConfigurationError: The source is not text, or is longer than the limit; or
@@ -241,8 +241,8 @@ class Session(SyncToo):
 
         Args:
             cell: See `eval`; also for `on_console` and `host`.
-            wants_values: Says whether the state is to have values beside such an image; to
-                export much data takes longer than most cells.
+            wants_values: Takes the image, and says whether the state gets values beside it;
+                exporting much data takes longer than most cells do.
 
         Raises:
             NotImplementedError: The engine has neither images nor portable values.
@@ -338,7 +338,7 @@ class Session(SyncToo):
             The notices for the reader: none if the image could be opened.
 
         Raises:
-            ImageError: Neither can be opened. The state is as it was.
+            ImageError: Neither the image nor the values can be opened. The state is as it was.
             UnsupportedValue: Its values are not plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")

@@ -34,7 +34,7 @@ class GuestException(Exception):
         data: Extra properties; plain JSON values.
 
     Raises:
-        TypeError: `data` is no JSON, or the message or the name no string.
+        TypeError: `data` is not JSON, or the message or the name is not a string.
         ValueError: `data` has numbers that JSON lacks, or more than 10,000 characters as JSON.
     """
 
