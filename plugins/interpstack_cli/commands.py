@@ -97,7 +97,7 @@ def _writing(run: Callable[[], Any]) -> Any:
     try:
         result = run()
     except OSError as error:
-        if error.filename is None:  # it was no file that has a name
+        if error.filename is None:  # the error is not about a named file
             flush_output("\n")  # raises if standard output takes nothing
         elif error.errno in _NO_NAMES:
             reason = f"{error.strerror}; name another place"
@@ -134,7 +134,8 @@ def _load(name: str, entries: Sequence[EntryPoint]) -> click.Command:
     """Import a command.
 
     Raises:
-        ConfigurationError: It cannot be imported, is no command, or is there twice.
+        ConfigurationError: The command cannot be imported, is not a click command, or two packages
+            add it.
     """
     if len(entries) > 1:
         owners = " and ".join(_origin(entry) for entry in entries)

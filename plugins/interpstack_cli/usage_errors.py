@@ -11,7 +11,7 @@ from interpstack_cli.printing import without_controls
 
 __all__ = ["worded"]
 
-#: What click says of texts that are no numbers.
+#: What click says of texts that are not numbers.
 _NO_NUMBER: Final = re.compile(
     r"(?P<value>.*) is not a valid (?:float|integer)(?: range)?\.", re.DOTALL
 )

@@ -1,4 +1,4 @@
-"""Texts of values that are no file: JSON, and tables in Markdown."""
+"""Texts of values that are not files: JSON, and tables in Markdown."""
 
 from __future__ import annotations
 

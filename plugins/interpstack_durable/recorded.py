@@ -37,7 +37,7 @@ class RecordedEntry:
         asked: Requests that the guest made since the entry before.
         settlements: Answers to earlier requests.
         now: The clock of the step that delivered the answers, in seconds since 1970; `None` for
-            an entry that is no step.
+            an entry that is not a step.
         computed: The times at which the guest began to compute before these requests and had made
             them, in seconds since 1970; `None` where they are not recorded.
         undelivered: Whether the answers arrived before the run stopped and were not delivered.

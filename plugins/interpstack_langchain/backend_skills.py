@@ -28,7 +28,7 @@ class BackendSkills:
         endings: Endings of code files.
 
     Raises:
-        TypeError: It is no backend.
+        TypeError: The object is not a backend.
     """
 
     def __init__(self, backend: BackendProtocol, endings: tuple[str, ...]) -> None:

@@ -85,7 +85,7 @@ class StackArguments:
 
         Raises:
             ConfigurationError: An argument is wrong.
-            WrongType: `plugins` is no list, or `preset` no preset.
+            WrongType: `plugins` is not a list, or `preset` is not a preset.
         """
         if isinstance(self.plugins, (str, Mapping)) or not isinstance(self.plugins, Iterable):
             raise WrongType(
@@ -164,7 +164,7 @@ class StackArguments:
 
         Raises:
             ConfigurationError: The stack lacks a plugin, or an argument is the stack's.
-            WrongType: It is no stack.
+            WrongType: The object is not a stack.
         """
         if not isinstance(stack, InterpreterStack):
             raise WrongType(f"stack takes an InterpreterStack; got {stack!r:.60}")

@@ -55,7 +55,7 @@ def failed_response(found: Any, sender: str) -> JSONRPCError | None:
         sender: Who has sent it, for the error's message.
 
     Returns:
-        `None` if the message is no response, or belongs to no request.
+        `None` if the message is not a response, or belongs to no request.
     """
     given = found.get("id") if isinstance(found, dict) and "method" not in found else None
     if isinstance(given, float) and given.is_integer():  # senders that have no integers

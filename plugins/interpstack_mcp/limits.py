@@ -23,12 +23,13 @@ class McpLimits:
         connect_seconds: Time from the start of a server to its list of tools.
         call_seconds: Time of one call; the cell's own limits hold as well.
         message_bytes: Bytes of one message of a server.
-        message_values: Values in one message, those in lists and objects included.
+        message_values: Values in one message, including those inside lists and objects.
         blocks: Content blocks of one result.
-        tools: Tools of one server; also its prompts, resources and templates, where clients get
-            them. A list with more is refused.
+        tools: Tools of one server; also its prompts, its resources and its templates, if they are
+            offered to clients. A longer list is refused.
         tool_bytes: Bytes of one tool's description and schemas, as JSON. A larger tool is not
-            offered, and a notice names it. For prompts, resources and templates, a log names it.
+            offered, and a notice names it. Larger prompts, resources and templates are named in the
+            log.
         progress: Progress notifications of one call that are passed on.
 
     Raises:

@@ -35,10 +35,11 @@ class McpCalls:
     """Part of a `HostOffer` by which an adapter runs the calls of MCP tools in its own way.
 
     Attributes:
-        adapt: Returns the tool to call in place of one of a server, such as one that asks for an
-            approval first. The name of a tool is `mcp.<server>.<tool>`, as in the configuration.
-        required: Names of tools for which the adapter has rules. A cell does not run while one is
-            the name of no tool of a server that is available.
+        adapt: Takes a tool of a server, and returns the tool to call in its place, such as one that
+            asks for an approval first. The name of a tool is `mcp.<server>.<tool>`, as in the
+            configuration.
+        required: Names of tools for which the adapter has rules. If a server is available and has
+            no tool of such a name, no cell runs.
     """
 
     adapt: Callable[[HostTool], HostTool]

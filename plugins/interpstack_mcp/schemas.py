@@ -30,7 +30,7 @@ _LEFT_OUT: Final = frozenset(
 )
 #: Keywords whose keys are names.
 _NAMES: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-#: Keywords whose values are no schemas.
+#: Keywords whose values are not schemas.
 _VALUES: Final = frozenset({"const", "enum", "default", "examples", "required"})
 
 

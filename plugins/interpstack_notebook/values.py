@@ -52,7 +52,7 @@ def as_frame(name: str, value: Any) -> Any:
     """A list of records as a data frame.
 
     Raises:
-        ConfigurationError: pandas is not installed, or the value is no list of records.
+        ConfigurationError: pandas is not installed, or the value is not a list of records.
     """
     try:
         pandas = import_module("pandas")

@@ -21,7 +21,7 @@ from interpstack_otel.names import METRICS, SCOPE
 
 __all__ = ["Instruments", "Sessions"]
 
-#: The metric that is no sum of amounts.
+#: The metric that is not a sum of amounts.
 _SESSIONS: Final = "interpstack.sessions"
 _Attributes = frozenset[tuple[str, str]]
 #: Guards all totals: evals run on any event loop and thread.

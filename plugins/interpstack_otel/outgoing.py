@@ -14,8 +14,8 @@ def trace_headers() -> dict[str, str]:
     """Headers that carry the current trace to another service.
 
     The names are those of the process's propagators, by default `traceparent`, `tracestate` and
-    `baggage` (W3C). The same names belong into the `_meta` of a request of MCP. A handler of a
-    bridge gets the headers of its own call.
+    `baggage` (W3C). The same names belong in the `_meta` of an MCP request. A handler of a bridge
+    gets the headers of its own call.
 
     Returns:
         The headers; empty outside of a trace.

@@ -40,10 +40,10 @@ class Payloads:
     """Settings for texts of code and calls on spans.
 
     Attributes:
-        redact: Gets the kind of a text, the name of the tool (empty for the cell's own texts), and
-            the whole text. Returns the text to show; `None` shows nothing. If the function raises,
-            the text is left out. It is called on the event loop.
-        chars: Characters of each text that are shown at most.
+        redact: Takes the kind of a text, the name of the tool (empty for texts of the cell itself),
+            and the whole text. Returns the text to show; `None` shows nothing. If the function
+            raises, the text is left out. It is called on the event loop.
+        chars: Largest number of characters shown of each text.
 
     Raises:
         ConfigurationError: An argument is wrong.

@@ -38,11 +38,11 @@ class OpenTelemetry:
     """The plugin `otel` with settings of its own.
 
     Args:
-        payloads: Show source code, arguments, answers, results and messages of errors on spans;
-            by default, none. `Payloads(redact, chars=…)` changes and bounds them.
-        polls: Make a span for each poll of the engine.
-        tracer_provider: Where spans go; by default, to the provider of the process.
-        meter_provider: Where measurements go; by default, to the provider of the process.
+        payloads: Shows source code, arguments, answers, results and error messages on spans,
+            redacted and shortened; by default, spans show none of them.
+        polls: Whether each poll of the engine gets a span.
+        tracer_provider: The provider that receives the spans; by default, that of the process.
+        meter_provider: The provider that receives measurements; by default, that of the process.
 
     Raises:
         ConfigurationError: An argument is wrong.

@@ -68,7 +68,7 @@ def unpack_payload(payload: bytes) -> SessionState:
     """The state that was passed to `pack_payload`.
 
     Raises:
-        RecordRejected: These bytes are no state.
+        RecordRejected: These bytes are not a state.
     """
     try:
         return _state(payload)
@@ -131,7 +131,7 @@ def expanded_bytes(data: bytes) -> int:
     """The expanded size that a frame declares, which it cannot exceed; -1 if it declares none.
 
     Raises:
-        RecordRejected: These bytes are no frame.
+        RecordRejected: These bytes are not a frame.
     """
     try:
         return zstandard.frame_content_size(data)

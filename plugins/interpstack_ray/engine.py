@@ -37,26 +37,26 @@ _SETTLED: Final = (
 
 
 class RayEngine(OuterEngine):
-    """Runs guests of another engine in actors of a Ray cluster; asked for as `ray:NAME`.
+    """Runs guests of another engine in actors of a Ray cluster; selected as `ray:NAME`.
 
     Args:
         ray_init: Keyword arguments of `ray.init`, such as `address`, `namespace` and `runtime_env`,
             for a process that is not connected to a cluster yet.
         actor_options: Ray's options of actors, such as `num_cpus`, `resources`,
             `scheduling_strategy` and `runtime_env`.
-        min_actors: Actors that are kept, once the first cell runs.
-        max_actors: Actors at most; `None` for as many as the cluster has CPUs for.
+        min_actors: Actors that are started with the first cell, and always kept.
+        max_actors: Largest number of actors; `None` for as many as the cluster has CPUs for.
         actor_cells: Cells that one actor may have at once; others are refused with `Overloaded`.
         idle_seconds: Seconds after which an actor without work is ended.
-        start_seconds: Seconds in which an actor has to be ready.
+        start_seconds: Seconds within which an actor must be ready.
         grace_seconds: Seconds that a command may take beyond its CPU time before its actor is
             killed.
-        keep_state: Hand each session's state to the host after each cell, so that it outlives its
-            actor.
+        keep_state: Whether each session's state is handed to the host after each cell, so that the
+            session outlives its actor.
         actor_memory_bytes: Private memory that one actor may hold, all its realms together, on
             Linux; `None` for no limit.
         actor_message_bytes: Largest message that is read from an actor.
-        options: Everything else goes to the engine that is run; plain JSON values.
+        options: All other options go to the inner engine; plain JSON values.
 
     Raises:
         ConfigurationError: An option is wrong, or no engine is named.

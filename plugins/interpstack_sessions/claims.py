@@ -170,10 +170,10 @@ class Claim:
 
 
 def check_seconds(name: str, value: float, least: float) -> None:
-    """Refuse what is no number of seconds.
+    """Refuse a value that is not a number of seconds.
 
     Raises:
-        ConfigurationError: It is none, or too small.
+        ConfigurationError: The value is not a number, or is too small.
     """
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not least <= value <= 10**9:

@@ -17,8 +17,9 @@ __all__ = ["HeldKeys"]
 class HeldKeys:
     """Holds keys of a store for blocks of code, one process at a time.
 
-    A server holds the key of a conversation for a turn of its agent, whose state is elsewhere, such
-    as in a checkpointer. The rows in the store have no state; `SessionStore.expire` removes them.
+    A server holds the key of a conversation during a turn of its agent. The state of the agent is
+    elsewhere, such as in a checkpointer, so the rows in the store have none; `SessionStore.expire`
+    removes them.
 
     Args:
         store: The store.
@@ -42,9 +43,9 @@ class HeldKeys:
         """Hold a key for a block; the claim is renewed meanwhile.
 
         Raises:
-            SessionBusy: Somebody else held the key for longer than this one may wait.
+            SessionBusy: Another process or block held the key for longer than `patience_seconds`.
             SessionTaken: This process did not respond for longer than its claim held, and another
-                one has the key now; the block was cancelled.
+                process has the key now; the block was cancelled.
             StoreUnavailable: The store failed.
         """
         check_key(key)

@@ -31,13 +31,13 @@ class StoredSessions:
     """The plugin `sessions` with settings of its own.
 
     Args:
-        store: Where the states of sessions are. By default, the store of the URL in the environment
-            variable `INTERPSTACK_SESSIONS`, which is opened on first use, and closed when the
-            process ends.
-        saves: When a state is saved. With `cell`, after each cell: any process may go on with the
+        store: The store of the states. By default, the store whose URL is in the environment
+            variable `INTERPSTACK_SESSIONS`; it is opened on first use, and closed when the process
+            ends.
+        saves: When a state is saved. With `cell`, after each cell: any process can continue the
             session at once. With `sleep`, when the session hibernates or is closed: cells are
-            faster, a process that dies loses the cells since, and the session is claimed until
-            `claim_seconds` after its last cell.
+            faster, but a process that dies loses the cells since the last save, and the session
+            stays claimed until `claim_seconds` after its last cell.
         claim_seconds: Seconds that the claim of a session holds. The claim is renewed while a cell
             runs; a process that stops responding for longer may lose the session to another.
         patience_seconds: Seconds to wait for a session that another process uses, before

@@ -37,7 +37,7 @@ def check_schema(schema: Any, field: str = "responseSchema") -> Mapping[str, Any
         field: The argument it came in, for messages.
 
     Raises:
-        GuestException: It is no object schema, or too large.
+        GuestException: The schema is not that of an object, or is too large.
     """
     try:
         return _checked(schema)

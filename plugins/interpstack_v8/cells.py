@@ -53,7 +53,7 @@ def prepare(source: str, language: str | None, clock: CellClock) -> Script:
     """The script of a cell.
 
     Raises:
-        TypeScriptError: It is no TypeScript, although `language` says so.
+        TypeScriptError: The source is not TypeScript, although `language` says so.
         OutOfTime: The cell's time is up.
     """
     prepared = cells.prepared(source, language, clock)

@@ -41,8 +41,8 @@ class MetadataError(WorkflowError, ValueError):
     """A workflow file has no valid metadata.
 
     Attributes:
-        line: Number of the line at fault, from 1; 0 if there is none.
-        column: Number of the character in its line, from 1; 0 if there is none.
+        line: Number of the line at fault, from 1; 0 if it is not known.
+        column: Number of the character in its line, from 1; 0 if it is not known.
     """
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
@@ -52,7 +52,7 @@ class MetadataError(WorkflowError, ValueError):
 
 
 class ArgumentsError(WorkflowError, ValueError):
-    """The arguments do not match the schema of the workflow; none of its code ran."""
+    """The arguments do not match the schema of the workflow; none of its code has run."""
 
 
 class WorkflowModuleError(WorkflowError):

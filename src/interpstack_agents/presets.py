@@ -56,7 +56,7 @@ class Preset:
         plugins: Names of installed plugins, or objects with hook implementations.
 
     Raises:
-        ConfigurationError: A plugin is listed twice, or is no plugin.
+        ConfigurationError: A plugin is listed twice, or is not a plugin.
     """
 
     _slots: tuple[_Slot, ...] = attrs.field(default=(), converter=_as_slots)
@@ -108,7 +108,7 @@ class Preset:
                 it is called last.
 
         Raises:
-            ConfigurationError: A place is wrong, or an object is no plugin.
+            ConfigurationError: A place is wrong, or an object is not a plugin.
         """
         if before is not None and after is not None:
             raise ConfigurationError("with_ takes before= or after=, not both")
@@ -139,7 +139,7 @@ def _index(slots: tuple[_Slot, ...], name: str) -> int:
     """The index of a plugin among others.
 
     Raises:
-        ConfigurationError: There is none of this name; the message names the nearest one.
+        ConfigurationError: There is no plugin of this name; the message names the nearest one.
     """
     for index, slot in enumerate(slots):
         if name in slot.names:
@@ -155,7 +155,7 @@ def _name_of(plugin: Any) -> str:
     """The name that a stack uses for a plugin.
 
     Raises:
-        ConfigurationError: It is no plugin.
+        ConfigurationError: The object is not a plugin.
     """
     if isinstance(plugin, str):
         return plugin

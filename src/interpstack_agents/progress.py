@@ -24,7 +24,7 @@ class Progress:
         send: Receives each event. A failure of `send` is logged once and does not affect the
             described call, because the effects of the call cannot be undone.
         common: Fields of every event.
-        quiet: Exceptions that are no failures of a call, such as a pause of the agent.
+        quiet: Exceptions that are not failures of a call, such as a pause of the agent.
     """
 
     send: Callable[[dict[str, Any]], object] | None

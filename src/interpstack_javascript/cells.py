@@ -128,7 +128,7 @@ def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -
         clock: The cell's clock, since preparation counts as computing.
 
     Raises:
-        TypeScriptError: It is no TypeScript, although `language` says so.
+        TypeScriptError: The source is not TypeScript, although `language` says so.
     """
     if language == "typescript":
         # Imports first: TypeScript drops imports that the cell itself does not use.

@@ -71,7 +71,7 @@ def read_answer(text: str) -> Any:
     """The kernel's answer to a command.
 
     Raises:
-        EngineFailure: The text is no JSON, or is nested deeper than Python reads.
+        EngineFailure: The text is not JSON, or is nested deeper than Python reads.
     """
     try:
         return read_json(text)

@@ -16,7 +16,7 @@ from interpstack_core import BridgeSet, Cell, GuestError
 
 __all__ = ["naming_missing"]
 
-#: How engines say that a value is no function, or that a member is missing.
+#: How engines say that a value is not a function, or that a member is missing.
 _WORDINGS: Final = ("not a function", "has no attribute", "of undefined")
 #: The end of a line of a stack: the line in the source, and in most engines the column.
 _AT: Final = r":(\d{1,9})(?::\d{1,9})?\)?$|:(\d{1,9}) in \S+$"

@@ -25,7 +25,7 @@ class Compound(str):
 
 
 def one_line(text: Any) -> str:
-    """Text of a schema on one line; empty if it is no text."""
+    """Text of a schema on one line; empty if it is not text."""
     return " ".join(text.split()) if isinstance(text, str) else ""
 
 

@@ -55,10 +55,10 @@ class SessionStore(abc.ABC):
     """A place for the states of sessions, which several processes share.
 
     A process claims a session under a token of its own, a text that no other claim ever has. The
-    store accepts changes of the session only under the token of the last claim, so that a process
-    that was slower than its claim cannot overwrite what others did since. A claim holds for some
-    seconds; until they are over, no other token may claim the session. After them the token stays
-    valid until the next claim.
+    store accepts changes of the session only under the token of the last claim, so a process whose
+    claim has run out cannot overwrite what others have saved since. A claim holds for some seconds;
+    during this time, no other token can claim the session. Afterwards, the token stays valid until
+    the next claim.
 
     The methods block, and may be called from any thread, by several at once. Each is atomic: a
     process that dies in the middle leaves the old or the new state. Time is the store's own, so
@@ -78,10 +78,10 @@ class SessionStore(abc.ABC):
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
         """Claim a session, and return its saved state; `None` if there is none.
 
-        A token may claim again, for a caller who has not seen the answer of the first time.
+        A token may claim again, for a caller that has not received the first answer.
 
         Raises:
-            ConfigurationError: The key, the token or the seconds are none.
+            ConfigurationError: The key, the token or the seconds are invalid.
             SessionBusy: The claim of another token still holds.
             StateRejected: The saved state is larger than `max_bytes`. The session is claimed.
             StoreUnavailable: The store failed.
@@ -89,10 +89,10 @@ class SessionStore(abc.ABC):
 
     @abc.abstractmethod
     def renew(self, key: str, token: str, seconds: float) -> None:
-        """Let a claim hold for so many seconds from now; with 0, give the session free.
+        """Let a claim hold for the given seconds from now on; with 0, release the session.
 
         Raises:
-            ConfigurationError: The key, the token or the seconds are none.
+            ConfigurationError: The key, the token or the seconds are invalid.
             SessionTaken: The token is not that of the last claim, or the session was deleted.
             StoreUnavailable: The store failed.
         """
@@ -102,8 +102,8 @@ class SessionStore(abc.ABC):
         """Replace the saved state, and renew the claim.
 
         Raises:
-            ConfigurationError: The key, the token or the seconds are none, or the state is not
-                `bytes`.
+            ConfigurationError: The key, the token or the seconds are invalid, or the state is
+                not `bytes`.
             SessionTaken: The token is not that of the last claim, or the session was deleted.
             StateRejected: The state is larger than `max_bytes`.
             StoreUnavailable: The store failed.
@@ -114,11 +114,11 @@ class SessionStore(abc.ABC):
         """Delete a session and its claim; False if there is none.
 
         Args:
-            key: The session's.
-            token: The token of the last claim; `None` deletes under any.
+            key: The key of the session.
+            token: The token of the last claim; `None` to delete the session whatever its claim.
 
         Raises:
-            ConfigurationError: The key or the token is none.
+            ConfigurationError: The key or the token is invalid.
             SessionTaken: Another token has claimed it.
             StoreUnavailable: The store failed.
         """
@@ -129,15 +129,15 @@ class SessionStore(abc.ABC):
 
     @abc.abstractmethod
     def expire(self, idle_seconds: float) -> int:
-        """Delete the sessions that are unclaimed and idle for so long; returns their number.
+        """Delete the unclaimed sessions that have been idle for this time, and return their number.
 
         Raises:
-            ConfigurationError: The seconds are no number from 0 to 1,000,000,000.
+            ConfigurationError: The seconds are not a number from 0 to 1,000,000,000.
             StoreUnavailable: The store failed.
         """
 
     def close(self) -> None:  # noqa: B027 - optional
-        """Give connections back. Does nothing by default; closing twice is allowed."""
+        """Free the store's connections. Does nothing by default; closing twice is allowed."""
 
     def __enter__(self) -> Self:
         return self
@@ -146,11 +146,11 @@ class SessionStore(abc.ABC):
         self.close()
 
     def check_save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        """Refuse what no store can save.
+        """Refuse arguments that no store can save.
 
         Raises:
-            ConfigurationError: The key, the token or the seconds are none, or the state is not
-                `bytes`.
+            ConfigurationError: The key, the token or the seconds are invalid, or the state is
+                not `bytes`.
             StateRejected: The state has more than `max_bytes`.
         """
         check_claim(key, token, seconds)
@@ -171,11 +171,11 @@ class SessionStore(abc.ABC):
 
 
 def check_claim(key: str, token: str, seconds: float) -> None:
-    """Refuse what no store can have as a claim.
+    """Refuse a claim that no store can have.
 
     Raises:
-        ConfigurationError: The key or the token is no text that a store can have, or the claim
-            would hold for no number of seconds, or for too many.
+        ConfigurationError: The key or the token is not a text that a store can have, or the seconds
+            of the claim are not a number, or too many.
     """
     check_key(key)
     _check_token(token)
@@ -183,11 +183,11 @@ def check_claim(key: str, token: str, seconds: float) -> None:
 
 
 def check_delete(key: str, token: str | None) -> None:
-    """Refuse what no store can have deleted.
+    """Refuse a session or a token that no store can have.
 
     Raises:
-        ConfigurationError: The key is no text that a store can have, nor is the token, which may
-            be `None`.
+        ConfigurationError: The key, or a token that is not `None`, is not a text that a store can
+            have.
     """
     check_key(key)
     if token is not None:
@@ -195,19 +195,19 @@ def check_delete(key: str, token: str | None) -> None:
 
 
 def check_idle(seconds: float) -> None:
-    """Refuse what is no time that a session can have been idle.
+    """Refuse a time that no session can have been idle.
 
     Raises:
-        ConfigurationError: It is no number, negative, or too large.
+        ConfigurationError: The seconds are not a number, are negative, or are too many.
     """
     _check_seconds("sessions expire after", seconds)
 
 
 def check_key(key: str) -> None:
-    """Refuse what no store can have as a key.
+    """Refuse a key that no store can have.
 
     Raises:
-        ConfigurationError: It is empty, too long, or no Unicode text without NUL.
+        ConfigurationError: The key is empty, too long, or not Unicode text without NUL.
     """
     if not is_key(key):
         raise ConfigurationError(

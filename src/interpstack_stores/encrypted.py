@@ -46,13 +46,13 @@ class EncryptedStore(SessionStore):
     """A store whose states are encrypted and authenticated, each bound to its session.
 
     A state that was changed, written under another key, or moved from another session is refused.
-    Whoever can write to the inner store can still put an older state of the same session back, or
-    delete it.
+    Someone who can write to the inner store can still restore an older state of the same session,
+    or delete it.
 
     Args:
         inner: The store of the encrypted states. It is closed with this one.
         keys: Secret keys of at least 32 bytes. The first encrypts; all decrypt. To change the key,
-            put the new one in front, and take the old one away when all states were saved again.
+            put the new one in front, and remove the old one once all states have been saved again.
     """
 
     inner: SessionStore

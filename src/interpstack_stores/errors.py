@@ -28,10 +28,10 @@ class SessionStoreError(InterpstackError, RuntimeError):
 
 
 class SessionBusy(SessionStoreError):
-    """Another process uses the session now.
+    """Another process is using the session.
 
     Attributes:
-        key: The session's.
+        key: The key of the session.
         wait_seconds: Seconds until its claim ends, unless it renews the claim.
     """
 
@@ -47,10 +47,10 @@ class SessionBusy(SessionStoreError):
 
 
 class SessionTaken(SessionStoreError):
-    """The token of a claim is not valid any more: another process has claimed the session.
+    """The token of a claim is no longer valid: another process has claimed the session.
 
     Attributes:
-        key: The session's.
+        key: The key of the session.
     """
 
     def __init__(self, key: str) -> None:

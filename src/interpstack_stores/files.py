@@ -92,7 +92,8 @@ class _Claim:
 class FileStore(SessionStore):
     """Sessions in files of a directory, for the processes of one machine.
 
-    The directory is made with access for its owner only. It must not lie on a network file system.
+    The directory is created with access for its owner only. It must not be on a network file
+    system.
 
     Args:
         path: The directory.
@@ -212,7 +213,7 @@ def _failures(path: Path) -> Iterator[None]:
 
 
 def _digest(key: str) -> str:
-    """The name of a session's files; no session has a key that is no Unicode text."""
+    """The name of a session's files; no session has a key that is not Unicode text."""
     return hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -220,7 +221,7 @@ def _opened(path: Path) -> BinaryIO:
     """A file that is a plain one: others can keep their reader waiting, or are not of a session.
 
     Raises:
-        StateRejected: It is no plain file.
+        StateRejected: The path is not that of a plain file.
         OSError: It cannot be opened.
     """
     try:

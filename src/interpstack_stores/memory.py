@@ -30,7 +30,7 @@ class _Row:
 
 @attrs.define(eq=False)
 class MemoryStore(SessionStore):
-    """Sessions in the memory of this process, for several stacks in it, and for tests."""
+    """Sessions in the memory of this process, for several stacks in the process, and for tests."""
 
     _rows: dict[str, _Row] = attrs.field(factory=dict, init=False, repr=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)

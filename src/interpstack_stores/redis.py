@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["RedisStore"]
 
 #: Begins all scripts: the time of the server and the claim of the session, times in milliseconds.
-#: Other programs may have damaged a session: what is no time is now, and no claim lasts for ever.
+#: Other programs may have damaged a session: an invalid time means now, and each claim ends.
 _BEGIN: Final = f"""
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'hash' and kind ~= 'none' then return {{'foreign', kind}} end
@@ -81,7 +81,7 @@ _TIMEOUT_SECONDS: Final = 10
 class RedisStore(SessionStore):
     """Sessions in Redis, each in a hash.
 
-    States are as durable as the server's configuration makes them. A server that evicts keys, or
+    The server's configuration decides how durable states are. A server that evicts keys, or that
     fails over to a replica that lags behind, loses sessions and claims.
 
     Args:
@@ -117,7 +117,7 @@ class RedisStore(SessionStore):
 
     def delete(self, key: str, token: str | None = None) -> bool:
         check_delete(key, token)
-        if token is None:  # also what is no hash, which another program has put there
+        if token is None:  # also if the key is not a hash, which another program has put there
             return bool(self._try(lambda client: client.delete(self.prefix + key)))
         return self._change(_DELETE, key, token) == b"ok"
 

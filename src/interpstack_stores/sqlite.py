@@ -53,7 +53,7 @@ _PATIENCE_SECONDS: Final = 30.0
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that reads texts which are no Unicode: damaged rows must not hide the others."""
+    """A connection that reads texts that are not Unicode: damaged rows must not hide the others."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -64,7 +64,7 @@ class _Connection(sqlite3.Connection):
 class SQLiteStore(SessionStore):
     """Sessions in a file of SQLite, for the processes of one machine.
 
-    The file is made with access for its owner only. It must not lie on a network file system.
+    The file is created with access for its owner only. It must not be on a network file system.
 
     Args:
         path: The file.

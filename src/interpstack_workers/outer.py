@@ -20,7 +20,7 @@ _REPEATABLE: Final = {Capability.IMAGES, Capability.SUSPENSION, Capability.DETER
 
 
 class OuterEngine(Engine):
-    """Base of engines that run guests of another engine elsewhere; asked for as `outer:inner`."""
+    """Base of engines that run guests of another engine elsewhere, selected as `outer:inner`."""
 
     language: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]] = frozenset()
@@ -49,7 +49,7 @@ class OuterEngine(Engine):
 
     @classmethod
     def refusal(cls, inner: type[Engine]) -> str:
-        """Reason that workers cannot run this engine for; empty if they can, the default."""
+        """The reason why workers cannot run this engine; empty, the default, if they can."""
         return ""
 
     @property
@@ -72,7 +72,7 @@ class OuterEngine(Engine):
         """The engine that workers run.
 
         Raises:
-            ConfigurationError: None is named.
+            ConfigurationError: No engine is named.
         """
         if cls.inner is None:
             raise ConfigurationError(
@@ -83,12 +83,12 @@ class OuterEngine(Engine):
 
     @classmethod
     def repeats_cells(cls) -> bool:
-        """Whether a cell whose worker has died can be run again, to the same effect."""
+        """Whether a cell whose worker has died can be run again with the same result."""
         return cls.named_inner().capabilities >= _REPEATABLE
 
     @classmethod
     def inner_options(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of the inner engine, refused here rather than in each worker.
+        """The options of the inner engine, checked here rather than in each worker.
 
         Raises:
             ConfigurationError: Options cannot cross to a worker, or are wrong.

@@ -30,7 +30,7 @@ __all__ = ["WorkerRealm"]
 
 
 class WorkerRealm(Realm):
-    """A realm in a worker, opened in another one when that has died.
+    """A realm in a worker; it is opened in another worker when that one has died.
 
     Args:
         residence: The place of the realm, in a worker.

@@ -39,7 +39,7 @@ class Resident(Protocol):
 
 
 class Residence(StateNotes):
-    """A place in a worker; another one when that worker has died.
+    """The place of a realm in a worker, or in another worker when that one has died.
 
     Args:
         engine: The engine, referenced so that it outlives its realms.
@@ -110,7 +110,7 @@ class Residence(StateNotes):
 
     @property
     def worker(self) -> Worker | None:
-        """The worker it was opened in; that may have died since."""
+        """The worker in which the realm was opened, which may have died since."""
         return self._place[0][0] if self._place else None
 
     @property
@@ -119,11 +119,11 @@ class Residence(StateNotes):
         return self._bridges
 
     def threads(self, *, begins: bool) -> Executor | None:
-        """The threads to wait in for the worker; a realm may move when a cell `begins`."""
+        """The threads in which to wait for the worker; a realm may move when a cell `begins`."""
         return self.pool.threads_for(self.worker, begins=begins)
 
     def attach(self) -> Worker:
-        """The worker it lives in; opened in another one if that has died.
+        """The worker of the realm; if that has died, the realm is opened in another one.
 
         Raises:
             ImageError: The image of the caller cannot be opened.
@@ -168,7 +168,7 @@ class Residence(StateNotes):
         self._bound = None
 
     def move_from(self, worker: Worker) -> None:
-        """Go to a better worker, if there is one, and the state can be had there exactly."""
+        """Move to a better worker, if there is one in which the state can be opened exactly."""
         if not self.portable:
             return
         before, self.number = self.number, next(_numbers)
@@ -224,7 +224,7 @@ class Residence(StateNotes):
         return (self.limits.cpu_seconds or 0.0) + _PLAIN_SECONDS
 
     def command(self, do: str, **fields: Any) -> dict[str, Any]:
-        """A command to the worker the realm lives in, with the bridges if they have changed."""
+        """A command to the realm's worker, with the bridges if they have changed."""
         bridges = None if self._bound is self._bridges else pack_bridges(self._bridges)
         return {"do": do, "realm": self.number, "bridges": bridges, **fields}
 
@@ -250,7 +250,7 @@ class Residence(StateNotes):
         """Note the state that came with an answer.
 
         Raises:
-            EngineFailure: It is none, and the worker was killed.
+            EngineFailure: The answer has no valid state, and the worker was killed.
         """
         with self.checking():
             told = answer.message.get("kept")

@@ -32,12 +32,12 @@ class StateLost(EngineFailure):
 
 @attrs.frozen(kw_only=True)
 class SavedState:
-    """A realm's state between two cells; nothing at all for a new realm.
+    """A realm's state between two cells; empty for a new realm.
 
     Attributes:
         image: The exact state.
         values: Portable values, of engines without images.
-        lost: Why there is neither.
+        lost: The reason if there is neither an image nor values.
         since: Inputs of the cells that have run since, to be repeated in order.
     """
 

@@ -41,8 +41,9 @@ class Service:
 
     Args:
         engine: The engine that runs the guests.
-        tell: Sends the host something before the answer.
-        keep: Hand over states, for realms to be opened again when this process has died.
+        tell: Sends the host a message before the answer.
+        keep: Whether to hand states over to the host, so that realms can be opened again after this
+            process has died.
     """
 
     def __init__(

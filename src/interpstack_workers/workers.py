@@ -31,7 +31,7 @@ _ERRORS: Final[dict[str, type[Exception]]] = {
 
 
 class Malformed(Exception):
-    """The other side does not keep to the format."""
+    """The other side has sent data that do not have the expected form."""
 
 
 class WorkerDied(Exception):
@@ -52,7 +52,7 @@ class Overloaded(EngineFailure):
     """All workers have as many cells as they may have; the new cell was not begun.
 
     Attributes:
-        retry_seconds: Seconds after which a place is likely to be free.
+        retry_seconds: Seconds after which a place for the cell is likely to be free.
     """
 
     def __init__(self, message: str, retry_seconds: float) -> None:
@@ -69,12 +69,12 @@ class Answer:
 
 
 class Worker(abc.ABC):
-    """A place where realms live, and that carries out the commands of `Service`.
+    """A place where realms live, which carries out the commands of `Service`.
 
     Attributes:
         ready: Whether the worker has loaded its engine.
-        ended: Whether the worker is gone.
-        reason: How it ended; empty before.
+        ended: Whether the worker has ended.
+        reason: The words for its end; empty before.
         realms: Numbers of the realms that live there.
         cells: Numbers of the realms among them in which a cell runs.
     """
@@ -100,12 +100,12 @@ class Worker(abc.ABC):
         interrupted: Callable[[], bool] = lambda: False,
         hear: Callable[[str], None] = lambda part: None,
     ) -> Answer | None:
-        """Run a command, after earlier ones.
+        """Run a command after the earlier ones.
 
         Args:
             command: The message.
             attached: Bytes that go with it.
-            seconds: The time limit of the command, without its wait for others; `None` for no
+            seconds: The time limit of the command, not counting its wait for others; `None` for no
                 limit.
             interrupted: Becomes true when the guest is to be stopped.
             hear: Receives the guest's output during the command.
@@ -131,7 +131,7 @@ class Worker(abc.ABC):
     ) -> Future[Answer | None]:
         """Run a command without waiting; the future ends as `ask` does.
 
-        By default, this raises. A pool whose workers can do it has `waits_in_threads = False`.
+        Raises an error by default. A pool whose workers can do this has `waits_in_threads = False`.
         """
         raise NotImplementedError(f"{type(self).__name__} is asked in threads")
 
@@ -144,7 +144,7 @@ class Worker(abc.ABC):
         """End the worker.
 
         Args:
-            reason: Why; `None` if it has ended by itself.
+            reason: The reason; `None` if the worker has ended by itself.
         """
 
 
@@ -162,14 +162,14 @@ class Pool(abc.ABC):
 
         Args:
             realm: The realm's number.
-            key: The key of its session; empty if nobody has told it.
+            key: The key of its session; empty if it is unknown.
 
         Raises:
             EngineFailure: The engine was closed, or no worker can be started.
         """
 
     def admit(self, realm: int) -> None:  # noqa: B027 - optional
-        """Let a realm begin a new cell. By default, all may.
+        """Let a realm begin a new cell. By default, every realm may.
 
         Raises:
             Overloaded: The workers have as many cells as they may have.
@@ -188,7 +188,7 @@ class Pool(abc.ABC):
 
     @abc.abstractmethod
     def threads_for(self, worker: Worker | None, *, begins: bool) -> Executor | None:
-        """The threads to wait in for a worker, or to open a realm in; `None` once closed.
+        """The threads in which to wait for a worker, or to open a realm; `None` once closed.
 
         Args:
             worker: The worker; `None` if the realm has none.

@@ -57,7 +57,7 @@ class _Group:
 
 
 def _groups(tokens: list[str]) -> Mapping[int, _Group] | None:
-    """Groups by the place of their first bracket; `None` if it is no value in brackets."""
+    """Groups by the place of their first bracket; `None` if it is not a value in brackets."""
     opened: list[_Group] = []
     groups: dict[int, _Group] = {}
     at, whole = 0, False

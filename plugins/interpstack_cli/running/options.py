@@ -183,7 +183,7 @@ class StackOptions:
     memory: int | None = None
 
     def open(self) -> tuple[InterpreterStack, HostOffer]:
-        """The stack, and the offer with the skills, MCP servers and the tools that are no bridges.
+        """The stack, and the offer with the skills, MCP servers and the tools that are not bridges.
 
         Raises:
             InterpstackError: An option is wrong.

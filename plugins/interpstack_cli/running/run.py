@@ -93,7 +93,7 @@ def _check_source(file: str | None, code: tuple[str, ...]) -> None:
     if code and not code[0].strip():
         raise ConfigurationError("-e got empty code; it takes an expression or a statement")
     if code and any("\udc80" <= character <= "\udcff" for character in code[0]):
-        # Python decodes bytes of an argument that are no text to these characters.
+        # Python decodes bytes of an argument that are not text to these characters.
         raise ConfigurationError("-e got code that is not UTF-8 text; write it as UTF-8")
 
 

@@ -46,7 +46,7 @@ def check_seconds(value: Any, name: str) -> None:
         name: The name of the argument, for the message.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The value is not valid.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not value >= 0:

@@ -41,7 +41,7 @@ _OPTIONS: Final = (
 def reading_options(command: _Command) -> _Command:
     """Add `--tool-name`, `--signing-key-env`, `--aes-key-env` and `--serializer` to a command.
 
-    Their values are `None` where they are not given; see `SourceRequest`.
+    Their values are `None` if they are not given; see `SourceRequest`.
     """
     for option in reversed(_OPTIONS):
         command = option(command)

@@ -52,10 +52,10 @@ class EvalSummary:
         call_id: The model's id for the call.
         graph: The graph that ran the eval; empty for the outermost, else that of a subagent.
         began: Time at which its step began, in ISO 8601.
-        status: `ended`, `failed`, `paused`, `in flight`, `terminated` or `not begun`.
+        status: `ended`, `failed`, `paused`, `in flight`, `terminated`, `not begun` or `unreadable`.
         code: The code, as the model wrote it.
         calls: Number of the recorded calls of the code.
-        seconds: Time from the begin to the last recorded event; `None` if none is recorded.
+        seconds: Seconds from the beginning to the last recorded event; `None` if none is recorded.
         problem: The reason why the record of the eval cannot be read; empty if it can.
     """
 
@@ -113,10 +113,10 @@ class Question:
 
     Attributes:
         id: The id of the question.
-        digest: A digest of everything that is asked, by which an answer to another one is noticed.
+        digest: A digest of the whole question, by which an answer to another question is noticed.
         calls: The calls that wait for decisions; empty for a question of another form.
-        text: What is asked, as JSON, if there are no such calls.
-        still_running: Calls that go on while the question is open.
+        text: The question as JSON, if there are no such calls.
+        still_running: Calls that still run while the question is open.
     """
 
     id: str
@@ -134,7 +134,7 @@ class Conversation:
         name: The name of the conversation.
         turns: Its turns, in order.
         questions: The questions that it waits for.
-        resuming: Whether a run that an answer has resumed is at work.
+        resuming: Whether a run that was resumed by an answer is at work.
         problem: The failure of the last such run; empty if it did not fail.
     """
 
@@ -150,14 +150,15 @@ class InnerCall:
     """One call of the guest.
 
     Attributes:
-        id: The guest's id of it, from 1 in each eval.
+        id: The guest's id of the call, from 1 in each eval.
         bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
         input: The start of the input, as JSON.
-        asked: Seconds from the eval's begin to the request; in records without the time of the
-            request, to the answers that the guest received before it.
-        answered: Seconds from the begin to the answer; `None` if the guest received none.
+        asked: Seconds from the beginning of the eval to the request; in records without the time of
+            the request, to the answers that the guest received before it.
+        answered: Seconds from the beginning of the eval to the answer; `None` if the guest received
+            none.
         answer: The value, as JSON, or the error; `None` if the call has not ended.
-        failed: Whether it was answered with an error.
+        failed: Whether the call was answered with an error.
         decisions: Decisions and answers of people.
     """
 
@@ -176,10 +177,10 @@ class PauseEvent:
     """A pause of an eval.
 
     Attributes:
-        number: The number of the eval's pauses.
-        at: Seconds from the eval's begin.
+        number: Number of the pause in its eval, from 1.
+        at: Seconds from the beginning of the eval.
         waits_for: The questions of the pause.
-        resumed: Whether it was answered.
+        resumed: Whether the pause was answered.
     """
 
     number: int
@@ -193,8 +194,10 @@ class Computing:
     """A stretch of time in which the guest computed, by the clock of the host.
 
     Attributes:
-        began: Seconds from the eval's begin until the guest was given the answers to go on with.
-        ended: Seconds from the begin until the host had the next requests of the guest.
+        began: Seconds from the beginning of the eval until the guest got the answers with which it
+            continues.
+        ended: Seconds from the beginning of the eval until the host had the next requests of the
+            guest.
     """
 
     began: float
@@ -203,7 +206,7 @@ class Computing:
 
 @attrs.frozen(kw_only=True)
 class CellLook:
-    """An answer that a model got about an eval that went on in the background.
+    """An answer that a model got about an eval that continued in the background.
 
     Attributes:
         tool: The called tool.
@@ -239,8 +242,8 @@ class EvalRecord:
         engine: The engine of the stored variables; empty if none are stored.
         events: Calls and pauses, in order.
         computing: Stretches in which the guest computed, in order; empty if none are recorded.
-        answer: The answer for the model; `None` if the eval had none yet.
-        looks: Earlier answers about an eval that went on in the background.
+        answer: The answer for the model; `None` if there is none yet.
+        looks: Earlier answers about an eval that continued in the background.
         bindings: The portable variables around the eval; `None` if no state is recorded.
         state_bytes: Bytes of the variables, as the engine keeps them, after the eval.
         stored_bytes: Bytes that the eval added to the database for its variables.

@@ -16,11 +16,11 @@ __all__ = ["AnswerRefused", "NotRecorded", "RunSource", "SourceRequest"]
 
 
 class NotRecorded(ConfigurationError):
-    """The source has no conversation or eval of the name that was asked for."""
+    """The source has no conversation, eval or run of the requested name."""
 
 
 class AnswerRefused(ConfigurationError):
-    """An answer that was not passed on, for example to a question that is not open any more."""
+    """An answer was not passed on, for example because its question is no longer open."""
 
 
 @attrs.frozen(kw_only=True)
@@ -43,11 +43,11 @@ class SourceRequest:
 
 
 class RunSource(abc.ABC):
-    """A place with recorded conversations, which reading does not change.
+    """A place with recorded conversations. Reading changes nothing in it.
 
-    Methods may be called at once from several tasks of one event loop; none of them blocks it. Each
-    reads what is recorded by then. They raise `NotRecorded` for a name that is unknown, and another
-    `ConfigurationError` where the place cannot be read; both messages are shown to people.
+    Several tasks of one event loop may call methods at the same time; no method blocks the loop.
+    Each reads the records of that moment. They raise `NotRecorded` for an unknown name, and another
+    `ConfigurationError` if the place cannot be read; people see both messages.
     """
 
     @property
@@ -57,7 +57,7 @@ class RunSource(abc.ABC):
 
     @property
     def takes_answers(self) -> bool:
-        """Whether `answer` goes on with a conversation; false by default."""
+        """Whether `answer` can continue a conversation; false by default."""
         return False
 
     async def open(self) -> None:  # noqa: B027 - optional
@@ -70,9 +70,9 @@ class RunSource(abc.ABC):
         """The conversations, those that changed last first.
 
         Args:
-            containing: Only conversations with this text in their names, in any case.
+            containing: Only conversations with this text in their names, in upper or lower case.
             limit: How many at most.
-            skip: How many of the first to leave out.
+            skip: Number of conversations to leave out at the beginning.
         """
 
     @abc.abstractmethod
@@ -80,7 +80,7 @@ class RunSource(abc.ABC):
         """One conversation, with its turns and their evals.
 
         Raises:
-            NotRecorded: There is none of this name.
+            NotRecorded: There is no conversation of this name.
         """
 
     @abc.abstractmethod
@@ -97,9 +97,9 @@ class RunSource(abc.ABC):
 
     @abc.abstractmethod
     async def version(self, name: str) -> str:
-        """A short text that is another one whenever more of a conversation is recorded.
+        """A short text that changes whenever more of a conversation is recorded.
 
-        Asked for every second while a page is open; the same for a name that is unknown.
+        Called every second while a page is open. For an unknown name, the text never changes.
         """
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
@@ -110,12 +110,12 @@ class RunSource(abc.ABC):
         """A run of a workflow, with its steps.
 
         Raises:
-            NotRecorded: There is none of this id; always by default.
+            NotRecorded: There is no run of this id; raised always by default.
         """
         raise NotRecorded(f"there is no run {run_id!r:.200}")
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
-        """Go on with a conversation; returns when the run has begun. Refuses by default.
+        """Continue a conversation; returns when the run has begun. Refuses by default.
 
         Args:
             name: The name of the conversation.

@@ -10,11 +10,11 @@ __all__ = ["code_style", "highlighted"]
 
 
 def highlighted(code: str, language: str) -> Any:
-    """Code as safe markup; each line of it is complete by itself.
+    """Code as safe markup; the markup of each line is complete by itself.
 
     Args:
         code: The code, which is escaped.
-        language: Its language; code of an unknown one is not marked.
+        language: Its language; code in an unknown language is not marked.
     """
     from markupsafe import Markup
     from pygments import highlight

@@ -15,9 +15,9 @@ _PLAIN: Final = re.compile(r"[\n\t -~]*")
 
 
 def visible(text: str) -> str:
-    """A text in which characters that change how others look are shown by their numbers.
+    """A text in which characters that change how others look are replaced by their numbers.
 
-    Such are control characters, marks of the direction of text, and lone surrogates.
+    These are control characters, marks of the direction of text, and lone surrogates.
     """
     if _PLAIN.fullmatch(text):
         return text

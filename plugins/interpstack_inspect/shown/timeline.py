@@ -32,8 +32,9 @@ class Row:
         kind: `call`, `pause` or `computing`.
         id: The id of the call, or the number of the pause or of the stretch of computing.
         name: The called bridge, or a name of the pause or of the computing.
-        asked: Seconds from the eval's begin.
-        told: Seconds from the begin to the answer, or to the end of the computing; `None` without.
+        asked: Seconds from the beginning of the eval.
+        told: Seconds from the beginning to the answer, or to the end of the computing; `None` if
+            there is none.
         start: Position of the beginning of the bar, in units of `BAR_WIDTH`.
         width: The width of the bar.
         state: `ok`, `failed`, `open`, `pause` or `computing`, which chooses the colour.
@@ -59,7 +60,7 @@ class Row:
 def last_second(
     events: Sequence[InnerCall | PauseEvent], computing: Sequence[Computing] = ()
 ) -> float:
-    """Time from an eval's begin to its last recorded event, in seconds."""
+    """Time from the beginning of an eval to its last recorded event, in seconds."""
     times = [0.0, *(one.ended for one in computing)]
     for event in events:
         if isinstance(event, InnerCall):
@@ -70,7 +71,7 @@ def last_second(
 
 
 def computed(computing: Sequence[Computing]) -> str:
-    """Total time that a guest computed, and how much of it has rows, in words; empty for none."""
+    """Words on the time that a guest computed, and on stretches without a row; may be empty."""
     if not computing:
         return ""
     seconds = sum(one.ended - one.began for one in computing)

@@ -33,7 +33,7 @@ def eval_content(text: str, outcome: Outcome, chars: int) -> str | list[str | di
         chars: Characters that are shown of all attached texts.
 
     Returns:
-        Text alone, unless the outcome has an attachment that is no text.
+        Text alone, unless the outcome has an attachment that is not text.
     """
     text = with_texts(text, outcome, chars)
     blocks = [_block(item) for item in attachments_of(outcome) if not item.is_text]

@@ -61,7 +61,7 @@ class DatabaseSource(CheckpointerSource):
 
         Raises:
             ConfigurationError: The name or an option is wrong, there is no such file, or the file
-                is no database of a checkpointer.
+                is not a database of a checkpointer.
         """
         url, options = request.target, ReadingOptions.of(request)
         source = cls(url, options)

@@ -96,7 +96,7 @@ def check_ready(stack: Any, given: Mapping[str, Any], usual: Mapping[str, Any]) 
 
     Raises:
         ConfigurationError: The helpers are missing, or an argument is the stack's.
-        WrongType: It is no stack.
+        WrongType: The object is not a stack.
     """
     if not isinstance(stack, InterpreterStack):
         raise WrongType(f"stack takes an InterpreterStack; got {stack!r:.60}")

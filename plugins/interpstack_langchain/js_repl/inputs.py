@@ -21,7 +21,7 @@ _SHOWN: Final = 60
 
 
 class InputFault(ValueError):
-    """The input is no JavaScript source, or its options are wrong; the message is for the model."""
+    """The input is not JavaScript source, or its options are wrong; the model gets the message."""
 
 
 @attrs.frozen

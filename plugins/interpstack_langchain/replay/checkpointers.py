@@ -147,7 +147,7 @@ def _sqlite(
                     "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
             yield _read_only(make)(connection, serde=serde)
-    # SQLite's own messages may quote damaged names, which are no text then.
+    # SQLite's own messages may quote damaged names, which are not text then.
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _unreadable(option, url, error) from error
 

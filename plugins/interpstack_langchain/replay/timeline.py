@@ -20,13 +20,13 @@ class RecordedCall:
     """One call of the guest.
 
     Attributes:
-        id: The guest's id of it.
+        id: The guest's id of the call.
         bridge: The called bridge; `timer` and `module` are the guest's waits and imports.
         input: The start of the input, as JSON.
-        asked: Seconds from the eval's begin to the request; to the step before it in records of
-            earlier releases, which have no time of the request.
+        asked: Seconds from the beginning of the eval to the request; to the step before it in
+            records of earlier releases, which have no time of the request.
         step: The step that delivered the answer, from 1; `None` if it was never delivered.
-        answered: Seconds from the begin to that step.
+        answered: Seconds from the beginning of the eval to that step.
         answer: The value, as JSON, or the error.
         failed: Whether it was answered with an error.
         kept: Whether the call has ended, but the record ends before the guest received its answer.
@@ -73,7 +73,7 @@ class Timeline:
     """A journal as a person reads it.
 
     Attributes:
-        began: The eval's clock at its begin, in seconds since 1970; `None` if none is recorded.
+        began: The eval's clock at its beginning, in seconds since 1970; `None` if none is recorded.
         steps: The number of times that the guest received answers.
         events: Calls and pauses, in order.
         computing: Stretches in which the guest computed, in order; empty if none are recorded.

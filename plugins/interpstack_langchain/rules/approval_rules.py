@@ -60,7 +60,7 @@ class ApprovalRules:
             tool: Name of the interpreter's tool.
 
         Raises:
-            TypeError: It is no mapping of tool names.
+            TypeError: The rules are not a mapping from tool names.
             ConfigurationError: A tool's configuration is wrong.
         """
         if interrupt_on is None:

@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
     """A value of the guest in plain types, with integers of any size, as tools get them."""
     if isinstance(value, Mapping):
         items = {key: plain(item) for key, item in value.items()}
-        return [[_MARK, items[_MARK]]] if {*items} == {_MARK} else items  # it is no integer
+        return [[_MARK, items[_MARK]]] if {*items} == {_MARK} else items  # it is not an integer
     if isinstance(value, MapValue):
         return [[plain(key), plain(item)] for key, item in value.entries]
     if isinstance(value, list | SetValue):
@@ -83,7 +83,7 @@ def _marked(value: int) -> dict[str, str]:
 
 
 def _integer(digits: str, instead: Any) -> Any:
-    """The integer with these digits; `instead` if they are no integer, which a schema refuses."""
+    """The integer with these digits; `instead` if they are none, which a schema refuses."""
     try:
         return int(digits, 0)
     except ValueError:

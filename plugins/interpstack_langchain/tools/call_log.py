@@ -32,7 +32,7 @@ def logged(tool: str, call_id: str, passes: tuple[type[BaseException], ...], cal
     Args:
         tool: Name of the tool.
         call_id: The call's tool-call id.
-        passes: Exceptions that are no end of the call, such as a pause.
+        passes: Exceptions that are not the end of the call, such as a pause.
         call: The call; its value is the answer that code gets.
     """
     return _logged(tool, call_id, passes, call) if _log.isEnabledFor(logging.INFO) else call

@@ -86,7 +86,7 @@ class ToolNames:
         """The names in the middleware's arguments.
 
         Raises:
-            ConfigurationError: `late` is no list of names.
+            ConfigurationError: `late` is not a list of names.
         """
         if isinstance(late, str) or not isinstance(late, Iterable):
             raise ConfigurationError(f"late_tools takes a list of tool names; got {late!r:.60}")

@@ -157,7 +157,7 @@ def visible_fields(tool: BaseTool) -> tuple[str, ...]:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields that a schema describes; none if its maker wrote what is no JSON Schema."""
+    """The fields that a schema describes; none if the text is not a JSON Schema."""
     given = schema.get("properties")
     if not isinstance(given, Mapping):
         return {}

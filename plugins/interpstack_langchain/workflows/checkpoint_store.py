@@ -72,7 +72,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
             clocks that agree within a fraction of their leases.
 
     Raises:
-        ConfigurationError: It is no checkpointer.
+        ConfigurationError: The object is not a checkpointer.
     """
 
     def __init__(

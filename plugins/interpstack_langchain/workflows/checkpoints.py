@@ -45,7 +45,7 @@ class CheckpointsOfRuns(WorkflowStore):
         saver: The checkpointer, set up.
 
     Raises:
-        ConfigurationError: It is no checkpointer.
+        ConfigurationError: The object is not a checkpointer.
     """
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:

@@ -70,7 +70,7 @@ def check_ready(runner: Any, given: Mapping[str, Any]) -> None:
     """Refuse arguments beside a ready runner, which has its own.
 
     Raises:
-        ConfigurationError: There are some, or it is no runner.
+        ConfigurationError: There are such arguments, or the object is not a runner.
     """
     if not isinstance(runner, WorkflowRunner):
         raise ConfigurationError(

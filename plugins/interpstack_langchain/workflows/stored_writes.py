@@ -43,7 +43,7 @@ def read_json(run_id: str, text: object) -> Any:
     """A value from a checkpoint, which is JSON in a text.
 
     Raises:
-        WorkflowError: The value is no text, or the text no JSON.
+        WorkflowError: The value is not text, or the text is not JSON.
     """
     if not isinstance(text, str):
         raise damaged_run(run_id, "a stored value is no text")

@@ -19,7 +19,7 @@ class ClientSide:
         callbacks: The callbacks of the SDK's client, by their names: `sampling_callback` and so on.
             A server learns that the client can do what there is a callback for. `mode` is the
             generation of the protocol.
-        heard: Takes each notification of the server that is no log message.
+        heard: Takes each notification of the server that is not a log message.
         logged: Takes each log message.
         opened: Called with each new connection, before anything else uses it.
         uris: Resources whose updates the client wants, for servers that have to be listened to.

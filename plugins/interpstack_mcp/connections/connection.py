@@ -183,7 +183,7 @@ class Connection:
             Unavailable: The server cannot be reached; nothing was sent.
             Lost: The connection was lost, or the time was up, before the answer came.
             MCPError: The server answered with an error of the protocol.
-            ValueError: The answer is none that the protocol has.
+            ValueError: The answer is not valid in the protocol.
         """
         client = await self.connected()
         seconds = seconds or self.limits.call_seconds

@@ -48,7 +48,7 @@ class BrokenMessage(Exception):
 
 
 def read_line(line: bytes) -> SessionMessage | Exception:
-    """The message of a line; an exception, which the SDK passes over, if the line is none.
+    """The message of a line; an exception, which the SDK passes over, if the line is not one.
 
     An answer that has another form becomes the error of its request, so that nobody waits for it.
 
@@ -200,7 +200,7 @@ class OutgoingLines:
     def _is_cancel(self, item: SessionMessage) -> bool:
         """Whether a message cancels a request, and need not wait until the server reads.
 
-        Else each would hold its cell up. Other messages are no lines while they wait, since their
+        Else each would hold its cell up. Other messages are not lines while they wait, since their
         senders may be cancelled again and again; so there is a bound for those that do not wait.
         """
         message = item.message

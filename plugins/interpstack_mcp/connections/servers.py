@@ -46,9 +46,9 @@ class McpProgress:
     Attributes:
         tool: The tool, as `mcp.<server>.<tool>`.
         call_key: Identifies the call; see `CellContext.call_key`.
-        progress: How far it is.
-        total: How far it goes; `None` if the server does not know.
-        message: The server's words, shortened; untrusted.
+        progress: The progress so far.
+        total: The progress at the end; `None` if the server does not know it.
+        message: The server's message, shortened; untrusted.
     """
 
     tool: str
@@ -101,7 +101,7 @@ class McpServers:
         start_anew_after_fork(self)
 
     def start_anew(self) -> None:
-        """After a fork, in the child: the connections are the parent's."""
+        """Forget the connections, which are the parent's; called in the child of a fork."""
         self._loops = {}
 
     @classmethod
@@ -113,7 +113,7 @@ class McpServers:
         limits: McpLimits | None = None,
         on_progress: Callable[[McpProgress], object] | None = None,
     ) -> McpServers:
-        """Servers of a configuration; see `mcp`.
+        """The servers of a configuration; see `mcp`.
 
         Raises:
             ConfigurationError: The configuration is wrong.
@@ -123,7 +123,7 @@ class McpServers:
         return cls(read_servers(given, auth), limits or McpLimits(), on_progress)
 
     def names(self, language: GuestLanguage) -> dict[str, str]:
-        """Names of the servers as code spells them, by their names in the configuration.
+        """Names of the servers in the spelling of code, by their names in the configuration.
 
         Raises:
             ConfigurationError: A server cannot be called by its name.
@@ -133,7 +133,7 @@ class McpServers:
     async def catalog(self, language: GuestLanguage) -> Catalog:
         """The tools of all servers that can be reached; connects to those that are not connected.
 
-        The same object, as long as nothing has changed.
+        Returns the same object as long as nothing has changed.
         """
         connections = self._connections()
         answers = await asyncio.gather(*(one.listed() for one in connections.values()))

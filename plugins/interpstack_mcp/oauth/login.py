@@ -83,7 +83,7 @@ async def log_in(
     Args:
         servers: The configuration.
         name: The server's name in it.
-        show: Shows the person the page with the given address.
+        show: Takes the address of a page, and shows the page to the person.
         seconds: Time for the login.
 
     Returns:

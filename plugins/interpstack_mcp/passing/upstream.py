@@ -176,7 +176,7 @@ class Upstream:
             Unavailable: The server cannot be reached; nothing was sent.
             Lost: The answer was lost; the request may have had its effects.
             MCPError: The server answered with an error, or the client did not answer a question.
-            ValueError: The answer is none that the protocol has.
+            ValueError: The answer is not valid in the protocol.
         """
         client = await self._connection.connected()
         plain = {k: v for k, v in params.items() if k not in ("inputResponses", "requestState")}

@@ -45,13 +45,13 @@ class OAuthResource:
         issuer: The URL of the authorization server that issues the tokens.
         resource: The URL by which clients reach the server, such as `https://example.org/mcp`.
             Tokens must have been issued for it.
-        introspection: The URL at which the authorization server says what a token is worth (RFC
+        introspection: The URL at which the authorization server says whether a token is valid (RFC
             7662); empty with a `verifier`.
-        client_id: The name with which this server asks there.
+        client_id: The name with which this server asks the authorization server.
         client_secret: The secret for that name.
         scopes: Scopes that a token must have, all of them.
-        verifier: Checks tokens instead of the introspection, for example as JWT. It sets
-            `AccessToken.resource`, or tokens are refused.
+        verifier: Checks tokens in place of the introspection, for example signed ones (JWT). It
+            must set `AccessToken.resource`; otherwise, tokens are refused.
 
     Raises:
         ConfigurationError: A value is wrong.

@@ -53,11 +53,11 @@ _LOGGED_CHARS: Final = 8000
 
 @attrs.define(eq=False)
 class CodeServer:
-    """An MCP server whose one tool runs code, which may call everything that a stack offers.
+    """An MCP server whose main tool runs code, which may call everything that a stack offers.
 
     Attributes:
-        stack: The stack, which has the plugin `GATE` if calls need approvals. It stays yours to
-            close.
+        stack: The stack, which has the plugin `GATE` if calls need approvals. You close it
+            yourself.
         offer: The tools and parts for the code.
         approve: Patterns of the names of calls that need an approval.
         limits: The limits of the server's clients.

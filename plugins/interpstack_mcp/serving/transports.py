@@ -34,11 +34,11 @@ class HttpOptions:
     Attributes:
         token: The bearer token that every request must have, of 16 characters or more; empty with
             `oauth`.
-        oauth: The authorization server whose tokens requests must have instead.
+        oauth: The authorization server whose tokens requests must have instead of `token`.
         host: The address to bind to.
         port: The port; 0 for a free one.
-        hosts: Further names by which clients reach the server, as in their `Host` headers. An
-            address other than the loopback needs some.
+        hosts: Further names by which clients reach the server, as in their `Host` headers. Required
+            if `host` is not a loopback address.
         origins: Origins whose pages may call the server, such as `https://example.org`.
 
     Raises:
@@ -68,7 +68,7 @@ class HttpOptions:
 
     @property
     def accepted_hosts(self) -> list[str]:
-        """Values of `Host` headers that are accepted; `:*` stands for any port."""
+        """Accepted values of `Host` headers; `:*` stands for any port."""
         own = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(self.host) else []
         names = [*own, *self.hosts]
         return [form for name in names for form in (name, f"{name}:*")]

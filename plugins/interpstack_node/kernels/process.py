@@ -120,7 +120,7 @@ class KernelProcess:
         No code of a guest runs before that.
 
         Raises:
-            KernelDied: It ended, or is no kernel.
+            KernelDied: The process ended, or is not a kernel.
         """
         ends = time.monotonic() + _START_SECONDS
         late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)

@@ -73,7 +73,7 @@ def joined(folder: Path, specifier: str) -> Path:
     """The path that a specifier means in a folder.
 
     Raises:
-        Refused: The specifier is no path.
+        Refused: The specifier is not a path.
     """
     if "\0" in specifier:
         raise not_found(specifier)

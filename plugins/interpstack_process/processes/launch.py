@@ -62,7 +62,7 @@ def default_python() -> str:
     """The interpreter that runs this.
 
     Raises:
-        ConfigurationError: The host's program is no plain Python.
+        ConfigurationError: The host's program is not a plain Python.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         raise ConfigurationError(

@@ -31,25 +31,25 @@ class AgentCall:
         model: The model that the script asks for; `None` for the agent's own.
         provider: The provider that the script asks for.
         model_options: Further options of the model: `thinking`, its effort.
-        label: A short text that distinguishes this call from others, for readers.
+        label: A short text by which readers distinguish this call from others.
         phase: The phase of the run.
-        cwd: The folder to work in; `None` for none of its own.
-        cwd_id: Names the contents of that folder: the same as long as the work in it goes on,
-            another one where it has begun anew.
+        cwd: The folder to work in; `None` if the call has no folder of its own.
+        cwd_id: Identifies the work in that folder: the same while the work continues, another one
+            when it begins again from the start.
         key: Identifies the step of the run: the same in all its attempts, different for every other
             step. Agents can use it as an idempotency key, and to find their own state.
         attempt: The number of this attempt, from 1.
-        correction: The agent has answered in this attempt, and its answer did not fit the schema;
-            the prompt says why.
+        correction: Whether the agent has answered in this attempt with an answer that did not fit
+            the schema; the prompt says why.
         max_tokens: Tokens that this call may use at most; `None` for no limit.
         prices: The host's prices of models.
-        needs_cost: Whether a budget limits the cost: an agent that does not know its cost has to
-            fail, since the budget would not hold.
+        needs_cost: Whether a budget limits the cost. An agent that does not know its cost must then
+            fail, because the budget could not hold.
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.
-        store: The store of the run, beside whose records an agent may keep its own state; `None`
-            outside a run.
+        store: The store of the run, in which an agent may keep its own state beside the records of
+            the run; `None` outside a run.
     """
 
     prompt: str
@@ -111,13 +111,13 @@ class AgentPaused(Exception):
 class AgentFailed(Exception):
     """Raised by an agent that failed and knows what it has used until then.
 
-    An agent may raise any other exception; then nothing is known to be used. Scripts see the name
-    of the cause, if there is one.
+    An agent may raise any other exception; then only the call and its time are counted. Scripts see
+    the name of the exception that caused this one, if there is one.
 
     Attributes:
         usage: The resources used by the call.
-        final: Whether the call is not to be tried again, whatever the script says: another attempt
-            would fail likewise, or repeat effects.
+        final: Whether the call must not be tried again, whatever the script says, because another
+            attempt would fail in the same way, or repeat effects.
     """
 
     def __init__(self, message: str, usage: Usage | None = None, *, final: bool = False) -> None:
@@ -133,7 +133,8 @@ class Agent(abc.ABC):
         max_tokens: Tokens that one call uses at most; `None` if that is not known.
         max_cost: Money that one call costs at most; `None` if that is not known.
         description: What the agent does, for models that write workflows; may be empty.
-        takes_cwd: Whether it works in `AgentCall.cwd`, if a call has one; else no call is isolated.
+        takes_cwd: Whether the agent works in `AgentCall.cwd`, if a call has one. If not, calls with
+            `isolation` are refused.
     """
 
     description: str = ""

@@ -47,8 +47,8 @@ class AnswerSchema:
         what: What the messages of faults call it.
 
     Raises:
-        SchemaFault: It is no JSON Schema, has a keyword that is refused, or refers to something
-            outside itself.
+        SchemaFault: The schema is not a JSON Schema, has a keyword that is refused, or refers to
+            something outside itself.
     """
 
     def __init__(self, schema: Any, what: str = "agent option schema") -> None:

@@ -20,7 +20,7 @@ class FunctionAgent(Agent):
             is annotated so; returns the value, or an `AgentAnswer`.
 
     Raises:
-        ConfigurationError: It is no async function of one argument.
+        ConfigurationError: The object is not an async function of one argument.
     """
 
     def __init__(self, function: Callable[[Any], Awaitable[Any]]) -> None:

@@ -26,7 +26,7 @@ class BudgetExceeded(Exception):
         budget: The name of the budget: `run`, or that of a phase or a child.
         kind: The kind of amount: `tokens`, `cost`, `seconds` or `agents`.
         limit: The limit of that kind.
-        spent: The amount that is spent.
+        spent: The amount that has been spent.
         reserved: The amount that calls in flight may still use.
     """
 
@@ -54,7 +54,7 @@ def _check_limit(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> 
 
 @attrs.frozen(kw_only=True)
 class BudgetLimits:
-    """The limits of a budget; `None` is no limit.
+    """The limits of a budget; `None` means no limit.
 
     Attributes:
         tokens: Tokens that models read and write.
@@ -63,7 +63,7 @@ class BudgetLimits:
         agents: Agents that are called.
 
     Raises:
-        ConfigurationError: A limit is no number, or below 0.
+        ConfigurationError: A limit is not a number, or is below 0.
     """
 
     tokens: int | None = attrs.field(default=None, validator=_check_limit)
@@ -72,7 +72,7 @@ class BudgetLimits:
     agents: int | None = attrs.field(default=None, validator=_check_limit)
 
     def to_json(self) -> dict[str, Any]:
-        """The limits that there are, as plain JSON."""
+        """The limits that are set, as plain JSON."""
         return attrs.asdict(self, filter=lambda _, value: value is not None)
 
 
@@ -126,7 +126,7 @@ class Reservation:
         self._open = True
 
     def commit(self, usage: Usage) -> None:
-        """Count what the call used, in place of what was reserved.
+        """Count the amounts that the call used, instead of the reserved ones.
 
         A second report adds to the first: use that is reported late counts, too.
         """
@@ -135,7 +135,7 @@ class Reservation:
             pot.add(usage)
 
     def release(self) -> None:
-        """Free what is reserved; a second time, nothing happens."""
+        """Free the reserved amounts; calling this twice is allowed."""
         if self._open:
             self._open = False
             for pot in self._pots:
@@ -146,9 +146,9 @@ class Reservation:
 class RunBudget:
     """The budget of a run, with budgets of phases and children inside it.
 
-    Not for several threads. Between `reserve` and `commit` an amount counts as spent, so calls at
-    once cannot exceed a limit together: with the amounts that calls may use at most, the overshoot
-    is 0; a call that does not know them can exceed a limit by what it uses itself.
+    Use it from one thread. A reserved amount counts as spent until `commit`, so calls that run at
+    the same time cannot exceed a limit together. If every call reserves the most that it may use,
+    no limit is exceeded; a call that does not know its amounts can exceed a limit by its own use.
 
     Args:
         limits: The limits of the run.
@@ -168,7 +168,7 @@ class RunBudget:
 
     @property
     def used(self) -> Usage:
-        """Everything that is spent."""
+        """Everything that has been spent."""
         return self._run.spent
 
     @property
@@ -178,7 +178,7 @@ class RunBudget:
 
     @property
     def spent(self) -> int:
-        """The tokens that are spent."""
+        """The tokens that have been spent."""
         return self._run.spent.tokens
 
     def limits_cost(self, names: Iterable[str | None] = ()) -> bool:
@@ -199,7 +199,7 @@ class RunBudget:
         return left
 
     def reserve(self, usage: Usage, names: Iterable[str | None] = ()) -> Reservation:
-        """Hold what a call may use at most, in all its budgets or in none.
+        """Reserve the most that a call may use, in all of its budgets or in none.
 
         Args:
             usage: The amounts; 0 where the call does not know.
@@ -207,7 +207,7 @@ class RunBudget:
                 their own are ignored.
 
         Raises:
-            BudgetExceeded: A budget has not that much left.
+            BudgetExceeded: A budget does not have that much left.
         """
         pots = self._pots(names)
         limited = [pot for pot in pots if pot.is_limited]
@@ -219,7 +219,7 @@ class RunBudget:
         return Reservation(pots, wanted)
 
     def replayed(self, usage: Usage, names: Iterable[str | None] = ()) -> None:
-        """Count what a recorded step used; once for each record."""
+        """Count the use of a recorded step; called once for each record."""
         for pot in self._pots(names):
             pot.add(usage)
 

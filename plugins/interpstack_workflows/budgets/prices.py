@@ -39,7 +39,7 @@ class Price:
         cached_input: Money for a million tokens that it reads from a cache; `None` for `input`.
 
     Raises:
-        ConfigurationError: An amount is no number, or below 0.
+        ConfigurationError: An amount is not a number, or is below 0.
     """
 
     input: float = attrs.field(validator=_amount)
@@ -64,8 +64,8 @@ class Prices:
     """A table of prices by the names that models report.
 
     Args:
-        table: Prices, or mappings with their fields. `*` in a name stands for any characters, as in
-            `acme-large-*`; of several names that match, the longest counts.
+        table: Prices by name, or mappings with the fields of `Price`. `*` in a name stands for any
+            characters, as in `acme-large-*`; of several names that match, the longest counts.
 
     Raises:
         ConfigurationError: The table has another form.

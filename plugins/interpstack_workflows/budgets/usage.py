@@ -34,7 +34,7 @@ class Usage:
         agents: Calls of agents; attempts and corrections count.
 
     Raises:
-        ConfigurationError: An amount is no number, or below 0.
+        ConfigurationError: An amount is not a number, or is below 0.
     """
 
     input_tokens: int = 0

@@ -39,7 +39,8 @@ class WorkflowEvent:
 
     Attributes:
         run_id: Identifies the run.
-        scope: The scope: `root`, or for a child that of its parent and the step that called it.
+        scope: The workflow in the run: `root`, or for a child the scope of its parent and the step
+            that called it.
         step: The step, for events of steps.
         elapsed_nanos: Nanoseconds since the run was created.
     """
@@ -127,7 +128,8 @@ class PhaseEvent(WorkflowEvent):
 
     Attributes:
         name: The name of the phase.
-        options: The second argument of `phase`, for the reader of the event; runs use none of it.
+        options: The second argument of `phase`, for readers of the event; the run itself ignores
+            it.
     """
 
     type: ClassVar[str] = "workflow.phase"
@@ -198,7 +200,7 @@ class AgentCompletedEvent(WorkflowEvent):
         model: The model that the script asked for.
         session_id: The agent's own name for the conversation.
         usage: The resources that the step used; see `Usage.to_json`.
-        replayed: The answer comes from the record of an earlier stay.
+        replayed: Whether the answer was recorded before the run was resumed.
         prompt_preview: The beginning of the prompt.
     """
 
@@ -216,7 +218,7 @@ class AgentCompletedEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class AgentFailedEvent(WorkflowEvent):
-    """An agent's failure is recorded; fields as in `AgentCompletedEvent`.
+    """An agent's failure is recorded. Other fields are those of `AgentCompletedEvent`.
 
     Attributes:
         name: The name of the error.
@@ -243,7 +245,7 @@ class StepEvent(WorkflowEvent):
     Attributes:
         kind: The kind of the step.
         ok: Whether it succeeded.
-        replayed: The end comes from the record of an earlier stay.
+        replayed: Whether the end was recorded before the run was resumed.
     """
 
     type: ClassVar[str] = "workflow.step"
@@ -268,11 +270,11 @@ class WaitOpenedEvent(WorkflowEvent):
 
 @attrs.frozen(kw_only=True)
 class WaitingEvent(WorkflowEvent):
-    """A run was put to rest: nothing but waits is left.
+    """A run was put to rest, because it only waits.
 
     Attributes:
         waiting_for: The waits, oldest first.
-        wake_at: When it wakes by itself, in seconds since 1970.
+        wake_at: The time at which it wakes by itself, in seconds since 1970.
     """
 
     type: ClassVar[str] = "workflow.waiting"
@@ -288,7 +290,7 @@ class ResultEvent(WorkflowEvent):
     Attributes:
         results: Its result, as JSON.
         token_usage: What the run has used so far; see `Usage.to_json`.
-        census: Counts of the run's steps; the root's event alone has it.
+        census: Counts of the run's steps; only the root's event has them.
     """
 
     type: ClassVar[str] = "workflow.result"
@@ -305,7 +307,7 @@ class ErrorEvent(WorkflowEvent):
     Attributes:
         name: The name of the error.
         message: Its message.
-        census: Counts of the run's steps; the root's event alone has it.
+        census: Counts of the run's steps; only the root's event has them.
     """
 
     type: ClassVar[str] = "workflow.error"
@@ -320,7 +322,7 @@ class CancelledEvent(WorkflowEvent):
     """A run was cancelled.
 
     Attributes:
-        message: Who or what ended it.
+        message: The reason.
         census: Counts of the run's steps.
     """
 

@@ -31,15 +31,15 @@ _ENDS: Final = (ResultEvent, ErrorEvent, CancelledEvent)
 class Subscription:
     """Events as they come: an async iterator, and an async context manager.
 
-    It ends when it is closed, and with the end of its run if it is of one run.
+    The iteration ends when the subscription is closed; that of a single run also ends with its run.
 
     Args:
-        hub: Tells the events.
+        hub: Sends the events.
         run_id: The run; `None` for all.
         capacity: Events that are kept for a slow reader.
 
     Attributes:
-        missed: How many events went because the reader was slow.
+        missed: Number of events that were dropped because the reader was slow.
     """
 
     def __init__(self, hub: EventHub, run_id: str | None, capacity: int) -> None:
@@ -131,7 +131,7 @@ class EventHub:
             capacity: Events that are kept for a slow reader, at least 1.
 
         Raises:
-            ConfigurationError: The capacity is no whole number, or below 1.
+            ConfigurationError: The capacity is not a whole number, or is below 1.
         """
         if type(capacity) is not int or capacity < 1:
             raise ConfigurationError(f"capacity takes a whole number from 1; got {capacity!r:.40}")

@@ -60,8 +60,8 @@ class StepNode:
 
     Attributes:
         kind: The kind of the step.
-        title: Its label, or the beginning of what it asks.
-        status: How it stands.
+        title: Its label, or the beginning of its prompt or question.
+        status: `running`, `waiting`, `ok` or `failed`.
         phase: Its phase.
         agent: The agent that it calls.
         usage: The resources that it used.
@@ -77,7 +77,7 @@ class StepNode:
     error: str = ""
 
     def stands(self, status: NodeStatus, error: str = "") -> None:
-        """Note how the step stands."""
+        """Note the state of the step."""
         self.status, self.error = status, error
 
     def describe(self, title: str, phase: str | None = None, agent: str | None = None) -> None:
@@ -86,7 +86,7 @@ class StepNode:
         self.phase, self.agent = phase, agent
 
     def used(self, usage: Usage) -> None:
-        """Note what the step used."""
+        """Note the resources that the step used."""
         self.usage = usage
 
 
@@ -96,7 +96,7 @@ class WorkflowNode:
 
     Attributes:
         name: The name of the workflow.
-        status: How it stands.
+        status: `running`, `waiting`, `ok` or `failed`.
         phases: The phases that it has entered or announced, in order.
         steps: Its steps by name, in the order of their beginnings.
         children: The workflows that it called, by the names of their steps.
@@ -111,7 +111,7 @@ class WorkflowNode:
     error: str = ""
 
     def stands(self, status: NodeStatus, error: str = "") -> None:
-        """Note how the workflow stands."""
+        """Note the state of the workflow."""
         self.status, self.error = status, error
 
     def called(self, name: str) -> None:
@@ -172,7 +172,7 @@ class RunTree:
         return tree
 
     def take(self, event: WorkflowEvent) -> None:
-        """Bring the tree up to an event of its run."""
+        """Update the tree with an event of its run."""
         node = self._workflow(event.scope)
         match event:
             case StartedEvent(name=name) | ResumedEvent(name=name):

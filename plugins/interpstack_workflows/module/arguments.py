@@ -35,7 +35,7 @@ async def check_arguments(metadata: WorkflowMetadata, args: Any) -> None:
         args: Its arguments.
 
     Raises:
-        ArgumentsError: They are no JSON, or do not match the workflow's `argsSchema`.
+        ArgumentsError: The arguments are not JSON, or do not match the workflow's `argsSchema`.
         MetadataError: Its `argsSchema` cannot be used.
     """
     try:

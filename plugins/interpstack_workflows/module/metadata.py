@@ -50,10 +50,10 @@ class PhaseMetadata:
     """A phase that a workflow announces.
 
     Attributes:
-        title: The name of the phase, as `phase(title)` gives it.
+        title: The name of the phase, as the script passes it to `phase(title)`.
         detail: What happens in it.
         model: The model of its agents, unless a call names another.
-        provider: The provider of its agents, likewise.
+        provider: The provider of its agents, unless a call names another.
     """
 
     title: str
@@ -67,7 +67,7 @@ class WorkflowMetadata:
     """The metadata of a workflow.
 
     Attributes:
-        name: The name by which others call it.
+        name: The name by which other workflows call it.
         description: What it does.
         when_to_use: When a model should choose it; `None` if it does not say.
         phases: Its phases, in order.
@@ -91,8 +91,9 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
         name: The name of its file; `.ts` and `.mts` make it TypeScript.
 
     Raises:
-        MetadataError: There are none, they are no literal, or a field is wrong; the message says
-            what is accepted, and the error where.
+        MetadataError: The module has no metadata, the metadata are not a literal, or a field is
+            wrong. The message says what is accepted; the attributes of the error say where the
+            fault is.
         EngineFailure: The parser cannot run on this machine.
     """
     if not isinstance(source, str) or len(source.encode("utf-8", "surrogatepass")) > _MOST_BYTES:

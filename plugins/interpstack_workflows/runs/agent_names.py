@@ -44,7 +44,7 @@ def agent_named(agents: Mapping[str, Agent], name: str | None) -> tuple[str, Age
     """The agent that a call names: without a name the `default` one, or the only one.
 
     Raises:
-        UnknownAgent: There is none; the message lists the known ones.
+        UnknownAgent: There is no such agent; the message lists the known ones.
     """
     wanted = asked_name(agents, name)
     if wanted in agents:

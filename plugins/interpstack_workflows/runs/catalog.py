@@ -27,7 +27,7 @@ async def metadata_of(script: Script) -> WorkflowMetadata:
     """The metadata of a script; that of scripts read lately is remembered.
 
     Raises:
-        MetadataError: There is none, or it is not valid.
+        MetadataError: The script has no metadata, or they are not valid.
     """
     return await call_blocking(partial(_read, script.source, name=script.source_name))
 
@@ -41,7 +41,7 @@ class Catalog:
             by path.
 
     Raises:
-        ConfigurationError: A folder is none.
+        ConfigurationError: A path is not that of a folder.
     """
 
     def __init__(self, workflows: Mapping[str, Path | str] | Iterable[Path | str] = ()) -> None:
@@ -166,7 +166,7 @@ def _as_given(value: Path | str) -> Path | str:
 
 
 def _check(folder: Path) -> None:
-    """Refuse a folder that is none: its workflows would be missed much later.
+    """Refuse a path that is not a folder: its workflows would be missed much later.
 
     Raises:
         ConfigurationError: There is no such folder.

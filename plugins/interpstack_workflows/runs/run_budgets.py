@@ -29,7 +29,7 @@ def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> 
 
     Raises:
         WorkflowError: A limit has an unknown name.
-        ConfigurationError: A limit is no number, or below 0.
+        ConfigurationError: A limit is not a number, or is below 0.
     """
     own = _limits(limits).to_json()
     named = {name: _limits(one).to_json() for name, one in (inner or {}).items()}

@@ -42,11 +42,11 @@ class RunOptions:
     """Options of a new run.
 
     Attributes:
-        budget: Limits of the run; a number is one of tokens.
+        budget: Limits of the run; a number means tokens.
         budgets: Limits of phases and of child workflows, by their names.
-        wall_seconds: How long the run may take at most, its waits included.
-        seed: Seed of the random numbers; drawn if it is not given.
-        run_id: The id of the new run; made if it is not given.
+        wall_seconds: Seconds that the run may take, including its waits.
+        seed: Seed of the random numbers; by default, a random one.
+        run_id: The id of the new run; by default, a new one.
     """
 
     budget: BudgetLimits | Mapping[str, Any] | int | None = None

@@ -66,29 +66,29 @@ class WorkflowRunner(RunnerViews):
 
     Args:
         engine: A JavaScript engine: its name, a stack, or the engine itself.
-        agents: Agents by name, as scripts call them by `agentType`; one called `default` is used
-            where a script names none.
+        agents: Agents by name, as scripts call them by `agentType`. A call without a name goes to
+            the agent `default`, or to the only agent.
         models: Names for models, each with a selector, as in `{"fast": "provider/model"}`.
-        prices: Money for a million tokens by the name of the model, as in
-            `{"acme-large": {"input": 3, "output": 15}}`, for models that do not report their cost.
+        prices: Prices of a million tokens by the name of the model, for models that do not report
+            their cost, as in `{"acme-large": {"input": 3, "output": 15}}`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
         workflows: Workflows that scripts may call by name; see `Catalog`.
         modules: Modules that scripts may import, by specifier: files or sources, as in
             `{"team:prompts": Path("prompts.js")}`; see `read_modules`.
-        sandboxes: What runs the commands of `exec`, by profile, as in `local/build`: a
-            `LocalSandbox`, or an async function of an `ExecSpec`.
-        output_bytes: Bytes of standard output, and of standard error, that scripts get of a
-            command; what is longer is cut off, and marked.
+        sandboxes: The sandboxes that run the commands of `exec`, by profile, such as `local/build`:
+            each a `LocalSandbox`, or an async function of an `ExecSpec`.
+        output_bytes: Bytes of standard output, and of standard error, that scripts get from a
+            command; longer output is cut off, and marked.
         worktrees: The root of a git repository, or `GitWorktrees`, for agents that scripts call
             with `isolation: "worktree"`.
         scheduler: Gives slots to agents; one may serve several runners.
-        events: Takes the events of all runs, see `WorkflowEvent`; called on the event loop, so it
-            has to return at once. `subscribe` is for readers that take their time.
-        max_depth: How many workflows may call each other in a row.
-        lease_seconds: How long a run stays with a runner that shows no sign of life.
-        linger_seconds: How long the realm of a run that merely waits is kept.
+        events: Called with each event of all runs, see `WorkflowEvent`. It is called on the event
+            loop, so it must return at once; `subscribe` is for slower readers.
+        max_depth: Number of workflows that may be nested, including the root.
+        lease_seconds: Seconds for which a run stays with a runner that shows no sign of life.
+        linger_seconds: Seconds for which a run that only waits stays live.
         live_runs: Runs that may be live at once; each takes about a megabyte.
-        clock: Seconds since 1970.
+        clock: Returns the time, in seconds since 1970.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class WorkflowRunner(RunnerViews):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop all runs where they are: they can be resumed. Closing twice is allowed."""
+        """Stop all runs where they are; they can be resumed. Closing twice is allowed."""
         await self._keeper.aclose()
         self._hub.close()
         if self._owns_store:
@@ -216,7 +216,7 @@ class WorkflowRunner(RunnerViews):
         return RunHandle(self._keeper.keep(run_id, stay))
 
     async def cancel(self, run_id: str) -> None:
-        """End a run: its agents are stopped, and its script gets an error for all it awaits.
+        """End a run: its agents are stopped, and its script gets an error for everything it awaits.
 
         Raises:
             UnknownRun: The store has no such run.
@@ -264,17 +264,17 @@ class WorkflowRunner(RunnerViews):
 
         Args:
             run_id: The run, whose end ends the subscription; `None` for all runs.
-            capacity: Events that are kept for the reader; the oldest go when it is full.
+            capacity: Events that are kept for the reader; beyond that, the oldest are dropped.
 
         Raises:
-            ConfigurationError: The capacity is no whole number, or below 1.
+            ConfigurationError: The capacity is not a whole number, or is below 1.
         """
         return self._hub.subscribe(run_id, capacity)
 
     async def serve(self, poll_seconds: float = 0.5) -> None:
-        """Bring the runs of the store to their ends, until this is cancelled.
+        """Work on the runs of the store, until this is cancelled.
 
-        Sleeping runs are woken in their time, those with messages when these arrive, and runs that
+        Sleeping runs are woken at their time, and runs with messages when these arrive. Runs that
         another runner has left are taken over.
         """
         await serve(self._parts.store, self._keeper, poll_seconds)

@@ -59,7 +59,7 @@ class ModuleBudget:
 
     Attributes:
         total: The limit, in tokens; `None` for none.
-        spent: The tokens that are spent.
+        spent: The tokens that have been spent.
     """
 
     total: int | None = attrs.field(
@@ -81,11 +81,11 @@ def _is_sources(value: Any) -> bool:
 
 @attrs.frozen(kw_only=True)
 class WorkflowModuleInput:
-    """A workflow module, and what it is started with.
+    """A workflow module, and the values with which it is started.
 
     Attributes:
         source: The text of the module; TypeScript if `source_name` says so.
-        source_name: The name of the module in stack traces, as `research.workflow.ts`.
+        source_name: The name of the module in stack traces, such as `research.workflow.ts`.
         args: The arguments, which are JSON.
         budget: The budget at the start.
         seed: Seed of `Math.random`; `None` draws one.
@@ -135,7 +135,7 @@ class WorkflowModuleOutput:
     """The result of a workflow module, which is JSON.
 
     Attributes:
-        result: The value that the default export gave.
+        result: The value of the default export, or of its call.
         dropped: Failures that `parallel` and `pipeline` turned into null.
     """
 
@@ -240,7 +240,7 @@ class WaitRequest:
 
 @attrs.frozen
 class CheckpointRequest:
-    """`checkpoint(label, value?)`: the script awaits that all so far is stored."""
+    """`checkpoint(label, value?)`: the script waits until everything so far is stored."""
 
     id: str
     label: str
@@ -298,8 +298,8 @@ class Pending:
     """The module waits.
 
     Attributes:
-        awaiting: Ids of the open requests. None at all means that the script waits for a promise
-            that nobody settles.
+        awaiting: Ids of the open requests; empty if the script waits for a promise that nothing can
+            settle.
     """
 
     awaiting: tuple[str, ...] = ()

@@ -106,7 +106,7 @@ class ModuleExecution:
     """A run of a module, driven in batches: everything ready is answered at once.
 
     Args:
-        realm: The realm of the module alone.
+        realm: The realm, which only this module uses.
         execution: The engine's execution.
         run: The host's side of the module.
     """
@@ -124,8 +124,8 @@ class ModuleExecution:
 
         Args:
             now: The time that the script sees, in seconds since 1970.
-            resolutions: Resolutions by the id of their request, in the order in which the script
-                is to get them. Ids that are not open are ignored.
+            resolutions: Resolutions by the ids of their requests, in the order in which the script
+                gets them. Ids that are not open are ignored.
 
         Raises:
             EngineFailure: The engine broke.
@@ -157,7 +157,7 @@ class ModuleExecution:
 class WorkflowExecution:
     """A run of a module, driven by hand: one call, request or end at each poll.
 
-    Not for several threads at once.
+    Use it from one thread at a time.
     """
 
     def __init__(self, realm: Realm, execution: Execution, run: ModuleRun) -> None:
@@ -169,7 +169,7 @@ class WorkflowExecution:
         self._end: Complete | WorkflowModuleError | None = None
 
     def begin(self) -> None:
-        """Evaluate the module as far as it goes without an answer; errors of it are raised."""
+        """Evaluate the module as far as it goes without an answer; its errors are raised."""
         self._advance()
         if isinstance(self._end, WorkflowModuleError) and self._run.failed_at_start:
             raise self._end
@@ -181,10 +181,10 @@ class WorkflowExecution:
             raise self._end
 
     def poll(self) -> Call | Request | Complete | Pending:
-        """Run the module until it waits; return the next thing that it wants.
+        """Run the module until it waits, and return the next call, request or end.
 
-        Calls come first, one at a time; then the oldest request that was not taken or resolved,
-        again at each poll; then how the module ended, or that it waits.
+        Calls come first, one at a time; then the oldest request that was neither taken nor
+        resolved, the same one at each poll; then the end of the module, or `Pending`.
 
         Raises:
             WorkflowModuleError: The module failed, or took too long.
@@ -216,7 +216,8 @@ class WorkflowExecution:
         """Answer a request; the script continues at the next poll.
 
         Raises:
-            WorkflowModuleError: No such request is open. A budget of the resolution holds anyway.
+            WorkflowModuleError: No such request is open. The budget of the resolution applies all
+                the same.
         """
         if not self._run.resolve(request_id, resolution):
             raise WorkflowModuleError(f"unknown workflow request id: {request_id}")

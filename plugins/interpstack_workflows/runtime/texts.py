@@ -12,7 +12,7 @@ def parsed(text: str) -> Any:
     """The value of a JSON text that a guest wrote.
 
     Raises:
-        ValueError: It is no JSON text, or is nested too deeply.
+        ValueError: The text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text, parse_constant=_refuse)

@@ -36,12 +36,12 @@ class LocalSandbox:
 
     Args:
         cwd: The folder. Scripts may name folders in it.
-        commands: Programs that scripts may call: names that are looked up in the `PATH` of this
-            process now, or absolute paths.
-        env: The environment of the commands, which is empty otherwise: names of variables to take
-            from this process now, or a mapping with their values.
+        commands: Programs that scripts may call: names, which are looked up now in the `PATH` of
+            this process, or absolute paths.
+        env: The environment of the commands: names of variables to take from this process now, or a
+            mapping with their values. There are no other variables.
         script_env: Variables that scripts may set.
-        seconds: How long a command may run.
+        seconds: Seconds that a command may run.
         output_bytes: Bytes of standard output, and of standard error, that are kept.
         stdin_bytes: Bytes of input that a script may give.
 

@@ -23,7 +23,7 @@ _LEAST_CODE, _MOST_CODE = -(2**31), 2**32 - 1
 
 
 class ExecRefused(WorkflowError, ValueError):
-    """A sandbox does not run a command; nothing was run."""
+    """A sandbox refuses a command; nothing was run."""
 
 
 class ExecTimeout(WorkflowError, TimeoutError):
@@ -71,7 +71,7 @@ def _named(profile: str, value: Any) -> set[str]:
 
 
 def _text(profile: str, name: str, value: Any, most: int) -> tuple[str, bool]:
-    """The text of a stream, and whether it was cut; bytes that are no UTF-8 become U+FFFD."""
+    """The text of a stream, and whether it was cut; bytes that are not UTF-8 become U+FFFD."""
     if isinstance(value, str):
         data = value[: most + 1].encode("utf-8", "replace")
     elif isinstance(value, (bytes, bytearray, memoryview)):

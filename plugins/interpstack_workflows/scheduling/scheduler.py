@@ -27,17 +27,18 @@ def _above_zero(value: Any, *, whole: bool) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Rate:
-    """A limit on how much begins in a time.
+    """A limit on the calls that begin within some time.
 
     Attributes:
-        seconds: The time.
-        calls: Calls that may begin in it; `None` for no limit.
-        tokens: Tokens, as callers estimate them, that may be asked for in it; `None` for no limit.
-        provider: The provider that it is for; `None` for all calls.
-        model: The model that it is for; `None` for all.
+        seconds: The length of that time.
+        calls: Calls that may begin within it; `None` for no limit.
+        tokens: Tokens, as estimated by the calls, that may be requested within it; `None` for no
+            limit.
+        provider: The provider that the limit is for; `None` for all.
+        model: The model that the limit is for; `None` for all.
 
     Raises:
-        ConfigurationError: A number is not above 0, or there is no limit.
+        ConfigurationError: A number is not above 0, or neither `calls` nor `tokens` is set.
     """
 
     seconds: float
@@ -56,7 +57,7 @@ class Rate:
             )
 
     def is_for(self, job: _Job) -> bool:
-        """Whether a job counts."""
+        """Whether the limit is for a job."""
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
@@ -191,22 +192,22 @@ class _Branch:
 
 
 class Scheduler:
-    """Gives slots to calls of agents; one for all runs of a process, on one event loop.
+    """Gives slots to calls of agents, for all runs of a process on one event loop.
 
     Runs take turns, and so do the children of a run; among equals, the higher priority goes first,
     then the older call. A call that has to wait for its model, provider, run or rate lets others
     pass.
 
     Args:
-        max_agents: Agents that work at once.
-        per_run: The same for each run; `None` for no limit of its own.
-        per_provider: The same by provider.
-        per_model: The same by model.
-        rates: Limits on how much begins in a time.
-        clock: Seconds on a clock that never goes back.
+        max_agents: Agents that may work at once.
+        per_run: Agents of one run that work at once; `None` for no limit of its own.
+        per_provider: Agents that work at once, by provider.
+        per_model: Agents that work at once, by model.
+        rates: Limits on the calls that begin within some time.
+        clock: Returns the seconds of a clock that never goes back.
 
     Raises:
-        ConfigurationError: A limit is no whole number above 0.
+        ConfigurationError: A limit is not a whole number above 0.
     """
 
     def __init__(

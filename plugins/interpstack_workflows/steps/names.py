@@ -25,7 +25,7 @@ def canonical(value: Any) -> str:
     """A JSON value as text: the same for equal values, whatever the order of their keys.
 
     Raises:
-        ValueError: The value is no JSON.
+        ValueError: The value is not JSON.
     """
     try:
         return _encode(value)
@@ -50,10 +50,10 @@ class StepNames:
         Args:
             kind: The kind of the step, such as `agent`.
             inputs: Everything that decides what the step does, plain JSON.
-            key: The script's own name for the step; the inputs then do not count for the name.
+            key: The script's own name for the step; the inputs are then not a part of the name.
 
         Raises:
-            ValueError: The inputs are no JSON.
+            ValueError: The inputs are not JSON.
         """
         signature = canonical({"kind": kind, "scope": self._scope, **inputs})
         known = signature if key is None else canonical(["key", self._scope, kind, key])

@@ -64,7 +64,7 @@ class MemoryWorkflowStore(WorkflowStore):
     """A store in memory, for one event loop.
 
     Args:
-        clock: Gives the time of leases, in seconds since 1970.
+        clock: Returns the time for leases, in seconds since 1970.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:

@@ -26,8 +26,8 @@ def open_store(url: str, *, create: bool = True) -> WorkflowStore:
     Args:
         url: `memory:`, a path to a database of SQLite, or a URL of a kind that an installed
             distribution knows.
-        create: Make a database that is a file if there is none, rather than refuse it. A server's
-            databases are there or not.
+        create: Whether to make a database file that does not exist; otherwise it is refused. A
+            database on a server must exist.
 
     Raises:
         ConfigurationError: No installed distribution knows such a URL, or the store cannot be

@@ -57,19 +57,19 @@ class RunRecord:
         args: The arguments of the run.
         metadata: The metadata of the script.
         seed: Seed of the script's random numbers.
-        created: When the run was made, in seconds since 1970.
-        status: What the run does.
+        created: The time at which the run was made, in seconds since 1970.
+        status: The state of the run.
         budget: The limits of the run.
         options: Further options of the run.
         result: The result of a completed run.
         error: The failure of a failed run.
-        wake_at: When a waiting run is to be woken, in seconds since 1970; `None` if only a message
-            wakes it.
+        wake_at: The time at which a waiting run is to be woken, in seconds since 1970; `None` if
+            only a message wakes it.
         waiting_for: The steps that a waiting run waits for.
         usage: The resources used so far.
         census: The counts of steps that succeeded and failed.
-        updated: When the record was changed last, in seconds since 1970.
-        version: The number of changes of the record.
+        updated: The time of the last change of the record, in seconds since 1970.
+        version: Number of changes of the record.
     """
 
     id: str = attrs.field(validator=_takes(f"{RUN_ID_TAKES} as an id", fits=is_run_id))
@@ -109,8 +109,8 @@ class Lease:
         run_id: The id of the run.
         owner: A name for the runner.
         token: A number that grows with each claim: writes with an older one are refused.
-        until: When the right ends unless it is renewed, in seconds since 1970.
-        seconds: How long it lasts after it was renewed; 0 if the store does not tell.
+        until: The time at which the right ends unless it is renewed, in seconds since 1970.
+        seconds: Seconds for which it lasts after a renewal; 0 if the store does not say.
     """
 
     run_id: str
@@ -120,10 +120,10 @@ class Lease:
     seconds: float = 0.0
 
     def check_run(self, run_id: str) -> None:
-        """Make sure that the lease is of this run.
+        """Check that the lease is for a run.
 
         Raises:
-            WorkflowError: It is of another one.
+            WorkflowError: The lease is for another run.
         """
         if self.run_id != run_id:
             raise WorkflowError(
@@ -152,14 +152,14 @@ class Message:
 
 @attrs.frozen(kw_only=True)
 class TakenRun:
-    """A run with everything that its runner needs to go on with it.
+    """A run with everything that its runner needs to continue it.
 
     Attributes:
         record: The record of the run; `None` if there is no such run.
         lease: The right to work on the run; `None` while another runner has it.
         entries: The entries of the run; none without a lease.
         messages: The messages to the run, with their numbers; none without a lease.
-        held: The lease of the other runner, if the store tells. It may have ended.
+        held: The lease of the other runner, if the store returns it. It may have ended.
     """
 
     record: RunRecord | None
@@ -172,8 +172,8 @@ class TakenRun:
 class WorkflowStore(abc.ABC):
     """Keeps runs, their entries, messages to them, and leases.
 
-    What a method has written is safe when it returns. All values are plain JSON. Methods may be
-    called from several processes and event loops at once.
+    When a method returns, its writes are safe. All values are plain JSON. Methods may be called
+    from several processes and event loops at once.
     """
 
     @abc.abstractmethod
@@ -181,7 +181,7 @@ class WorkflowStore(abc.ABC):
         """Store a new run.
 
         Raises:
-            WorkflowError: There is a run of this id.
+            WorkflowError: A run with this id exists.
         """
 
     @abc.abstractmethod
@@ -194,7 +194,7 @@ class WorkflowStore(abc.ABC):
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
-            WorkflowError: The lease is of another run.
+            WorkflowError: The lease is for another run.
         """
 
     @abc.abstractmethod
@@ -202,8 +202,8 @@ class WorkflowStore(abc.ABC):
         """Stored runs, the newest first.
 
         Args:
-            status: Only runs that do this; `None` for all.
-            limit: How many at most.
+            status: Only runs in this state; `None` for all.
+            limit: The largest number of runs.
         """
 
     @abc.abstractmethod
@@ -220,20 +220,20 @@ class WorkflowStore(abc.ABC):
 
         Args:
             run_id: The id of the run.
-            index: Place of the first entry: the number of those that are stored.
+            index: Position of the first entry: the number of entries that are stored already.
             entries: The entries, which are stored together or not at all.
             lease: The right of the runner.
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
-            WorkflowError: The lease is of another run.
+            WorkflowError: The lease is for another run.
         """
 
     def append_now(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> bool:
-        """Store entries before this returns, if that takes next to no time.
+        """Store entries at once, if that takes next to no time.
 
-        By default, this stores nothing. A store that overrides it spares the steps of its runs a
-        task each. It is called on the event loop, so it waits for nobody.
+        By default, this stores nothing. A store that overrides it saves a task for each step. It is
+        called on the event loop, so it must not wait.
 
         Args:
             run_id: See `append`.
@@ -276,7 +276,7 @@ class WorkflowStore(abc.ABC):
 
     @abc.abstractmethod
     async def renew(self, lease: Lease, seconds: float) -> bool:
-        """Prolong a lease from now on; whether it was still valid."""
+        """Extend a lease from now on; returns whether it was still valid."""
 
     @abc.abstractmethod
     async def release(self, lease: Lease) -> None:
@@ -292,19 +292,19 @@ class WorkflowStore(abc.ABC):
     ) -> TakenRun:
         """Claim a run, change its record, and read everything of it.
 
-        By default, this calls `claim`, `read`, `entries`, `messages` and `update`. A store that
-        does all of it at once overrides it: runs that are due together begin so much sooner.
+        By default, this calls `claim`, `read`, `entries`, `messages` and `update`. A store that can
+        do all of this at once overrides it, so that runs that are due together begin sooner.
 
-        A store whose runners have clocks of their own does not claim a run from a lease that has
-        ended, and that was not given back, unless it is `lapsed`: it returns that lease as `held`,
-        which the runner watches for a while before it asks again.
+        If the runners of a store have clocks of their own, a lease that has ended but was not given
+        back is not enough to claim its run: the store returns that lease as `held`. The runner
+        watches it for a while, and then passes it as `lapsed`.
 
         Args:
             run_id: The id of the run.
             owner: A name for the runner.
-            seconds: How long the lease lasts.
-            begin: Returns the record of the run as it is to be from now on; the same object if
-                nothing changes. May be called in another thread.
+            seconds: Seconds for which the lease lasts.
+            begin: Takes the record of the run and returns the new one; the same object if nothing
+                changes. May be called in another thread.
             lapsed: The lease of a runner that shows no sign of life.
 
         Raises:
@@ -326,20 +326,20 @@ class WorkflowStore(abc.ABC):
         return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
 
     async def leave(self, run: RunRecord, lease: Lease) -> None:
-        """Replace the record of a run, and give its lease back.
+        """Replace the record of a run, and give the lease back.
 
         By default, this calls `update` and `release`.
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
-            WorkflowError: The lease is of another run.
+            WorkflowError: The lease is for another run.
         """
         await self.update(run, lease)
         await self.release(lease)
 
     @abc.abstractmethod
     async def delete(self, run_id: str) -> None:
-        """Remove a run and everything of it; nothing happens if there is none."""
+        """Remove a run with its entries and messages; nothing happens if there is no such run."""
 
     async def aclose(self) -> None:  # noqa: B027 - optional
         """Free the store's own resources; does nothing by default."""

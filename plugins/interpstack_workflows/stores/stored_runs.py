@@ -52,7 +52,7 @@ def run_from_json(data: Any, run_id: str) -> RunRecord:
 
 
 def damaged_run(run_id: str, why: str) -> WorkflowError:
-    """The error for a record that cannot be used."""
+    """The error about a record that cannot be used."""
     return WorkflowError(
         f"the record of the run {run_id!r:.80} is damaged: {why}; restore the store from a copy, "
         "or delete the run"

@@ -38,7 +38,7 @@ _LOCK_SECONDS: Final = 0.005
 
 
 class WorktreeError(WorkflowError, RuntimeError):
-    """A worktree cannot be made, read or removed; the message has what git says."""
+    """A worktree cannot be made, read or removed; the message includes that of git."""
 
 
 class OutputTooLong(WorktreeError):
@@ -53,7 +53,7 @@ class Git:
         seconds: How long a command may take.
 
     Raises:
-        ConfigurationError: There is no git, or the folder is no root of a repository.
+        ConfigurationError: Git is not installed, or the folder is not the root of a repository.
     """
 
     def __init__(self, folder: Path, seconds: float) -> None:

@@ -42,7 +42,7 @@ class Product:
 
     Attributes:
         base: The commit from which it began.
-        patch: The changes since then, for `git apply`: bytes that are no UTF-8 are lone
+        patch: The changes since then, for `git apply`: bytes that are not UTF-8 are lone
             surrogates, as Python's `surrogateescape` writes and reads them. `None` if the patch is
             larger than it may be.
         files: Names of changed files, the first 1,000.
@@ -157,13 +157,13 @@ class GitWorktrees:
     Args:
         repository: The root of the repository.
         base: The commit from which worktrees begin: a branch, a tag or a hash.
-        folder: The folder for worktrees; by default that for temporary files.
-        patch_bytes: Bytes of a patch at most. Larger work is committed to a branch that stays.
-        seconds: How long one command of git may take.
+        folder: The folder for worktrees; by default, the folder for temporary files.
+        patch_bytes: Largest patch in bytes. Larger work is committed to a branch that stays.
+        seconds: Seconds that one command of git may take.
 
     Raises:
-        ConfigurationError: There is no git, the folder is no root of a repository, or an argument
-            has a wrong value.
+        ConfigurationError: Git is not installed, the folder is not the root of a repository, or an
+            argument has a wrong value.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class GitWorktrees:
 
         Args:
             key: Identifies the step of a run, as `AgentCall.key` does.
-            saved: The product of an earlier worktree, which this one goes on with.
+            saved: The product of an earlier worktree, with which this one begins.
 
         Raises:
             WorktreeError: Git fails, or has no such commit.
@@ -222,7 +222,7 @@ class GitWorktrees:
         return tree
 
     async def sweep(self, run_id: str) -> int:
-        """Remove what processes that died have left of a run; returns how many worktrees.
+        """Remove the worktrees that dead processes have left of a run; returns their number.
 
         Raises:
             WorktreeError: Git fails.

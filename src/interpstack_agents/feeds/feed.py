@@ -52,7 +52,7 @@ class Feed:
         """Pass a progress event on; fits `Progress.send`.
 
         Raises:
-            ConfigurationError: The fields are no mapping.
+            ConfigurationError: The fields are not a mapping.
         """
         expect(fields, Mapping, "event takes a mapping of fields")
         subscribers = self._each()

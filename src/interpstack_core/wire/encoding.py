@@ -165,7 +165,7 @@ class _Encoder:
         return {"$": kind, "v": made}
 
     def _other(self, value: Any, depth: int) -> Any:
-        self._trail[depth] = None  # what stands for it is no step of the path
+        self._trail[depth] = None  # what stands for it is not a step of the path
         simpler = value if self._simplify is None else self._simplify(value)
         if simpler is not value:
             return self.tree(simpler, depth if isinstance(simpler, str) else depth + 1)

@@ -110,7 +110,7 @@ class BridgeConformance(abc.ABC):
         assert visible == {use.name for use in self.uses}
 
     def test_bridges_have_an_owner(self) -> None:
-        """Messages about clashes name it."""
+        """Messages about clashes name the owner."""
         assert [b.name for b in self._offered() if b.owner in ("", "host")] == []
 
     def test_every_turn_registers_the_same(self) -> None:

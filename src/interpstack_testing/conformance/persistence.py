@@ -118,7 +118,7 @@ class PersistenceConformance(abc.ABC):
             assert session.eval_sync("kept + 1").text == "42"
 
     def test_states_outlive_the_engine_that_made_them(self) -> None:
-        """An image that no engine can open any more leaves the values, and says so."""
+        """An image that no engine can open any more leaves the values, with a notice."""
         mode = self.make_mode(signing_key=_KEY)
         record, _ = mode.dump(_STATE, _OWNER, 1)
         with InterpreterStack(FakeEngine()) as stack:
@@ -158,7 +158,7 @@ class PersistenceConformance(abc.ABC):
                     mode.load(damaged, _OWNER)
 
     def test_damage_is_never_another_error(self) -> None:
-        """Without a key not all damage can be seen, but none breaks the host."""
+        """Without a key, not all damage is noticed, but none raises an unexpected error."""
         mode = self.make_mode()
         record, _ = mode.dump(_STATE, _OWNER, 7)
         kinds = ["flipped", "truncated", "longer", "missing", "other type"]
@@ -181,7 +181,7 @@ class PersistenceConformance(abc.ABC):
             assert session.eval_sync("kept").text == "1"
 
     def test_parts_of_other_records_are_refused(self) -> None:
-        """A part of an older record, or of another conversation's, under the same key."""
+        """Parts of an older record, or of another conversation's record, under the same key."""
         mode = self.make_mode(signing_key=_KEY)
         record, _ = mode.dump(_STATE, _OWNER, 7)
         other = SessionState(image=Image("fake", "base-2", b"other"), values={"kept": 1})

@@ -36,7 +36,7 @@ def conformance_of(name: str) -> type[EngineConformance]:
     """The test class for the engine that `InterpreterStack(name)` finds, or for `fake`.
 
     Raises:
-        UnknownEngine: There is none.
+        UnknownEngine: There is no such engine.
         ConfigurationError: The engine's language has no samples, or the registered object is not
             such a class.
     """

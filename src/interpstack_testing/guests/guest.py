@@ -40,17 +40,16 @@ class Attack:
     Attributes:
         source: The cell.
         ends: Names of the errors it may end with, `ANY_ERROR` for all; `VALUE` lets it succeed.
-        shows: The text of its value, if that must be something certain. A lone surrogate in it
-            shows as `\\ud800`.
-        message: The message of its error, if that must be something certain.
+        shows: The text that its value must have, if any. A lone surrogate in it shows as `\\ud800`.
+        message: The message that its error must have, if any.
         console: The expected output before its end, if any.
         then: Cells that follow, with the texts they must show.
         before: A cell that comes first and must succeed.
         limits: Limits of the session.
         language: The cell's language, if it is not the engine's own. An engine that does not run
             it is not attacked.
-        needs: Without this capability the attack is not tried.
-        healthy: Whether `Guest.health` must hold afterwards; without it only `then` must.
+        needs: A capability without which the attack is not tried.
+        healthy: Whether `Guest.health` must hold afterwards; otherwise, only `then` must.
     """
 
     source: str
@@ -102,7 +101,7 @@ class Guest:
     "Shows" means that the value of the last expression has this text.
 
     Attributes:
-        language: As in `Engine.language`.
+        language: The guest language, as in `Engine.language`.
         store: A declaration whose value `recall` needs.
         recall: An expression over the variable of `store`; shows `42`.
         redeclare: Declares the same name anew, so that `recall` shows `2`.
@@ -119,7 +118,8 @@ class Guest:
         show: Awaits `kit.give`, and awaits `display` with the answer, as its only argument.
         parallel: Calls `kit.echo` with 0 to 99 at once, awaits all and shows their sum.
         sequence: Calls `kit.echo` six times, one after another, with any value. At the first
-            failure it shows how many had succeeded and the error's name: `3 ToolError`.
+            failure, it shows the number of calls that succeeded and the error's name: `3
+            ToolError`.
         send_much: Awaits `kit.echo` with a text of 20,000 characters or more.
         calls: Calls `kit.note` with 0, 1 and 2.
         unawaited: Calls `kit.echo` without awaiting the answer; shows `left`.
@@ -130,18 +130,18 @@ class Guest:
         repeat: Awaits `kit.echo` while timers run that set themselves again and print nothing;
             `None` in a language without timers.
         deadlock: Awaits a promise that is never settled, without a request.
-        loop: Computes for ever.
+        loop: Computes forever.
         chance: Shows a random number.
         clock: Shows the time, to the millisecond or finer.
         wait: Reads the time until a second has passed, passes the number of readings to `kit.echo`,
             and reads it once more; shows `later` if that is later. For `DETERMINISM`.
-        kinds: The kinds of values that survive a way through this guest; see `KINDS`.
+        kinds: The kinds of values that survive the way through this guest; see `KINDS`.
         sends: By name: a cell that passes a value to `kit.echo`, and that value as the host
             sees it.
-        hoard: Takes memory without end. For `Capability.MEMORY_LIMIT`.
-        hold: Takes about 24 MiB, keeps them in a global, shows `held`.
+        hoard: Takes more and more memory. For `Capability.MEMORY_LIMIT`.
+        hold: Takes about 24 MiB, keeps them in a global, and shows `held`.
         store_unportable: Declares something that has no portable form. For `VALUES`.
-        recall_unportable: Uses it.
+        recall_unportable: Uses the value of `store_unportable`.
         store_changing: Cells that declare `odd` with a value that cannot come back as it is, each
             with the type that the reason for the loss must name.
         store_portable: Cells that declare `even` with a value that comes back, each with an
@@ -151,18 +151,19 @@ class Guest:
         load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
             For `MODULES`.
         miss_module: Imports `kit/absent`, and does not catch the error. For `MODULES`.
-        hostile_modules: By name: a source of `kit/answer` that throws a value which never stops to
-            answer when it is read, or exports such a value. For `MODULES`.
+        hostile_modules: By name: a source of `kit/answer` that throws or exports a value of which
+            reading never ends. For `MODULES`.
         catch_module: Imports `kit/answer`, catches what it throws, without reading it, and shows
             `caught`; shows `imported` if nothing was thrown. For `MODULES`.
         modules: Sources of `kit/answer` by file name; the first one is its entry, and imports
             the others.
         dialect: Name of the typed variant of the language. For `Area.DIALECTS`.
-        typed: A cell in the dialect that is not valid in the language; shows `42`. Likewise.
+        typed: A cell in the dialect that is not valid in the language; shows `42`. For
+            `Area.DIALECTS`.
         reach: Attempts to read the host's environment variable `{name}` or the file `{path}`. A
             successful attempt shows the content.
         exits: Attempts to end the process that runs the guest.
-        pollute: Changes something that all code of this language shares, such as a built-in.
+        pollute: Changes a value that all code of this language shares, such as a built-in.
         polluted: Shows `clean` in an unpolluted realm.
         squats: Cells that take the name `tools` before the host offers `tools.echo`.
         prepare: Sets a session up for attacks.

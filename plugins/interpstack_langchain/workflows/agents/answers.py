@@ -38,7 +38,7 @@ def value_of(output: Any, call: AgentCall) -> Any:
         call: The call.
 
     Raises:
-        NoAnswer: There is none, or it is no JSON.
+        NoAnswer: There is no answer, or it is not JSON.
     """
     if isinstance(output, BaseMessage):
         if not (text := str(output.text)) and getattr(output, "tool_calls", None):

@@ -69,7 +69,7 @@ class RehearsedStep:
 
     Attributes:
         kind: `agent`, `workflow`, `ask` and so on.
-        what: The prompt, the name or whatever else tells which step is meant.
+        what: The prompt, the name or another input by which a reader recognizes the step.
         workflow: The name of the workflow that takes it.
         agent: The agent that it would call.
         phase: Its phase.
@@ -92,7 +92,8 @@ class ScriptFault:
         column: Number of the character in that line, from 1; 0 if it is not known.
         name: The name of the error that a run would get, such as `UnknownAgent`; may be empty.
         source_name: The name of the script that has the line, which may be a child.
-        computed: Whether it is about a name that is not in the script, but computed by it.
+        computed: Whether the fault is about a name that the script computes, so that no line has
+            it.
     """
 
     message: str
@@ -105,7 +106,7 @@ class ScriptFault:
 
 @attrs.frozen(kw_only=True)
 class Rehearsal:
-    """The way that a script takes where every answer is a stand-in.
+    """The path that a script takes when every answer is a stand-in.
 
     Attributes:
         steps: The steps, in order.
@@ -113,7 +114,7 @@ class Rehearsal:
         faults: Agents, workflows and options that are wrong.
         error: The error with which the script ended; it may come from a stand-in.
         ends: Whether the script came to its end.
-        stopped: The bound at which the rehearsal was stopped; empty if it was not.
+        stopped: The limit at which the rehearsal was stopped; empty if it was not.
     """
 
     steps: Sequence[RehearsedStep] = ()

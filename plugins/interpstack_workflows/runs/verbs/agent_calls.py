@@ -313,7 +313,7 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
     """An answer as its record has it, so that scripts see the same now and after a resume.
 
     Raises:
-        AgentFailed: It is none, or its value is no JSON.
+        AgentFailed: The object is not an `AgentAnswer`, or its value is not JSON.
     """
     if not isinstance(answer, AgentAnswer):
         raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {answer!r:.100}")
@@ -331,7 +331,7 @@ async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
     """The option `schema`.
 
     Raises:
-        StepFailed: It is no schema that can be used.
+        StepFailed: The schema cannot be used.
     """
     if options.schema is None:
         return None

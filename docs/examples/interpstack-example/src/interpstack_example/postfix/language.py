@@ -35,7 +35,7 @@ def read(source: str) -> tuple[Any, ...]:
     """A cell as a block: words, plain values, and blocks.
 
     Raises:
-        Fault: The source is no program.
+        Fault: The source is not a program.
     """
     blocks: list[list[Any]] = [[]]
     for token in _TOKEN.findall(source):
