@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -20,8 +21,14 @@ __all__ = ["read_json"]
 _PIECE_CHARS: Final = 2**16
 #: Containers inside containers: values have 200 levels, of up to three each.
 _DEPTH: Final = 1000
+#: The brackets of one more level are taken out of a text this often, to find out if it is deep.
+_ROUNDS: Final = 8
+#: From Python 3.12 on, `json` reads 10,000 levels; code that walks through a value cannot.
+_READS_DEEP: Final = sys.version_info >= (3, 12)
 _SPACE: Final = " \t\n\r"
 _CLOSING: Final = {"[": "]", "{": "}"}
+#: All bytes but brackets and quotes.
+_FLAT: Final = bytes({*range(256)} - {*b'[]{}"'})
 
 _STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 #: A container without others inside, as a row; and one of these, as a list of rows.
@@ -53,9 +60,25 @@ def read_json(text: str) -> Any:
 
     Raises:
         ValueError: The text is not JSON.
-        RecursionError: It is nested too deep.
+        RecursionError: It has more than some 1,000 containers inside each other.
     """
-    return _decode(text) if len(text) <= 2 * _PIECE_CHARS else _Reader(text).read()
+    if len(text) > 2 * _PIECE_CHARS or (_READS_DEEP and _may_be_deep(text)):
+        return _Reader(text).read()
+    return _decode(text)
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether a text may have more than `_DEPTH` containers inside each other."""
+    if text.count("[") + text.count("{") <= _DEPTH:
+        return False
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    left = text.encode("ascii", "replace").translate(None, _FLAT).replace(b'""', b"")
+    for removed in range(0, 2 * _ROUNDS, 2):
+        if left.count(b"[") + left.count(b"{") + removed <= _DEPTH:
+            return False
+        left = left.replace(b"[]", b"").replace(b"{}", b"")
+    return True
 
 
 @attrs.define(eq=False, repr=False)

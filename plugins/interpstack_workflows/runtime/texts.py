@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from interpstack_protocol import read_json
+
 __all__ = ["parsed", "shown"]
 
 
@@ -15,13 +17,9 @@ def parsed(text: str) -> Any:
         ValueError: The text is not JSON, or is nested too deeply.
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return read_json(text)
     except RecursionError:
         raise ValueError("the value is nested too deeply") from None
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def shown(value: Any) -> str:

@@ -91,18 +91,44 @@ def test_long_strings_and_escapes() -> None:
     assert read_json(json.dumps(value)) == value
 
 
-# `json.loads` goes 1,000 levels deep in Python 3.11, and 10,000 in 3.13.
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000])
+_DEEP = [
+    "[" * 1010 + "]" * 1010,
+    '{"a":' * 1500 + "1" + "}" * 1500,
+    '[{"a":' * 600 + "[]" + "}]" * 600,
+]
+
+
+@pytest.mark.parametrize("text", [*_DEEP, "[" * 100_000, '{"a":' * 100_000])
 def test_too_deep_texts_are_refused(text: str) -> None:
     with pytest.raises((RecursionError, ValueError)):
         read_json(text)
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000])
+@pytest.mark.parametrize("text", _DEEP)
 def test_too_deep_texts_are_refused_in_pieces(text: str) -> None:
     with pytest.raises(RecursionError):
         read_json(text)
+
+
+def test_texts_with_many_brackets_that_are_not_deep_are_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_text, "_Reader", None)
+    for value in (
+        [{"id": n, "tags": ["a", {"b": []}], "text": "x\n"} for n in range(1500)],
+        ["[" * 900, "]"],
+        [[]] * 3000,
+    ):
+        assert read_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize("inner", ['"["', '"\\"["', '"]"', '"\\\\"', '"é["', "{}"])
+def test_brackets_in_strings_are_no_depth(inner: str) -> None:
+    text = f"[{','.join([inner] * 1500)}]"
+    assert read_json(text) == json.loads(text)
+    with pytest.raises(RecursionError):
+        read_json("[" * 1010 + text + "]" * 1010)
 
 
 @pytest.mark.parametrize(
