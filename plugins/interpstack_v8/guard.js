@@ -7,7 +7,7 @@
   "use strict";
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const RangeErrorClass = RangeError, { random, ceil } = Math;
+  const RangeErrorClass = RangeError, { random, ceil } = Math, { iterator: iterate } = Symbol;
   const Buffer = ArrayBuffer, Items = Array, { fill } = Array.prototype;
   const globals = globalThis;
   const { isArray } = Array;
@@ -209,19 +209,25 @@
     } }[name];
     defineProperty(formats, name, { __proto__: null, value: method });
   }
+  // The prototype of segments is found with the first ones, which only this method makes: to make
+  // some here would load what ICU knows of all writings, which takes a process 8 ms.
   function meterSegments() {
-    const { segment } = Intl.Segmenter.prototype, iterate = Symbol.iterator;
-    const segments = getPrototypeOf(apply(segment, new Intl.Segmenter(), [""]));
-    const iterator = segments[iterate];
+    const { segment } = Intl.Segmenter.prototype;
     const bytesOf = (text) => 4096 + 2 * text.length; // ICU works on a copy
+    let met = false;
     defineProperty(Intl.Segmenter.prototype, "segment", { __proto__: null, value: { segment(given) {
       const text = `${given}`, bytes = bytesOf(text);
       take(bytes);
       const made = apply(segment, this, [text]);
+      if (!met) meterIterators(getPrototypeOf(made), bytesOf);
+      met = true;
       new Held(made, bytes);
       new Segmented(made, text);
       return made;
     } }.segment });
+  }
+  function meterIterators(segments, bytesOf) {
+    const iterator = segments[iterate];
     defineProperty(segments, iterate, { __proto__: null, value: { [iterate]() {
       const bytes = bytesOf(typeof this === "object" && this !== null ? Segmented.textOf(this) : "");
       take(bytes);

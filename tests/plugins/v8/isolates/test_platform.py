@@ -5,6 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
+
+from interpstack_v8.isolates.platform import _SEEDED, _is_seeded
+
 _STRANGER_FIRST = """
 import jsrun
 runtime = jsrun.Runtime()
@@ -46,6 +52,25 @@ def test_v8_that_something_else_started_is_refused() -> None:
     told = _run(_STRANGER_FIRST)
     assert "jsrun was used in this process before" in told
     assert "process:v8" in told
+
+
+@pytest.mark.parametrize(
+    ("numbers", "seeded", "asked"),
+    [((_SEEDED,), True, 1), ((0.5, 0.5), True, 2), ((0.5, 0.25), False, 2)],
+    ids=["known", "same", "by chance"],
+)
+def test_a_seed_is_known_or_gives_the_same_number_twice(
+    monkeypatch: pytest.MonkeyPatch, numbers: tuple[float, ...], seeded: bool, asked: int
+) -> None:
+    given: list[float] = []
+
+    def first_random() -> float:
+        given.append(numbers[len(given)])
+        return given[-1]
+
+    monkeypatch.setattr("interpstack_v8.isolates.platform._first_random", first_random)
+    assert _is_seeded() is seeded
+    assert len(given) == asked
 
 
 def test_others_may_use_jsrun_afterwards() -> None:
