@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pydantic_monty
@@ -40,6 +40,8 @@ class MontyRealm(Realm):
         suspended: The state of the cell that was running when an image was taken.
         snapshot: Monty's dump of that cell.
     """
+
+    starts_at_once: ClassVar[bool] = True
 
     def __init__(self, state: RealmState, suspended: Mapping[str, Any], snapshot: bytes) -> None:
         self.state = state

@@ -80,6 +80,7 @@ class V8Execution(ParkableExecution):
         begins = self._isolate is None
         prepared = 0.0
         if begins:
+            self._heap.begin()
             load(self._cell.source, self._cell.language)
             clock = CellClock(cpu_seconds, lambda: self._interrupted)
             try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from interpstack_core import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import bind_arguments
@@ -79,11 +78,16 @@ class FreshIsolates:
             isolate.enter("say", text, seconds=KERNEL_SECONDS)
             self._offered = text
 
-    def fill(self, isolate: Isolate, values: Mapping[str, Any]) -> bool:
-        """Define saved values in a new isolate; False if they are too much for it."""
-        text = json.dumps(["load", values], separators=(",", ":"))
+    def fill(self, isolate: Isolate, values: str) -> bool:
+        """Define saved values in a new isolate; False if they are too much for it.
+
+        Args:
+            isolate: Made by `open`.
+            values: The values as the kernel wrote them, a JSON object. No other text can make this
+                another command: the kernel parses the whole as JSON.
+        """
         try:
-            isolate.enter("say", text, seconds=KERNEL_SECONDS)
+            isolate.enter("say", f'["load",{values}]', seconds=KERNEL_SECONDS)
         except (OutOfTime, IsolateLost, EngineFailure):
             return False
         return True

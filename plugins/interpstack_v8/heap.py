@@ -25,6 +25,8 @@ __all__ = ["RealmHeap"]
 
 #: Seconds that getters of the guest may take while its values are exported.
 _EXPORT_SECONDS: Final = 0.5
+#: The saved values of a realm without variables.
+_NOTHING: Final = "{}"
 #: Bytes that an export which failed may have left: as many as can be.
 _UNKNOWN: Final = 2**62
 
@@ -32,7 +34,9 @@ _UNKNOWN: Final = 2**62
 class RealmHeap:
     """The variables of a realm: in an isolate while it is awake, and as portable values.
 
-    `saved` outlives the isolate: the portable values from before the last cell.
+    `saved` outlives the isolate: the portable values from before the last cell, as the JSON object
+    that the kernel wrote. Python reads the text only where values are asked for; a new isolate
+    takes the text as it is.
 
     Args:
         limits: Limits of a cell.
@@ -49,7 +53,7 @@ class RealmHeap:
         give_up_seconds: float | None,
     ) -> None:
         self.limits, self.bridges = limits, bridges
-        self.saved: Mapping[str, Any] = {}
+        self.saved = _NOTHING
         self.running = False
         self.parked = False
         self._fresh = FreshIsolates(limits, bridges, modules, give_up_seconds)
@@ -94,13 +98,14 @@ class RealmHeap:
         """The values as they are now.
 
         Raises:
-            EngineFailure: They could not be exported.
+            EngineFailure: They could not be exported or read.
         """
         self._saved_is_new = False
         self.save()
         if not self._saved_is_new:
             raise EngineFailure("the guest's values could not be exported in time")
-        return self.saved
+        values: Mapping[str, Any] = read_answer(self.saved)
+        return values
 
     def load(self, values: Mapping[str, Any]) -> None:
         """Define variables by their portable values."""
@@ -211,14 +216,13 @@ class RealmHeap:
             export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
         try:
             answer = export.result()
-            saved = read_answer(answer.text)
         except (OutOfTime, EngineFailure):
             self.left_bytes = _UNKNOWN
             return
         except IsolateLost:
             self._lose(saved=False)
             return
-        self.saved, self._saved_is_new = saved, True
+        self.saved, self._saved_is_new = answer.text, True
         self.left_bytes = max(answer.heap, answer.buffers)
 
     def _lose(self, saved: bool) -> None:
@@ -245,9 +249,9 @@ class RealmHeap:
         isolate = self._isolate
         if isolate is None:
             isolate = self._fresh.open()
-            if self.saved and not self._fresh.fill(isolate, self.saved):
+            if self.saved != _NOTHING and not self._fresh.fill(isolate, self.saved):
                 isolate.close()
-                self.saved = {}
+                self.saved = _NOTHING
                 self._notices.append("The guest's heap was lost, and all variables with it.")
                 return self._awake()
             self._isolate = isolate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from interpstack_core import BridgeSet, Cell, Execution, Limits
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
@@ -26,6 +26,8 @@ class V8Realm(ParkableRealm):
         give_up_seconds: As of the engine.
     """
 
+    starts_at_once: ClassVar[bool] = True
+
     def __init__(
         self,
         limits: Limits,
@@ -41,7 +43,6 @@ class V8Realm(ParkableRealm):
         self.heap.bind(bridges)
 
     def start(self, cell: Cell) -> Execution:
-        self.heap.begin()
         self._execution = V8Execution(self.heap, self.modules, cell)
         return self._execution
 

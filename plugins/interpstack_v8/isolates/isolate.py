@@ -52,6 +52,7 @@ from interpstack_v8.isolates.failures import (
 from interpstack_v8.isolates.host_functions import Answer, HostFunctions
 from interpstack_v8.isolates.owner import owner
 from interpstack_v8.isolates.stretch import on_the_clock
+from interpstack_v8.isolates.waits import CommandWait
 
 __all__ = ["Isolate"]
 
@@ -112,7 +113,7 @@ class Isolate:
         self._runtime: jsrun.Runtime | None = None
         self._parked: set[asyncio.Future[Any]] = set()
         self._turn = asyncio.Lock()  # commands run one by one
-        self._left: asyncio.Future[None] | None = None  # set when the running isolate is abandoned
+        self._wait: CommandWait | None = None  # for the running command
         self._lost: IsolateLost | None = None
         self._hung = False
         self._closing: asyncio.Future[None] | None = None  # of an abandoned isolate
@@ -254,16 +255,16 @@ class Isolate:
             self._host.wake()
         grace = self._give_up_seconds
         patience = None if timeout is None or grace is None else timeout + grace
-        left = self._left = asyncio.get_running_loop().create_future()
-        await asyncio.wait({command, left}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-        self._left = None
+        wait = self._wait = CommandWait(command, patience)
+        await wait.ended()
+        self._wait = None
         if not command.done():
             # Nothing is queued behind it: a thread that parks after Python has ended aborts the
             # process.
             self._give_up(command)
             cancelled = "it was cancelled, and V8 cannot be stopped before its time is up"
             raise IsolateLost(
-                cancelled if left.done() else "it could not be stopped inside a builtin"
+                cancelled if wait.left else "it could not be stopped inside a builtin"
             )
         self._rest()  # not earlier: jsrun may swap commands that are sent at once
         try:
@@ -295,9 +296,9 @@ class Isolate:
     async def _leave(self, waits: Callable[[], bool]) -> None:
         await asyncio.sleep(_LEAVE_SECONDS)
         while waits():
-            left = self._left
-            if left is not None and not left.done() and abandoned() < MAX_ABANDONED:
-                left.set_result(None)
+            wait = self._wait
+            if wait is not None and not wait.is_over and abandoned() < MAX_ABANDONED:
+                wait.leave()
                 return
             await asyncio.sleep(_LEAVE_SECONDS)
 

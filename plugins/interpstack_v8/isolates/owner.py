@@ -53,9 +53,9 @@ class Owner:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine on the loop and do not wait."""
+        """Run a coroutine on the loop and do not wait; it tells of its errors in its own way."""
         self._check(coroutine)
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._loop.call_soon_threadsafe(self._loop.create_task, coroutine)
 
     def _check(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         if self.gone:

@@ -27,7 +27,7 @@ def test_one_comes_with_bridges_and_values() -> None:
     fresh.bind(BridgeRegistry([Bridge(name="host.a", handler=_nothing)]).freeze())
     isolate = fresh.open()
     try:
-        assert fresh.fill(isolate, {"n": 5})
+        assert fresh.fill(isolate, '{"n":5}')
         names = json.loads(isolate.enter("say", '["names"]', seconds=5.0).text)
         members = json.loads(isolate.enter("say", '["members", []]', seconds=5.0).text)
         assert names == ["n"]
@@ -54,4 +54,4 @@ def test_bridges_are_offered_when_they_have_changed(monkeypatch: pytest.MonkeyPa
 def test_values_that_are_too_much_are_told() -> None:
     isolate = (fresh := _fresh()).open()
     isolate.close()
-    assert not fresh.fill(isolate, {"n": 5})
+    assert not fresh.fill(isolate, '{"n":5}')

@@ -51,7 +51,7 @@ def test_an_export_that_was_stopped_may_have_left_anything(monkeypatch: pytest.M
         monkeypatch.setattr("interpstack_v8.heap._EXPORT_SECONDS", 0.001)
         source = "globalThis.p = new Proxy({}, {ownKeys() { for (;;); }}); 1"
         assert realm.start(Cell(source=source)).poll(0.0, 5.0).completion is not None
-        realm.start(Cell(source="1"))
+        assert realm.start(Cell(source="1")).poll(0.0, 5.0).completion is not None
         assert realm.heap.left_bytes > 2**60
     finally:
         realm.close()
