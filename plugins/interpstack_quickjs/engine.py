@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from interpstack_core import (
@@ -15,6 +16,7 @@ from interpstack_core import (
     Limits,
     Realm,
 )
+from interpstack_javascript.turns.guest_threads import guest_threads
 from interpstack_quickjs.heap.base import Base, base_heaps
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.realm import QuickJSRealm
@@ -36,11 +38,15 @@ class QuickJSEngine(Engine):
         base = base_heaps.get(bridges.sources_for(self.language))
         if image is None:
             return _opened(base, limits, fresh_state(base, bridges, limits), bridges)
-        state = state_of(image, base, limits)
+        state = state_of(image, base, limits, apart=False)
         try:
             return _opened(base, limits, state, bridges)
         except EngineFailure as error:
             raise ImageError(f"the image cannot be opened: {error}") from error
+
+    async def off_loop(self, function: Callable[[], None]) -> None:
+        """Call a function in the threads that run cells: more would wait for Python's lock."""
+        await guest_threads.run(id(function), function, lambda: None)
 
 
 def _opened(base: Base, limits: Limits, state: RealmState, bridges: BridgeSet) -> Realm:

@@ -48,8 +48,14 @@ def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> RealmState:
     return RealmState(heap, bound=digest, is_fresh=True)
 
 
-def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
+def state_of(image: Image, base: Base, limits: Limits, *, apart: bool = True) -> RealmState:
     """The state that an image holds.
+
+    Args:
+        image: The image, from an untrusted place.
+        base: The base heap of the engine.
+        limits: The largest memory.
+        apart: Take the heap apart; a caller that loads it at once need not. See `unpack`.
 
     Raises:
         ImageError: The image is damaged, or of another engine or build.
@@ -63,7 +69,7 @@ def state_of(image: Image, base: Base, limits: Limits) -> RealmState:
     from interpstack_quickjs.heap.opened import opened_images
 
     most = limits.memory_bytes or MAX_MEMORY
-    heap, extra = opened_images.open(base.id, base.heap, image.data, most)
+    heap, extra = opened_images.open(base.id, base.heap, image.data, most, apart=apart)
     cell, bound = extra.get("cell"), str(extra.get("bound", ""))
     if cell is not None and not isinstance(cell, str):
         raise ImageError("the image is damaged: its cell has no name")

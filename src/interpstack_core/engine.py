@@ -4,9 +4,9 @@ An engine does no host work. Guest code queues requests; the host drains the que
 `Execution.poll`, does the work, and answers with `Execution.settle`. Both take everything at once,
 so a hundred parallel tool calls cost two crossings.
 
-All methods but `Execution.apoll` are synchronous and may be called from any thread, but never from
-two at once for one realm. Errors of a guest are data in the returned `Progress`; an exception out
-of these methods means that the engine is broken (`EngineFailure`) or was used wrongly.
+All methods but `apoll` and `off_loop` are synchronous and may be called from any thread, but never
+from two at once for one realm. Errors of a guest are data in the returned `Progress`; an exception
+out of these methods means that the engine is broken (`EngineFailure`) or was used wrongly.
 """
 
 from __future__ import annotations
@@ -102,9 +102,8 @@ class Execution(abc.ABC):
         Raises:
             EngineFailure: The engine broke; the realm must be closed.
         """
-        return await run_guest(
-            partial(self.advance, now, cpu_seconds, settlements, check), self.interrupt
-        )
+        turn = partial(self.advance, now, cpu_seconds, settlements, check)
+        return await run_guest(turn, self.interrupt)
 
     def advance(
         self,
@@ -219,18 +218,15 @@ class Realm(abc.ABC):
 class Engine(abc.ABC):
     """Makes realms of one guest language. One instance serves a whole stack."""
 
-    #: Registered name, as in `InterpreterStack(engine="quickjs")`.
-    name: ClassVar[str]
+    name: ClassVar[str]  #: registered, as in `InterpreterStack(engine="quickjs")`
     #: The guest language, as in `javascript`; empty if another engine's is run (`around`).
     language: ClassVar[str]
-    #: Names of other languages that a cell may be in, as `typescript`.
-    dialects: ClassVar[tuple[str, ...]] = ()
+    dialects: ClassVar[tuple[str, ...]] = ()  #: other languages of cells, as `typescript`
     isolation: ClassVar[Isolation]
     capabilities: ClassVar[frozenset[Capability]]
     #: Default options in a worker process, which is ended when a guest does not stop by itself.
     worker_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    #: Why no worker process may run the engine; empty if one may.
-    not_in_workers: ClassVar[str] = ""
+    not_in_workers: ClassVar[str] = ""  #: why no worker process may run it; empty if one may
     reserves_memory: ClassVar[bool] = False  #: realms reserve far more memory than they hold
 
     @classmethod
@@ -272,6 +268,10 @@ class Engine(abc.ABC):
             ImageError: The image is damaged or of another build. Nothing was opened.
             EngineFailure: No realm can be made on this machine.
         """
+
+    async def off_loop(self, function: Callable[[], None]) -> None:
+        """Call a function that opens or closes a realm, by default in a guest thread."""
+        await run_guest(function, lambda: None)
 
     def close(self) -> None:  # noqa: B027 - optional
         """Free the resources that all realms share. Does nothing by default."""

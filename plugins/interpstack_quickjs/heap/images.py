@@ -41,6 +41,10 @@ __all__ = [
 _MAGIC: Final = b"IQJ3"
 _UNSEALED: Final = b"IQJ2"
 _DIGEST_BYTES: Final = 16
+_NOTHING_HASHED: Final = hashlib.sha256()
+#: Bytes of a body that is hashed while other threads wait; bytes that `hashlib` takes so.
+_SHORT: Final = 2**14
+_AT_ONCE: Final = 2047
 #: What stands before that which the checksum covers.
 SEAL_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
 _LENGTH: Final = struct.Struct("<I")
@@ -107,13 +111,17 @@ def _differing(base: Heap, stack: int, differences: Stretches) -> Heap:
     return attrs.evolve(base, stack_pointer=stack, size=differences.size, differences=differences)
 
 
-def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
+def unpack(
+    data: bytes, base: Heap, max_bytes: int, *, apart: bool = True
+) -> tuple[Heap, dict[str, Any]]:
     """Decode a heap.
 
     Args:
         data: A return value of `pack`, from an untrusted place.
         base: The same base heap as for `pack`.
         max_bytes: Largest heap to accept.
+        apart: Take the differences apart, and so check them. `GuestMemory.load` checks them, too,
+            and refuses a damaged heap by an `EngineFailure`.
 
     Returns:
         The heap, as the memory of `base` and what differs from it, and the extra data.
@@ -122,7 +130,7 @@ def unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any
         ImageError: The data is damaged, or the heap is too large.
     """
     try:
-        return _unpack(data, base, max_bytes)
+        return _unpack(data, base, max_bytes, apart)
     except ImageError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
@@ -186,7 +194,7 @@ def _in_words(block: int, first: int, last: int) -> Span:
     return block + first // WORD * WORD, block + -(-last // WORD) * WORD
 
 
-def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, Any]]:
+def _unpack(data: bytes, base: Heap, max_bytes: int, apart: bool) -> tuple[Heap, dict[str, Any]]:
     body = _opened(data)
     (length,) = _LENGTH.unpack_from(data, body)
     start = body + _LENGTH.size + length
@@ -204,7 +212,8 @@ def _unpack(data: bytes, base: Heap, max_bytes: int) -> tuple[Heap, dict[str, An
     if not isinstance(extra, dict):
         raise ValueError("it has no extra data")  # noqa: TRY004 - told as damage, like the rest
     differences = Stretches(data[start:], size)
-    iter(differences)  # before anything is done with them
+    if apart:
+        iter(differences)
     return _differing(base, stack, differences), extra
 
 
@@ -220,4 +229,10 @@ def _opened(data: bytes) -> int:
 
 
 def _digest(body: bytes | memoryview) -> bytes:
-    return hashlib.sha256(body).digest()[:_DIGEST_BYTES]
+    if len(body) > _SHORT:
+        return hashlib.sha256(body).digest()[:_DIGEST_BYTES]
+    # A new hash, or much data at once, would let other threads run, which takes longer than this.
+    digest = _NOTHING_HASHED.copy()
+    for start in range(0, len(body), _AT_ONCE):
+        digest.update(body[start : start + _AT_ONCE])
+    return digest.digest()[:_DIGEST_BYTES]

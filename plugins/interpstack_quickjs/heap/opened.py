@@ -57,7 +57,9 @@ class OpenedImages:
         self._used: dict[tuple[str, bytes], int] = {}
         self._lock = threading.Lock()
 
-    def open(self, base_id: str, base: Heap, data: bytes, max_bytes: int) -> _Opened:
+    def open(
+        self, base_id: str, base: Heap, data: bytes, max_bytes: int, *, apart: bool = True
+    ) -> _Opened:
         """The heap and the extra data of an image; see `unpack`.
 
         Args:
@@ -65,6 +67,7 @@ class OpenedImages:
             base: The base heap that the image differs from.
             data: The image, from an untrusted place.
             max_bytes: Largest heap to accept.
+            apart: See `unpack`.
         """
         key = base_id, data[:64]  # with the checksum, where there is one
         with self._lock:
@@ -74,7 +77,7 @@ class OpenedImages:
                 self._used[key] = self._openings
                 if known.opened[0].size <= max_bytes:
                     return known.opened
-        opened = unpack(data, base, max_bytes)
+        opened = unpack(data, base, max_bytes, apart=apart)
         return self._noted(key, data, opened)
 
     def _noted(self, key: tuple[str, bytes], data: bytes, opened: _Opened) -> _Opened:
@@ -111,8 +114,14 @@ class OpenedImages:
 
 
 def _viewed(heap: Heap) -> Heap | None:
-    """The heap with a template of all its memory; `None` where the system has none."""
-    memory = bytes(heap.whole().memory)
+    """The heap with a template of all its memory; `None` where the system has none.
+
+    There is none of a damaged heap either, which is refused when it is loaded.
+    """
+    try:
+        memory = bytes(heap.whole().memory)
+    except ValueError:
+        return None
     keep_template(memory)
     if template_of(memory) is None:
         return None

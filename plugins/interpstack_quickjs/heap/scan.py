@@ -20,8 +20,8 @@ from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.images import Memory, difference
-from interpstack_quickjs.webassembly.machine import address_of
-from interpstack_quickjs.webassembly.raw_calls import raw_call
+from interpstack_quickjs.webassembly.pages import address_of, memory_at
+from interpstack_quickjs.webassembly.raw_calls import memory_place, raw_call
 from interpstack_quickjs.webassembly.templates import put_back, runs
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import wasm_host
@@ -52,9 +52,9 @@ class Scanner:
         self._store.set_epoch_deadline(_TICKS)
         exports: Any = wasmtime.Instance(self._store, _module(), []).exports(self._store)
         self._memory: wasmtime.Memory = exports["memory"]
-        self._place, self._reset, self._free, self._compare = (
-            raw_call(self._store, exports[name]) for name in ("place", "reset", "free", "compare")
-        )
+        self._address, self._size = memory_place(self._store, self._memory)
+        self._place = raw_call(self._store, exports["place"], brief=True)
+        self._scan = raw_call(self._store, exports["scan"])
         self._base: Memory | None = None
         #: Pages in which the room for the guest's memory may differ from the base heap, a byte
         #: for each; `None` if that may be any of them.
@@ -66,7 +66,7 @@ class Scanner:
         heap = _PAGE + len(before)
         room = heap + size
         self._grow(room + max(size + _PAGE, _LISTS_BYTES + size // 64))
-        start = ctypes.addressof(self._memory.data_ptr(self._store).contents)
+        start = self._address()
         if self._base is not before:
             self._base = None  # until it is whole
             ctypes.memmove(start + _PAGE, address_of(before), len(before))
@@ -80,13 +80,11 @@ class Scanner:
         marks = 0
         if written is not None:  # the page of zeros has room for them behind the zeros
             marks = _ZEROS
-            ctypes.memmove(start + marks, address_of(written), len(written))
+            memory_at(start + marks, len(written))[:] = written
         self._place(_PAGE, len(before), heap, size, marks)
         space = base.heap.workspace.address
-        self._reset(space, space + WORKSPACE_BYTES)
-        if base.allocator:
-            self._free(base.allocator, room)
-        found = ctypes.string_at(start + room, self._compare(stack, room, 0))
+        length = self._scan(space, space + WORKSPACE_BYTES, base.allocator, stack, room)
+        found = ctypes.string_at(start + room, length)
         self._stale = written
         return difference(base.heap, stack, size, found)
 
@@ -99,7 +97,7 @@ class Scanner:
         return guest.copy_runs(address, runs(written))
 
     def _grow(self, needed: int) -> None:
-        missing = needed - self._memory.data_len(self._store)
+        missing = needed - self._size()
         if missing > 0:
             self._memory.grow(self._store, -(-missing // _PAGE))
 

@@ -146,7 +146,7 @@
       (then (call $note (local.get $chunk) (i32.const 8) (local.get $size)))
       (else (global.set $sound (i32.const 0)))))
 
-  (func $reset (export "reset") (param $start i32) (param $end i32) (result i32)
+  (func $reset (param $start i32) (param $end i32) (result i32)
     (local $copied i32)
     (local.set $copied
       (select (local.get $end) (global.get $base_bytes)
@@ -180,7 +180,7 @@
 
   ;; Wipe what the allocator at `state` holds free, if its lists are sound; the number of spans,
   ;; or -1. Works in the memory at `room`: 2 MiB for spans, 2 MiB for nodes, then the bits.
-  (func (export "free") (param $state i32) (param $room i32) (result i32)
+  (func $free (param $state i32) (param $room i32) (result i32)
     (local $at i32)
     (global.set $state (local.get $state))
     (global.set $spans (local.get $room))
@@ -330,7 +330,7 @@
 
   ;; Write what differs from `stack` on to `out`, as images have it; the number of bytes written.
   ;; `zeros` is the address of 4096 bytes of nothing, which the base is followed by.
-  (func (export "compare") (param $stack i32) (param $out i32) (param $zeros i32) (result i32)
+  (func $compare (param $stack i32) (param $out i32) (param $zeros i32) (result i32)
     (local $page i32)
     (global.set $stack (local.get $stack))
     (global.set $out (local.get $out))
@@ -359,4 +359,13 @@
         (local.set $page (i32.add (local.get $page) (i32.const 4096)))
         (br $pages)))
     (call $flush)
-    (i32.sub (global.get $out) (local.get $out))))
+    (i32.sub (global.get $out) (local.get $out)))
+
+  ;; All of it, once the memories are in place: the number of bytes written to `room`. The memory
+  ;; from `space` to `space_end`, in which the host passes data, holds nothing of the guest's; `state`
+  ;; is 0 where the allocator is unknown.
+  (func (export "scan") (param $space i32) (param $space_end i32) (param $state i32)
+      (param $stack i32) (param $room i32) (result i32)
+    (drop (call $reset (local.get $space) (local.get $space_end)))
+    (if (local.get $state) (then (drop (call $free (local.get $state) (local.get $room)))))
+    (call $compare (local.get $stack) (local.get $room) (i32.const 0))))

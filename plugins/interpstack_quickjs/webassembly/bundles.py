@@ -16,10 +16,12 @@ import wasmtime
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import wasm_host
 
-__all__ = ["BUNDLES", "bundles_of"]
+__all__ = ["BRIEF", "BUNDLES", "bundles_of"]
 
 #: The exports of `bundles.wat`.
-BUNDLES: Final = frozenset({"tell", "run", "ask", "asked"})
+BUNDLES: Final = frozenset({"tell", "run", "ask", "asked", "apply"})
+#: Those that run no code of the guest, and take microseconds.
+BRIEF: Final = frozenset({"apply"})
 
 
 @cache

@@ -100,4 +100,54 @@
   (func $asked (export "asked") (param $slots i32)
     (if (i32.ge_s (i32.load offset=12 (local.get $slots)) (i32.const 0))
       (then (call $qjs_result_free)))
-    (call $free (local.get $slots))))
+    (call $free (local.get $slots)))
+
+  ;; The end of the stretch at `at`, of those that end at `end`; 0 if it is none, or if it names memory
+  ;; outside of that from `start` to `size`. Start and length of a stretch are in words.
+  (func $stretch (param $at i32) (param $end i32) (param $start i32) (param $size i32) (result i32)
+    (local $begin i64) (local $bytes i64)
+    (if (i32.lt_u (i32.sub (local.get $end) (local.get $at)) (i32.const 8))
+      (then (return (i32.const 0))))
+    (local.set $begin (i64.shl (i64.load32_u (local.get $at)) (i64.const 2)))
+    (local.set $bytes (i64.shl (i64.load32_u offset=4 (local.get $at)) (i64.const 2)))
+    (if (i32.or
+          (i64.lt_u (local.get $begin) (i64.extend_i32_u (local.get $start)))
+          (i32.or
+            (i64.gt_u (i64.add (local.get $begin) (local.get $bytes))
+                      (i64.extend_i32_u (local.get $size)))
+            (i64.gt_u (local.get $bytes)
+                      (i64.extend_i32_u
+                        (i32.sub (i32.sub (local.get $end) (local.get $at)) (i32.const 8))))))
+      (then (return (i32.const 0))))
+    (i32.add (local.get $at) (i32.add (i32.const 8) (i32.wrap_i64 (local.get $bytes)))))
+
+  ;; Copy stretches of memory, as an image has them, to their places: 1, or 0 if one of them is damaged;
+  ;; then nothing is copied. They lie below `start`, and none may lead there; so none is changed by
+  ;; another one.
+  (func (export "apply") (param $data i32) (param $bytes i32) (param $start i32) (param $size i32)
+      (result i32)
+    (local $at i32) (local $end i32)
+    (local.set $end (i32.add (local.get $data) (local.get $bytes)))
+    (if (i32.or (i32.gt_u (local.get $end) (local.get $start))
+                (i32.lt_u (local.get $end) (local.get $data)))
+      (then (return (i32.const 0))))
+    (local.set $at (local.get $data))
+    (block $checked
+      (loop $checking
+        (br_if $checked (i32.eq (local.get $at) (local.get $end)))
+        (local.set $at
+          (call $stretch (local.get $at) (local.get $end) (local.get $start) (local.get $size)))
+        (br_if $checking (local.get $at)))
+      (return (i32.const 0)))
+    (local.set $at (local.get $data))
+    (block $done
+      (loop $copying
+        (br_if $done (i32.eq (local.get $at) (local.get $end)))
+        (memory.copy
+          (i32.shl (i32.load (local.get $at)) (i32.const 2))
+          (i32.add (local.get $at) (i32.const 8))
+          (i32.shl (i32.load offset=4 (local.get $at)) (i32.const 2)))
+        (local.set $at
+          (call $stretch (local.get $at) (local.get $end) (local.get $start) (local.get $size)))
+        (br $copying)))
+    (i32.const 1)))

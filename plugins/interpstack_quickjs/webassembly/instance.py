@@ -12,13 +12,19 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Final
 
 import wasmtime
 
 from interpstack_core import EngineFailure
-from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
-from interpstack_quickjs.webassembly.raw_calls import export_of, memory_place, raw_call
+from interpstack_quickjs.webassembly.bundles import BRIEF, BUNDLES, bundles_of
+from interpstack_quickjs.webassembly.raw_calls import (
+    export_of,
+    global_reader,
+    memory_place,
+    raw_call,
+)
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.templates import TEMPLATES, Template
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
@@ -58,6 +64,8 @@ class Instance:
         #: The address of the memory in this process, valid until the guest runs again; its size.
         self.host_address, self._size = memory_place(self.store, self.memory)
         self.stack_pointer: wasmtime.Global = export_of(self.store, instance, "__stack_pointer")
+        #: The guest's own stack pointer.
+        self.stack = global_reader(self.store, self.stack_pointer)
         self._functions: dict[str, Callable[..., int]] = {}
         self._bundles: wasmtime.Instance | None = None
         self._narrow = runtime.host.narrow
@@ -65,6 +73,7 @@ class Instance:
         #: What the memory is a view of, and where it is in this process.
         self._view: tuple[Template, int] | None = None
         self._was_reset = False
+        self._limit: int | None = -1
         self._ticks = False
         #: Whether the memory still is what its template holds.
         self._is_clean = False
@@ -84,14 +93,18 @@ class Instance:
 
     def limit_memory(self, memory_bytes: int | None) -> None:
         """Set the size to which the memory may grow; `None` for the maximum of the format."""
-        self.store.set_limits(memory_size=-1 if memory_bytes is None else memory_bytes)
+        if memory_bytes != self._limit:
+            self.store.set_limits(memory_size=-1 if memory_bytes is None else memory_bytes)
+            self._limit = memory_bytes
 
     def function(self, name: str) -> Callable[..., int]:
         """An exported function, or a bundle of several."""
         found = self._functions.get(name)
         if found is None:
             owner = self._bundled() if name in BUNDLES else self._instance
-            found = self._functions[name] = raw_call(self.store, export_of(self.store, owner, name))
+            export = export_of(self.store, owner, name)
+            found = raw_call(self.store, export, brief=name in BRIEF)
+            self._functions[name] = found
         return found
 
     def _bundled(self) -> wasmtime.Instance:
@@ -205,10 +218,13 @@ class Spares:
         """One whose memory is not larger, if there is one; rather a view of this template."""
         with self._lock:
             # The newest first: more of its memory is still in the processor's caches.
-            fitting = [one for one in reversed(self._waiting) if one.memory_bytes <= max_bytes]
-            if not fitting:
+            fitting = (one for one in reversed(self._waiting) if one.memory_bytes <= max_bytes)
+            newest = next(fitting, None)
+            if newest is None:
                 return None
-            found = next((one for one in fitting if one.is_view_of(template)), fitting[0])
+            found = next(
+                (one for one in chain((newest,), fitting) if one.is_view_of(template)), newest
+            )
             self._waiting.remove(found)
             return found
 

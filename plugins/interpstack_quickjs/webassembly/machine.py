@@ -15,13 +15,13 @@ import wasmtime
 from interpstack_core import EngineFailure
 from interpstack_javascript.cells import Clock
 from interpstack_quickjs.webassembly.instance import Instance
-from interpstack_quickjs.webassembly.pages import Pages
+from interpstack_quickjs.webassembly.pages import SHORT, Pages, address_of, memory_at
 from interpstack_quickjs.webassembly.runtime import current, guest_runtime
 from interpstack_quickjs.webassembly.templates import runs
 from interpstack_quickjs.webassembly.ticks import ASKS
 from interpstack_wasm.host import TICK_SECONDS
 
-__all__ = ["Machine", "OutOfTime", "Trapped", "address_of"]
+__all__ = ["Machine", "OutOfTime", "Trapped"]
 
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 0.5
@@ -113,8 +113,12 @@ class Machine(Clock):
             EngineFailure: The memory is not all there.
         """
         size = len(data) - start
+        target = self._host_address(address, size)
+        if size <= SHORT:
+            memory_at(target, size)[:] = memoryview(data)[start:] if start else data
+            return
         source = data if isinstance(data, bytes) and not start else address_of(data) + start
-        ctypes.memmove(self._host_address(address, size), source, size)
+        ctypes.memmove(target, source, size)
 
     def read(self, address: int, length: int) -> bytes:
         """A copy of some memory.
@@ -130,7 +134,7 @@ class Machine(Clock):
         The pages below the stack pointer count as equal.
         """
         instance = self._instance
-        found = instance.written(instance.stack_pointer.value(instance.store))
+        found = instance.written(instance.stack())
         return found[1] if found is not None and found[0].memory is base else None
 
     def pages(self, earlier: Pages | None) -> tuple[bytes | None, int, Pages]:
@@ -144,7 +148,7 @@ class Machine(Clock):
             and the copy, without what lies below the stack pointer.
         """
         instance, size = self._instance, self.memory_bytes
-        stack: int = instance.stack_pointer.value(instance.store)
+        stack = instance.stack()
         known = instance.written(stack)
         written = [(stack, size)] if known is None else runs(known[1])
         parts = [(max(start, stack), end) for start, end in written if end > stack]
@@ -162,12 +166,13 @@ class Machine(Clock):
             The stack pointer.
         """
         instance = self._instance
-        stack: int = instance.stack_pointer.value(instance.store)
-        source = self._host_address(0, self.memory_bytes)
+        stack = instance.stack()
+        size = self.memory_bytes
+        source, target = memory_at(self._host_address(0, size), size), memory_at(address, size)
         for start, end in runs:
             if end > stack:
                 start = max(start, stack)
-                ctypes.memmove(address + start, source + start, end - start)
+                target[start:end] = source[start:end]  # `memmove` would let other threads run
         return stack
 
     def _host_address(self, address: int, length: int) -> int:
@@ -249,8 +254,19 @@ class Machine(Clock):
         Raises:
             Trapped: The instance was stopped; load a heap into a new one.
         """
+        return self._call(name, args, self)
+
+    def call_untimed(self, name: str, *args: int) -> int:
+        """Call a bundle that runs no code of the guest, which takes no time of the guest's.
+
+        Raises:
+            Trapped: It failed.
+        """
+        return self._call(name, args, _UNTIMED)
+
+    def _call(self, name: str, args: tuple[int, ...], asked: Any) -> int:
         function = self._instance.function(name)
-        previous = current.enter(self)
+        previous = current.enter(asked)
         try:
             return function(*args)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
@@ -259,8 +275,11 @@ class Machine(Clock):
             current.enter(previous)
 
 
-def address_of(data: bytes | bytearray) -> int:
-    """The address of some bytes in this process."""
-    if isinstance(data, bytearray):
-        return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
-    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+class _Untimed:
+    """Asked at each tick in place of a guest that may have no time left."""
+
+    def tick(self) -> bool:
+        return False
+
+
+_UNTIMED: Final = _Untimed()

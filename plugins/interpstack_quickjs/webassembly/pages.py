@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["Pages", "Span", "memory_at"]
+__all__ = ["SHORT", "Pages", "Span", "address_of", "memory_at"]
 
 #: Bytes of a part for which other threads wait: to let them run takes longer than to copy it.
-_SHORT: Final = 2**18
+SHORT: Final = 2**18
 #: Start and end of a part of a memory, in bytes.
 Span = tuple[int, int]
 _WRITABLE: Final = 0x200  # PyBUF_WRITE
@@ -38,6 +38,13 @@ def memory_at(address: int, size: int) -> memoryview:
     """
     view: memoryview = _view(address, size, _WRITABLE)
     return view
+
+
+def address_of(data: bytes | bytearray) -> int:
+    """The address of some bytes in this process."""
+    if isinstance(data, bytearray):
+        return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
 
 class Pages:
@@ -63,7 +70,7 @@ class Pages:
         memory, room, at = memory_at(address, behind), memoryview(self.room), 0
         for start, end in self._spans:
             size = end - start
-            if size <= _SHORT:
+            if size <= SHORT:
                 room[at : at + size] = memory[start:end]
             else:
                 ctypes.memmove(ctypes.byref(target, at), address + start, size)

@@ -19,7 +19,7 @@ import wasmtime
 try:
     from wasmtime import _bindings, _extern, _ffi, _func
 
-    _call_unchecked: Any = _bindings.wasmtime_func_call_unchecked
+    _call_unchecked: Any = _ffi.dll.wasmtime_func_call_unchecked
     _Raw: Any = _bindings.wasmtime_val_raw
     _TrapPointer: Any = ctypes.POINTER(_bindings.wasm_trap_t)
     _forget_exception: Any = _func.maybe_raise_last_exn
@@ -30,11 +30,18 @@ try:
     _ask: Any = ctypes.PYFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
     _size: Any = _ask(("wasmtime_memory_data_size", _ffi.dll))
     _address: Any = _ask(("wasmtime_memory_data", _ffi.dll))
+    _call_briefly: Any = ctypes.PYFUNCTYPE(_call_unchecked.restype, *_call_unchecked.argtypes)(
+        ("wasmtime_func_call_unchecked", _ffi.dll)
+    )
+    _get_global: Any = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+        ("wasmtime_global_get", _ffi.dll)
+    )
+    _Value: Any = _bindings.wasmtime_val_t
     _offered = True
 except (ImportError, AttributeError):
     _offered = False
 
-__all__ = ["FAST", "export_of", "memory_place", "raw_call"]
+__all__ = ["FAST", "export_of", "global_reader", "memory_place", "raw_call"]
 
 #: Whether calls take the short way.
 FAST: Final = _offered
@@ -59,13 +66,20 @@ def export_of(store: wasmtime.Store, instance: wasmtime.Instance, name: str) -> 
     return _wrap_extern(item)
 
 
-def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
+def raw_call(store: wasmtime.Store, function: Any, *, brief: bool = False) -> Callable[..., int]:
     """A caller for an exported function whose arguments and result are 32-bit integers.
 
     The returned caller raises `wasmtime.Trap` or `wasmtime.WasmtimeError`, as the function would.
+
+    Args:
+        store: The store of the function's instance.
+        function: The function.
+        brief: Keep the interpreter lock: for functions that run no code of a guest, and take less
+            time than to get the lock back from a busy event loop.
     """
     if not FAST:
         return lambda *args: function(store, *args) or 0
+    enter = _call_briefly if brief else _call_unchecked
     context, pointer = store._context(), ctypes.byref(function._func)  # noqa: SLF001
     values = (_Raw * _MAX_ARGS)()
     # The same memory as plain integers, which are set much faster than fields of a union.
@@ -77,7 +91,7 @@ def raw_call(store: wasmtime.Store, function: Any) -> Callable[..., int]:
             words[at] = value
             at += _WORDS
         trap = _TrapPointer()
-        error = _call_unchecked(context, pointer, values, _MAX_ARGS, ctypes.byref(trap))
+        error = enter(context, pointer, values, _MAX_ARGS, ctypes.byref(trap))
         if error or trap:
             _raise(error, trap)
         return words[0]
@@ -99,6 +113,21 @@ def memory_place(
         )
     context, pointer = store._context(), ctypes.byref(memory._memory)  # noqa: SLF001
     return partial(_address, context, pointer), partial(_size, context, pointer)
+
+
+def global_reader(store: wasmtime.Store, one: wasmtime.Global) -> Callable[[], int]:
+    """A function that tells the current value of a 32-bit integer of an instance."""
+    if not FAST:
+        return lambda: int(one.value(store))
+    context, pointer = store._context(), ctypes.byref(one._global)  # noqa: SLF001
+    value = _Value()
+    place, integers = ctypes.byref(value), value.of
+
+    def read() -> int:
+        _get_global(context, pointer, place)
+        return int(integers.i32)
+
+    return read
 
 
 def _raise(error: Any, trap: Any) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from interpstack_quickjs.webassembly.pages import memory_at
+from interpstack_quickjs.webassembly.pages import address_of, memory_at
 
 __all__ = [
     "PAGE",
@@ -70,6 +70,10 @@ class Template:
         offset = ctypes.c_long
         self._map = _function("mmap", address, address, size, number, number, number, offset)
         self._advise = _function("madvise", number, address, size, number)
+        # Functions of `os` let other threads run, and so take several times as long.
+        self._open = _brief("open", number, ctypes.c_char_p, number)
+        self._pread = _brief("pread", ctypes.c_ssize_t, number, address, size, offset)
+        self._close = _brief("close", number, number)
         self._file = os.memfd_create("interpstack-heap", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self._file, len(memory))
@@ -113,18 +117,14 @@ class Template:
 
     def _written(self, address: int, size: int) -> bytes | None:
         pages = size // PAGE
-        try:
-            # Opened each time: in the child of a fork, an open file would tell of the parent.
-            file = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+        # Opened each time: in the child of a fork, an open file would tell of the parent.
+        file = self._open(b"/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+        if file < 0:
             return None
-        try:
-            entries = os.pread(file, 8 * pages, address // PAGE * 8)
-        except OSError:
-            return None
-        finally:
-            os.close(file)
-        return entries[7::8].translate(_WRITTEN) if len(entries) == 8 * pages else None
+        entries = bytearray(8 * pages)
+        found = self._pread(file, address_of(entries), len(entries), address // PAGE * 8)
+        self._close(file)
+        return bytes(entries[7::8].translate(_WRITTEN)) if found == len(entries) else None
 
     def _finds_written(self) -> bool:
         """Whether this system tells of written pages as `written` reads it."""
@@ -185,6 +185,11 @@ def put_back(address: int, pages: bytes, content: bytes | bytearray) -> None:
 def _function(name: str, result: Any, *arguments: Any) -> Any:
     """A function of the C library."""
     return ctypes.CFUNCTYPE(result, *arguments, use_errno=True)((name, ctypes.CDLL(None)))
+
+
+def _brief(name: str, result: Any, *arguments: Any) -> Any:
+    """The same, which keeps the interpreter lock."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.PyDLL(None)))
 
 
 def _leading_zeros(memory: bytes) -> int:

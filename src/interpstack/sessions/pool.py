@@ -7,7 +7,6 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from itertools import islice
 
 from interpstack.sessions.session import Session
 from interpstack_core.errors import ConfigurationError, SessionClosed
@@ -64,18 +63,10 @@ class SessionPool:
                 self._used.pop(session.key, None)
 
     async def trim(self) -> None:
-        """Hibernate the live sessions idle longest, down to the bound."""
-        if len(self._used) <= self._max_live:
-            return
-        with self._lock:
-            for key in [key for key, session in self._used.items() if not session.live]:
-                del self._used[key]
-            surplus = max(0, len(self._used) - self._max_live)
-            idle = list(islice((s for s in self._used.values() if not s.in_use), surplus))
-            for session in idle:  # counted out, before somebody else counts
-                del self._used[session.key]
+        """Hibernate the live sessions idle longest, down to the bound, with all who do so now."""
+        taken: list[Session] = []
         try:
-            for session in idle:
+            while (session := self._idlest(taken)) is not None:
                 # What is wrong with it, its own next cell tells; it need not concern this one.
                 try:
                     await session.hibernate()
@@ -83,10 +74,21 @@ class SessionPool:
                     _log.warning("session %r could not hibernate", session.key, exc_info=True)
         finally:  # whatever is live still counts, if this is cancelled, too
             with self._lock:
-                known = [s for s in idle if s.live and self._sessions.get(s.key) is s]
-                for session in reversed(known):
-                    self._used.setdefault(session.key, session)
-                    self._used.move_to_end(session.key, last=False)
+                known = {s.key: s for s in taken if s.live and self._sessions.get(s.key) is s}
+                self._used = known | self._used if known else self._used
+
+    def _idlest(self, taken: list[Session]) -> Session | None:
+        """Take the session idle longest, if too many are live; counted out, before others count."""
+        if len(self._used) <= self._max_live:
+            return None
+        with self._lock:
+            for key in [key for key, session in self._used.items() if not session.live]:
+                del self._used[key]
+            idle = (s for s in self._used.values() if not s.in_use)
+            session = next(idle, None) if len(self._used) > self._max_live else None
+            if session is not None:
+                taken.append(self._used.pop(session.key))
+            return session
 
     async def aclose(self) -> None:
         """Close all sessions, each after the cells that wait in it.

@@ -126,10 +126,10 @@ class RealmSlot:
                 states.load(opened[0], values)
 
         try:
-            await off_loop(open_realm)
+            await engine.off_loop(open_realm)
         except BaseException:
             if opened:
-                await to_end(off_loop(opened[0].close))
+                await to_end(engine.off_loop(opened[0].close))
             raise
         return opened[0]
 
@@ -145,7 +145,7 @@ class RealmSlot:
         old, self.realm, self.image, self.bound = self.realm, realm, None, self.bridges()
         self.used()
         if old is not None:
-            await off_loop(old.close)
+            await self.engine.off_loop(old.close)
 
     async def restore(self, state: SessionState) -> tuple[str, ...]:
         """Go on from a state taken earlier; see `Session.restore_state`."""
@@ -176,9 +176,8 @@ class RealmSlot:
         self, wants_values: Callable[[Image], bool] = lambda image: True
     ) -> SessionState:
         """The state in all forms; see `take_state`."""
-        return await off_loop(
-            partial(states.take_state, await self.ready(), self.engine, wants_values)
-        )
+        taking = partial(states.take_state, await self.ready(), self.engine, wants_values)
+        return await off_loop(taking)
 
     async def put_back(self, state: SessionState) -> None:
         """Hold a state again; where it has an image, its realm is opened when it is needed."""
@@ -201,7 +200,7 @@ class RealmSlot:
             self.image, self.realm, self.bound = states.squeezed(realm.image()), None, None
             realm.close()
 
-        await off_loop(leave)
+        await self.engine.off_loop(leave)
 
     async def sleep(self) -> bool:
         """Let the realm go, to the keeper or to an image in memory; False if there is none."""
@@ -234,7 +233,7 @@ class RealmSlot:
         """Close the realm; the image stays."""
         realm, self.realm, self.bound = self.realm, None, None
         if realm is not None:
-            await off_loop(realm.close)
+            await self.engine.off_loop(realm.close)
 
     async def clear(self) -> None:
         """Close the realm, and forget the state."""

@@ -80,9 +80,8 @@ class _Runner:
                 cell = transformed(each, session, cell, partial(_checked, stack))
         except GuestException as error:
             return Outcome(error=error.error)
-        wraps = None
-        if stack.each("interpstack_wrap_request"):
-            wraps = partial(stack.hook.interpstack_wrap_request, session=session)
+        wrap = partial(stack.hook.interpstack_wrap_request, session=session)
+        wraps = wrap if stack.each("interpstack_wrap_request") else None
         opens = stack.each("interpstack_open_cell")
         opened = stack.hook.interpstack_open_cell(session=session, cell=cell) if opens else ()
         extensions = Extensions.of(opened, wraps)
@@ -178,12 +177,13 @@ class Session(SyncToo):
         cells: Cells run so far in this process.
     """
 
+    _offer = HostOffer()  #: one for all sessions that are bound to none: plugins register once
+
     def __init__(self, pool: _Pool, key: str, anonymous: bool) -> None:
         self.key = key
         self._pool = pool
         stack = self.stack = pool.stack
         self._anonymous = anonymous
-        self._offer = HostOffer()
         self.host: Any = None
         self.cells = self._users = 0
         me: Callable[[], Any] = weakref.ref(self)  # a closed session is freed at once
@@ -258,8 +258,7 @@ class Session(SyncToo):
                 return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
 
     async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
-        self.host = host
-        self.cells += 1
+        self.host, self.cells = host, self.cells + 1
         try:
             return await self._runner.run(self, cell, listener)
         finally:
@@ -424,8 +423,7 @@ def _checked(stack: StackView, cell: str | Cell) -> Cell:
     expect(cell, Cell, "eval takes source text or a Cell")
     stack.engine.check_language(cell)
     limit = stack.limits.source_bytes
-    size = len(cell.source.encode("utf-8", "surrogatepass"))
-    if size > limit:
+    if (size := len(cell.source.encode("utf-8", "surrogatepass"))) > limit:
         raise ConfigurationError(
             f"the code has {size} bytes; at most {limit} are accepted "
             "(Limits.source_bytes); pass data through a tool or a bridge instead"

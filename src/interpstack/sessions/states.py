@@ -129,9 +129,11 @@ def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) ->
 
 def squeezed(image: Image) -> Image:
     """The image in the form for memory: compressed, if it is not as small as most."""
-    return attrs.evolve(image, data=zlib.compress(image.data, len(image.data) > 2**13))
+    data = zlib.compress(image.data, 1) if len(image.data) > 2**13 else b"=" + image.data
+    return Image(image.engine, image.base, data)
 
 
 def expanded(image: Image) -> Image:
     """The image as the engine takes it."""
-    return attrs.evolve(image, data=zlib.decompress(image.data))
+    data = image.data[1:] if image.data[:1] == b"=" else zlib.decompress(image.data)
+    return Image(image.engine, image.base, data)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from interpstack_core import start_anew_after_fork
 from interpstack_core.threads import GUEST_STACK_BYTES
-from interpstack_javascript.turns.turn import Turn
+from interpstack_javascript.turns.turn import Turn, Wakes
 
 __all__ = ["GuestThreads", "guest_threads"]
 
@@ -53,6 +53,7 @@ class GuestThreads:
         self._threads = []
         self._turns: SimpleQueue[Turn[Any] | None] = SimpleQueue()
         self._going: set[Turn[Any]] = set()
+        self._wakes: Wakes | None = None
         #: The guest that has had the last turn, and its short turns in a row.
         self._latest = (0, 0)
 
@@ -74,8 +75,8 @@ class GuestThreads:
         turn = self._submit(Turn(guest, before, function))
         if before % IN_A_ROW and _ends_in_place(turn, interrupt):
             return turn.result()
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        turn.wake(partial(_wake, loop, ended))
+        ended = asyncio.Event()
+        turn.wake(partial(self._wakes_of(asyncio.get_running_loop()).wake, ended))
         try:
             await ended.wait()
         except asyncio.CancelledError:
@@ -87,6 +88,14 @@ class GuestThreads:
                     await ended.wait()
             raise
         return turn.result()
+
+    def _wakes_of(self, loop: asyncio.AbstractEventLoop) -> Wakes:
+        wakes = self._wakes
+        if wakes is None or wakes.loop is not loop:
+            wakes = self._wakes = Wakes(
+                loop
+            )  # loops that take turns have several, which is as good
+        return wakes
 
     def _submit(self, turn: Turn[_T]) -> Turn[_T]:
         self._going.add(turn)
@@ -144,11 +153,6 @@ def _ends_in_place(turn: Turn[Any], interrupt: Callable[[], None]) -> bool:
         interrupt()
         turn.done(-1)
         raise
-
-
-def _wake(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
-    with suppress(RuntimeError):  # the loop was closed
-        loop.call_soon_threadsafe(ended.set)
 
 
 #: The threads of this process.

@@ -1,13 +1,16 @@
-"""One turn of a guest."""
+"""Turns of guests, and the wakes of event loops at their ends."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Turn"]
+__all__ = ["Turn", "Wakes"]
 
 _T = TypeVar("_T")
 
@@ -82,3 +85,36 @@ class Turn(Generic[_T]):
             return value
         finally:
             del error  # its traceback refers to this frame
+
+
+class Wakes:
+    """Sets events from any thread.
+
+    To wake a loop is a system call, during which all other threads compete for the interpreter
+    lock. So a loop that was woken, and has had no time since, is not woken again.
+
+    Args:
+        loop: The loop of the events.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._ended: deque[asyncio.Event] = deque()
+        self._woken = False
+
+    def wake(self, ended: asyncio.Event) -> None:
+        """Have the loop set an event soon; called from any thread."""
+        self._ended.append(ended)
+        if not self._woken:  # else `_set_all` is still to come, and finds the event
+            self._woken = True
+            with suppress(RuntimeError):  # the loop was closed
+                self.loop.call_soon_threadsafe(self._set_all)
+
+    def _set_all(self) -> None:
+        self._woken = False  # before the events: a thread that adds one later wakes the loop again
+        try:
+            while self._ended:
+                self._ended.popleft().set()
+        finally:
+            if self._ended:  # the handler of a signal has raised
+                self.loop.call_soon(self._set_all)

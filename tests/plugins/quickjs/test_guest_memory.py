@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
+import attrs
 import pytest
 
 from interpstack_core import EngineFailure
+from interpstack_quickjs import guest_memory
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, OutOfRoom
 from interpstack_quickjs.heap.base import base_heaps
+from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.pages import Pages
 
@@ -102,3 +106,47 @@ def test_a_full_memory_has_no_room(guest: Guest) -> None:
     guest.evaluate("globalThis.all = []; try { for (;;) all.push('x'.repeat(1e5)) } catch {}")
     guest.evaluate("try { for (;;) all.push('x' + all.length) } catch {}")
     assert not guest.has_room()
+
+
+# -- differences ---------------------------------------------------------------------------
+
+
+def _differing(parts: list[tuple[int, bytes]]) -> Heap:
+    base = base_heaps.get(()).heap
+    return attrs.evolve(base, differences=Stretches.of(parts, base.size))
+
+
+@pytest.mark.parametrize("way", ["by a bundle", "one by one"])
+def test_differences_are_written_either_way(
+    guest: Guest, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "one by one":
+        monkeypatch.setattr(guest_memory, "ASKS", False)
+    base = base_heaps.get(()).heap
+    end = base.size - 8
+    parts = [(base.stack_pointer, b"from here"[:8]), (end - 64, b"in there"), (end, b"the end!")]
+    heap = _differing(parts)
+    guest.load(heap)
+    assert guest.heap().memory[heap.stack_pointer :] == heap.whole().memory[heap.stack_pointer :]
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_damaged_differences_are_refused(
+    guest: Guest, monkeypatch: pytest.MonkeyPatch, asks: bool
+) -> None:
+    monkeypatch.setattr(guest_memory, "ASKS", asks and guest_memory.ASKS)
+    heap = _differing([(4096 * 300, b"abcd")])
+    for data in (heap.differences.data[:-1], struct.pack("<II", 2**30, 1) + bytes(4)):  # type: ignore[union-attr]
+        with pytest.raises(EngineFailure, match="the state is damaged"):
+            guest.load(attrs.evolve(heap, differences=Stretches(data, heap.size)))
+
+
+def test_writing_differences_takes_no_time_of_the_guest(guest: Guest) -> None:
+    """A guest whose time was up long ago, in another thread, can be put back."""
+    guest.load(base_heaps.get(()).heap)
+    guest.set_time(0.001)
+    guest._deadline = -1e9
+    guest.runtime.engine.increment_epoch()
+    guest.runtime.engine.increment_epoch()
+    guest.load(_differing([(4096 * 300, b"abcd")] * 50))
+    assert guest.read(4096 * 300, 4) == b"abcd"

@@ -84,7 +84,7 @@ def test_what_is_said_of_the_cell_is_checked(
     base: Base, monkeypatch: pytest.MonkeyPatch, extra: dict[str, Any], told: str
 ) -> None:
     monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
-    monkeypatch.setattr(opened, "unpack", lambda data, heap, most: (base.heap, extra))
+    monkeypatch.setattr(opened, "unpack", lambda data, heap, most, apart: (base.heap, extra))
     with pytest.raises(ImageError, match=f"the image is damaged: .*{told}"):
         state_of(_image(), base, LIMITS)
 
@@ -94,7 +94,7 @@ def test_an_image_has_its_cell_its_offer_and_has_run_code(
 ) -> None:
     extra = {"cell": "cell 3", "bound": "abc"}
     monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
-    monkeypatch.setattr(opened, "unpack", lambda data, heap, most: (base.heap, extra))
+    monkeypatch.setattr(opened, "unpack", lambda data, heap, most, apart: (base.heap, extra))
     state = state_of(_image(), base, LIMITS)
     assert (state.cell, state.bound, state.is_fresh) == ("cell 3", "abc", False)
 
@@ -105,7 +105,7 @@ def test_an_image_may_be_as_large_as_the_memory(
 ) -> None:
     asked: list[int] = []
 
-    def unpack(data: bytes, heap: Any, largest: int) -> Any:
+    def unpack(data: bytes, heap: Any, largest: int, apart: bool) -> Any:
         asked.append(largest)
         return base.heap, {}
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError, EngineFailure, InterpreterStack, SessionClosed, hookimpl
+from interpstack import (
+    ConfigurationError,
+    EngineFailure,
+    InterpreterStack,
+    Session,
+    SessionClosed,
+    hookimpl,
+)
 from interpstack_testing import FakeEngine
 
 
@@ -142,3 +149,40 @@ async def test_many_at_once_stay_within_the_bound(stack: InterpreterStack) -> No
     keys = [f"s{n}" for n in range(20)]
     assert await asyncio.gather(*map(use, keys)) == keys
     assert sum(stack.session(key).live for key in keys) <= 2
+
+
+async def test_sessions_to_hibernate_are_shared_out_among_all_who_wait(
+    make_stack: Callable[..., InterpreterStack], imaging_engine: Any, monkeypatch: Any
+) -> None:
+    """Nobody takes them all, and so waits for all of them."""
+    stack = make_stack(engine=imaging_engine, max_live_sessions=8)
+    sessions = await _used(stack, *(f"s{n}" for n in range(8)))
+    hibernate, three_at_once, going = Session.hibernate, asyncio.Event(), []
+
+    async def slowly(session: Session) -> bool:
+        going.append(session.key)
+        if len(going) == 3:
+            three_at_once.set()
+        await three_at_once.wait()
+        return await hibernate(session)
+
+    monkeypatch.setattr(Session, "hibernate", slowly)
+    stack._pool._max_live = 2
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(stack._pool.trim() for _ in range(3)))
+    assert going == [f"s{n}" for n in range(6)]
+    assert [session.live for session in sessions] == [False] * 6 + [True] * 2
+
+
+async def test_plugins_register_once_for_all_sessions_that_are_bound_to_no_offer() -> None:
+    offers = []
+
+    class Plugin:
+        @hookimpl
+        def interpstack_register_bridges(self, offer: Any) -> None:
+            offers.append(offer)
+
+    async with InterpreterStack(FakeEngine(), plugins=[Plugin()]) as stack:
+        for n in range(40):
+            await stack.session(f"s{n}").eval("x = 1")
+    assert len(offers) == 1

@@ -12,6 +12,7 @@ import pytest
 
 from interpstack import (
     BridgeSet,
+    Engine,
     EngineFailure,
     Image,
     ImageError,
@@ -23,7 +24,7 @@ from interpstack import (
     hookimpl,
 )
 from interpstack.sessions import realm_slot
-from interpstack.sessions.realm_slot import RealmSlot, off_loop
+from interpstack.sessions.realm_slot import RealmSlot
 from interpstack.sessions.states import expanded
 
 Make = Callable[..., InterpreterStack]
@@ -240,11 +241,15 @@ def hops(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was done in a guest thread for the state of sessions."""
     made: list[Any] = []
 
-    async def counted(function: Any) -> Any:
-        made.append(function)
-        return await off_loop(function)
+    def counting(off_loop: Any) -> Any:
+        async def counted(*args: Any) -> Any:
+            made.append(args[-1])
+            return await off_loop(*args)
 
-    monkeypatch.setattr(realm_slot, "off_loop", counted)
+        return counted
+
+    monkeypatch.setattr(realm_slot, "off_loop", counting(realm_slot.off_loop))
+    monkeypatch.setattr(Engine, "off_loop", counting(Engine.off_loop))
     return made
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 import weakref
+from typing import Any
 
 import pytest
 
-from interpstack_javascript.turns.turn import Turn
+from interpstack_javascript.turns.turn import Turn, Wakes
 
 
 def test_the_value_or_the_exception_is_there_at_the_end() -> None:
@@ -84,3 +86,91 @@ def test_an_ended_turn_holds_nothing_of_its_guest() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+# -- the wakes of a loop ---------------------------------------------------------------------
+
+
+class _Loop:
+    """Notes what it is asked to call."""
+
+    def __init__(self, closed: bool = False) -> None:
+        self.asked: list[Any] = []
+        self._closed = closed
+
+    def call_soon_threadsafe(self, function: Any) -> None:
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        self.asked.append(function)
+
+    call_soon = call_soon_threadsafe
+
+
+class _Event:
+    """Set by a loop, at which it may raise."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.is_set = False
+        self._error = error
+
+    def set(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self.is_set = True
+
+
+def _made(**options: bool) -> tuple[_Loop, Any]:
+    loop: Any = _Loop(**options)
+    return loop, Wakes(loop)
+
+
+def test_a_loop_is_woken_once_for_several_events() -> None:
+    loop, wakes = _made()
+    first = [_Event() for _ in range(3)]
+    for event in first:
+        wakes.wake(event)
+    assert len(loop.asked) == 1
+    loop.asked.pop()()
+    assert all(event.is_set for event in first)
+    later = _Event()
+    wakes.wake(later)
+    assert len(loop.asked) == 1
+    loop.asked.pop()()
+    assert later.is_set
+
+
+def test_events_behind_one_whose_setting_was_interrupted_are_set_later() -> None:
+    loop, wakes = _made()
+    behind = _Event()
+    wakes.wake(_Event(KeyboardInterrupt()))
+    wakes.wake(behind)
+    with pytest.raises(KeyboardInterrupt):
+        loop.asked.pop()()
+    assert not behind.is_set
+    loop.asked.pop()()
+    assert behind.is_set
+    assert loop.asked == []
+
+
+def test_a_closed_loop_is_left_alone() -> None:
+    loop, wakes = _made(closed=True)
+    wakes.wake(_Event())
+    assert loop.asked == []
+
+
+async def test_no_event_of_many_threads_is_missed() -> None:
+    wakes = Wakes(asyncio.get_running_loop())
+
+    def wake(events: list[asyncio.Event]) -> None:
+        for event in events:
+            wakes.wake(event)
+
+    events = [asyncio.Event() for _ in range(4000)]
+    threads = [threading.Thread(target=wake, args=(events[n::4],)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    async with asyncio.timeout(60):
+        for event in events:
+            await event.wait()
+    for thread in threads:
+        thread.join()

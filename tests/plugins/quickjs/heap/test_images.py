@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 import struct
 from typing import Any
 
@@ -119,6 +121,13 @@ def test_flipped_bytes_behind_a_right_checksum(at: int, flip: int) -> None:
         return
     assert len(_memory(heap)) == heap.size <= _LIMIT
     assert isinstance(extra, dict)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2046, 2047, 2048, 4094, 4095, 2**14, 2**14 + 1, 50_000])
+def test_the_checksum_is_the_beginning_of_sha256(length: int) -> None:
+    body = random.Random(length).randbytes(length)
+    image = sealed(body)
+    assert image == b"IQJ3" + hashlib.sha256(body).digest()[:16] + body
 
 
 def test_images_of_the_earlier_form_can_be_read() -> None:

@@ -23,7 +23,7 @@ from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.images import compared
 from interpstack_quickjs.heap.scan import Scanner, scanned
 from interpstack_quickjs.realm import QuickJSRealm
-from interpstack_quickjs.webassembly.machine import address_of
+from interpstack_quickjs.webassembly.pages import address_of
 
 _PAGE = 65536
 _STACK = 8192

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from interpstack_quickjs.guest import _ROOM, STATUS_JS_ERROR, STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES
+from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import OutOfTime
@@ -135,3 +139,63 @@ def test_handles_are_given_back(guest: Guest) -> None:
         guest.call("run_gc")
         sizes.append(guest.memory_bytes)
     assert sizes[0] == sizes[-1]
+
+
+# -- stretches of memory ---------------------------------------------------------------------
+
+_START, _SIZE = 8192, 65536
+_words = st.binary(min_size=4, max_size=64).map(lambda data: data[: len(data) // 4 * 4])
+_places = st.integers(_START // 4, _SIZE // 4 - 16).map(lambda word: 4 * word)
+
+
+def _apply(guest: Guest, data: bytes) -> bool:
+    """Apply stretches that are passed right below the start, with memory of known content."""
+    address = (_START - len(data)) & -16
+    guest.write(bytes(range(256)) * ((_SIZE - _START) // 256), _START)
+    guest.write(data, address)
+    return guest.call_untimed("apply", address, len(data), _START, _SIZE) == 1
+
+
+def _expected(parts: list[tuple[int, bytes]]) -> bytes:
+    memory = bytearray(_START) + bytes(range(256)) * ((_SIZE - _START) // 256)
+    for at, data in parts:
+        memory[at : at + len(data)] = data
+    return bytes(memory[_START:])
+
+
+@given(parts=st.lists(st.tuples(_places, _words), max_size=20))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_stretches_are_copied_in_their_order(guest: Guest, parts: list[tuple[int, bytes]]) -> None:
+    assert _apply(guest, Stretches.of(parts, _SIZE).data)
+    assert guest.read(_START, _SIZE - _START) == _expected(parts)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        struct.pack("<II", _START // 4 - 1, 1) + b"abcd",  # below the start
+        struct.pack("<II", 0, 2) + bytes(8),
+        struct.pack("<II", _SIZE // 4 - 1, 2) + bytes(8),  # behind the end
+        struct.pack("<II", _SIZE // 4, 1) + bytes(4),
+        struct.pack("<II", 2**32 - 1, 1) + bytes(4),
+        struct.pack("<II", 2**30, 1) + bytes(4),  # whose address in bytes is too large for a word
+        struct.pack("<II", _START // 4, 2**30) + bytes(4),
+        struct.pack("<II", _START // 4, 2) + bytes(4),  # cut short
+        struct.pack("<II", _START // 4, 2**32 - 1),
+        b"abcd",
+        b"abc",
+    ],
+)
+def test_of_damaged_stretches_none_is_copied(guest: Guest, damaged: bytes) -> None:
+    good = Stretches.of([(_START + 64, b"good")], _SIZE).data
+    assert _apply(guest, good)
+    for data in (damaged, good + damaged, damaged + good):
+        assert not _apply(guest, data)
+        assert guest.read(_START, _SIZE - _START) == _expected([])
+
+
+def test_stretches_must_lie_below_the_start(guest: Guest) -> None:
+    data = Stretches.of([(_START + 64, b"good")], _SIZE).data
+    for address in (_START - len(data) + 4, _START, 2**31 - 4):
+        assert guest.call_untimed("apply", address, len(data), _START, _SIZE) == 0
+    assert guest.call_untimed("apply", -8, 16, _START, _SIZE) == 0

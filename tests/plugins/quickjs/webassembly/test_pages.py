@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_quickjs.webassembly.machine import address_of
-from interpstack_quickjs.webassembly.pages import _SHORT, Pages, memory_at
+from interpstack_quickjs.webassembly.pages import SHORT, Pages, address_of, memory_at
 
 _MEMORY = bytearray(range(256)) * 64
 
@@ -21,7 +20,7 @@ def test_a_copy_holds_the_parts_as_they_were() -> None:
 
 def test_long_parts_are_copied_like_short_ones() -> None:
     memory = bytearray(_MEMORY) * 32
-    long, short = (0, _SHORT + 1), (_SHORT + 4096, _SHORT + 8192)
+    long, short = (0, SHORT + 1), (SHORT + 4096, SHORT + 8192)
     pages = Pages(address_of(memory), [long, short])
     assert _parts(pages) == [(start, bytes(memory[start:end])) for start, end in (long, short)]
 

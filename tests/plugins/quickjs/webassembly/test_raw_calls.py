@@ -8,7 +8,12 @@ import pytest
 import wasmtime
 
 from interpstack_quickjs.webassembly import raw_calls
-from interpstack_quickjs.webassembly.raw_calls import export_of, memory_place, raw_call
+from interpstack_quickjs.webassembly.raw_calls import (
+    export_of,
+    global_reader,
+    memory_place,
+    raw_call,
+)
 
 _TEXT = """(module
   (memory (export "memory") 3)
@@ -47,9 +52,21 @@ def test_memory_is_where_it_is_told_to_be(made: tuple[wasmtime.Store, wasmtime.I
     assert ctypes.string_at(address() + 3 * 65536 - 4, 4) == b"here"
 
 
-def test_functions_are_called(made: tuple[wasmtime.Store, wasmtime.Instance]) -> None:
+@pytest.mark.parametrize("brief", [False, True])
+def test_functions_are_called(made: tuple[wasmtime.Store, wasmtime.Instance], brief: bool) -> None:
     store, instance = made
-    less = raw_call(store, export_of(store, instance, "less"))
+    less = raw_call(store, export_of(store, instance, "less"), brief=brief)
     assert [less(9, 4), less(4, 9), less(2**31 - 1, 0)] == [5, -5, 2**31 - 1]
     with pytest.raises(wasmtime.Trap, match="unreachable"):
-        raw_call(store, export_of(store, instance, "fail"))()
+        raw_call(store, export_of(store, instance, "fail"), brief=brief)()
+
+
+def test_the_value_of_a_global_is_the_current_one(
+    made: tuple[wasmtime.Store, wasmtime.Instance],
+) -> None:
+    store, instance = made
+    kept = export_of(store, instance, "kept")
+    read = global_reader(store, kept)
+    assert read() == 7
+    kept.set_value(store, -5)
+    assert read() == -5

@@ -18,6 +18,7 @@ from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.heap.base import base_heaps
 from interpstack_quickjs.webassembly import instance as instances
+from interpstack_quickjs.webassembly import templates
 from interpstack_quickjs.webassembly.instance import Instance, Spares
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 from interpstack_quickjs.webassembly.templates import (
@@ -186,15 +187,24 @@ def test_near_runs_of_pages_are_one() -> None:
 def test_nothing_is_believed_where_the_system_tells_something_else(
     monkeypatch: pytest.MonkeyPatch, memory: bytes
 ) -> None:
+    real = templates._brief
+    answers: dict[str, Any] = {}
+    monkeypatch.setattr(
+        templates, "_brief", lambda name, *kinds: answers.get(name) or real(name, *kinds)
+    )
+    assert _written_in_a_new_template(memory[: 4 * PAGE]) is not None
     for told in (b"", bytes(8), bytes(32), b"\xff" * 32):
-        monkeypatch.setattr(os, "pread", lambda file, size, at, told=told: told)
+
+        def pread(file: int, address: int, size: int, at: int, told: bytes = told) -> int:
+            ctypes.memmove(address, told, len(told))
+            return len(told)
+
+        answers["pread"] = pread
         assert _written_in_a_new_template(memory[: 4 * PAGE]) is None
-    monkeypatch.undo()
-
-    def refuse(*args: Any) -> int:
-        raise PermissionError(errno.EACCES, "no")
-
-    monkeypatch.setattr(os, "open", refuse)
+    answers["pread"] = lambda *arguments: -1
+    assert _written_in_a_new_template(memory[: 4 * PAGE]) is None
+    answers.clear()
+    answers["open"] = lambda *arguments: -1
     assert _written_in_a_new_template(memory[: 4 * PAGE]) is None
 
 
