@@ -27,7 +27,7 @@ def _checked_name(value: str | None) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > _NAME_CHARS:
-        raise ValueError(f"name takes a text of 1 to {_NAME_CHARS} characters, as 'plot.png'")
+        raise ValueError(f"name takes a string of 1 to {_NAME_CHARS} characters, as 'plot.png'")
     if value in (".", "..") or "/" in value or "\\" in value:
         raise ValueError("name takes a file name without a path, as 'plot.png'")
     # Cc, Cf, Cs, Co, Cn: escape sequences, and signs that change the direction of the text.

@@ -37,11 +37,11 @@ def command(
 
     DB is the database of its checkpointer: a path, sqlite:///relative.db, sqlite:////absolute.db or
     postgresql://… MODULE:ATTR is the agent itself, or a function or a context manager that makes
-    it: then approvals can be decided on the pages, and the agent goes on in this process.
+    it. Then you can decide on approvals on the pages, and the agent continues in this process.
 
-    The pages are served to this machine alone. Each printed link opens one browser, and the next
-    one follows when it was used. Looking changes nothing. Ctrl-C ends the server, and the runs
-    that were resumed here, as any end of their process would.
+    The pages are served only to this machine. Each printed link opens one browser; when it has
+    been used, the next one is printed. Looking changes nothing. Ctrl-C ends the server, and with
+    it the runs that were resumed here.
     """
     try:
         from interpstack_inspect.serving.server import serve

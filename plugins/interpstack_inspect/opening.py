@@ -35,10 +35,11 @@ def open_source(request: SourceRequest) -> RunSource:
             continue
         if not isinstance(source, RunSource):
             raise ConfigurationError(
-                f"{point.value} returned {source!r:.80}, which is no RunSource"
+                f"{point.value} returned {source!r:.80}, which is not a RunSource"
             )
         return source
     known = ", ".join(tried) or "none"
     raise ConfigurationError(
-        f"no installed package has records of {request.target!r:.200}; asked were: {known}"
+        f"no installed package has records of {request.target!r:.200}; these were asked: "
+        f"{known}. Name a database, or an agent as MODULE:ATTR"
     )

@@ -55,7 +55,7 @@ def server_names(names: Iterable[str], language: GuestLanguage) -> dict[str, str
     for name in names:
         made = _spelt(name, language, "mcp")
         if made is None or made in HELPERS:
-            why = "is a function to find tools by" if made in HELPERS else "is no name in code"
+            why = "is a function that finds tools" if made in HELPERS else "is not a name in code"
             raise ConfigurationError(
                 f"mcp server {name!r} cannot be offered to code: {made or name!r} {why}; rename it "
                 "in the configuration"

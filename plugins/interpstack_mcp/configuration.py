@@ -202,19 +202,21 @@ def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
 
 def _text(where: str, field: str, value: Any) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
-        raise ConfigurationError(f"{where}: {field} takes a text; got {shown(value)}")
+        raise ConfigurationError(
+            f"{where}: {field} takes a non-empty string without NUL; got {shown(value)}"
+        )
     return value
 
 
 def _texts(where: str, field: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ConfigurationError(f"{where}: {field} takes a list of texts; got {shown(value)}")
+        raise ConfigurationError(f"{where}: {field} takes a list of strings; got {shown(value)}")
     return tuple(value)
 
 
 def _pairs(where: str, field: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
-        raise ConfigurationError(f"{where}: {field} takes texts by name; its values stay secret")
+        raise ConfigurationError(f"{where}: {field} takes strings by name; its values stay secret")
     return dict(value)
 
 
@@ -248,7 +250,7 @@ def _with_auth(servers: tuple[Server, ...], auth: Mapping[str, Any]) -> tuple[Se
         if name not in reached:
             listed = ", ".join(sorted(reached)) or "there are none"
             raise ConfigurationError(
-                f"auth names {shown(name)}, which is no server with a url; they are: {listed}"
+                f"auth names {shown(name)}, which is not a server with a url; these are: {listed}"
             )
     return tuple(
         attrs.evolve(server, auth=auth[server.name])

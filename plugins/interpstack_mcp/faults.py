@@ -15,13 +15,13 @@ _CHARS, _NAME_CHARS = 200, 40
 _REASONS: Final[Mapping[str, str]] = {
     "bool_parsing": "is neither true nor false",
     "bool_type": "is neither true nor false",
-    "dict_type": "is no object",
-    "list_type": "is no array",
-    "literal_error": "is none of the values that the protocol has",
+    "dict_type": "is not an object",
+    "list_type": "is not an array",
+    "literal_error": "is not one of the values that the protocol allows",
     "missing": "is missing",
-    "model_attributes_type": "is no object",
-    "model_type": "is no object",
-    "string_type": "is no text",
+    "model_attributes_type": "is not an object",
+    "model_type": "is not an object",
+    "string_type": "is not a string",
 }
 
 

@@ -160,6 +160,6 @@ def _check_required(calls: McpCalls, catalog: Catalog, servers: McpServers) -> N
         listed = sorted(one for one in known if one.startswith(f"mcp.{server}."))
         if listed:  # else the server is not available, and none of its tools can be called
             raise ConfigurationError(
-                f"an approval is asked for {name!r}, but MCP server {server!r} has no such tool; "
-                f"it has: {', '.join(listed[:20])}"
+                f"{name!r} needs an approval, but MCP server {server!r} has no such tool; it "
+                f"has: {', '.join(listed[:20])}"
             )

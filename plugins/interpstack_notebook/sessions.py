@@ -91,8 +91,8 @@ class GuestSession:
             if alias in language.aliases:
                 return language.name
         raise ConfigurationError(
-            f"the engine {self.stack.engine.name!r} runs {own.title}, which no cell %%{alias} is "
-            f"in; use %%guest engine={self.stack.engine.name}"
+            f"the engine {self.stack.engine.name!r} runs {own.title}, not the language of "
+            f"%%{alias}; use %%guest engine={self.stack.engine.name}"
         )
 
     def load(self, values: Mapping[str, Any]) -> None:

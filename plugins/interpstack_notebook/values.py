@@ -22,7 +22,7 @@ def for_guest(value: Any) -> Any:
     if pandas is not None and isinstance(value, pandas.DataFrame):
         columns = {str(name): for_guest(value.iloc[:, i]) for i, name in enumerate(value.columns)}
         if len(columns) != value.shape[1]:
-            raise ConfigurationError("the data frame has two columns of one name; rename one")
+            raise ConfigurationError("the data frame has two columns of the same name; rename one")
         names = list(columns)
         return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if pandas is not None and isinstance(value, pandas.Series):
@@ -59,6 +59,6 @@ def as_frame(name: str, value: Any) -> Any:
     except ImportError:
         raise ConfigurationError("--frames needs pandas: pip install pandas") from None
     if not is_records(value):
-        raise ConfigurationError(f"{name} is no array of records, so it is no data frame")
+        raise ConfigurationError(f"{name} is not an array of records, which --frames needs")
     rows = [{key: None if v is UNDEFINED else v for key, v in row.items()} for row in value]
     return pandas.DataFrame(rows)

@@ -45,12 +45,12 @@ def logs_runs() -> bool:
 
 def log_left(session: str, error: BaseException) -> None:
     """Log that an exception for the host, such as a pause, ended a run."""
-    _log.info("session %s: an eval was left because of %s", session, type(error).__name__)
+    _log.info("session %s: an eval was stopped by %s", session, type(error).__name__)
 
 
 def log_resumed(session: str) -> None:
-    """Log that an eval goes on that was left before."""
-    _log.info("session %s: an eval goes on that was left before", session)
+    """Log that an eval continues that was stopped before."""
+    _log.info("session %s: an eval continues that was stopped before", session)
 
 
 def shown_name(name: str) -> str:

@@ -28,23 +28,24 @@ __all__ = ["ProcessEngine"]
 
 
 class ProcessEngine(OuterEngine):
-    """Runs guests of another engine in worker processes; asked for as `process:NAME`.
+    """Runs guests of another engine in worker processes; selected as `process:NAME`.
 
     Args:
-        workers: Worker processes at most; `None` for one per core.
+        workers: Largest number of worker processes; `None` for one per core.
         grace_seconds: Seconds that a command may take beyond its CPU time before its worker is
             killed.
-        keep_state: Hand each session's state to the host after each cell, so that it outlives
-            its worker. Without it cells cost less, and a dead worker's sessions start anew.
-        worker_memory_bytes: Private writable memory of one worker, all its realms together; of an
-            engine whose realms reserve far more than they use, what the worker holds of it.
-        worker_cpu_seconds: CPU time of a worker's whole life; it is replaced then.
+        keep_state: Whether each session's state is handed to the host after each cell, so that the
+            session outlives its worker. Otherwise, cells cost less, and a dead worker's sessions
+            start again from nothing.
+        worker_memory_bytes: Private writable memory of one worker with all its realms. For an
+            engine whose realms reserve far more than they use, only the memory in use counts.
+        worker_cpu_seconds: CPU seconds after which a worker is replaced; `None` for no limit.
         worker_files: Open files of one worker.
         worker_environment: Environment variables for workers, which otherwise inherit only the
             host's variables that they need to start.
         worker_message_bytes: Largest message that is read from a worker.
         worker_python: The Python interpreter that runs workers; `None` for the host's.
-        options: Everything else goes to the engine that is run; plain JSON values.
+        options: All other options go to the inner engine; plain JSON values.
 
     Raises:
         ConfigurationError: An option is wrong, or no engine is named.

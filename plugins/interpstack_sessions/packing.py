@@ -57,8 +57,8 @@ def unpack(key: str, data: bytes) -> SessionState:
 def rejected(key: str, why: str) -> StateRejected:
     """The error for a state that cannot be used."""
     return StateRejected(
-        f"the saved state of session {key!r:.80} {why}; it stays in the store, and the session "
-        "starts anew when it is deleted there"
+        f"the saved state of session {key!r:.80} {why}; it stays in the store; delete the "
+        "session there to start again without variables"
     )
 
 

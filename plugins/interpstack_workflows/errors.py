@@ -86,4 +86,4 @@ class LeaseLost(WorkflowError):
 
 
 class ScriptChanged(WorkflowError):
-    """The script differs from the one with which the run began."""
+    """A changed script would leave recorded steps of the run unused."""

@@ -40,7 +40,7 @@ def _words(text: Any) -> list[str]:
     if text is UNDEFINED or text is None:
         return []
     if not isinstance(text, str):
-        raise TypeError("a search for tools takes a text")
+        raise TypeError("a search for tools takes a string")
     if len(text) > _SEARCH_CHARS:
         raise ValueError(f"a search for tools takes at most {_SEARCH_CHARS} characters")
     return list(dict.fromkeys(text.lower().split()))

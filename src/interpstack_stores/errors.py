@@ -3,7 +3,7 @@
 ```text
 SessionStoreError                 an InterpstackError
 ├── SessionBusy                   another process uses the session now
-├── SessionTaken                  another process has gone on with the session
+├── SessionTaken                  another process has claimed the session
 ├── StateRejected                 the saved state is damaged, foreign, too large, or of another form
 └── StoreUnavailable              the store cannot be reached, or failed
 ```
@@ -57,7 +57,7 @@ class SessionTaken(SessionStoreError):
         self.key = key
         super().__init__(
             f"session {key!r:.80} was claimed by another process, or deleted; claim it again to "
-            "go on from its saved state"
+            "continue from its saved state"
         )
 
     def __reduce__(self) -> tuple[type[SessionTaken], tuple[str]]:
@@ -75,6 +75,6 @@ class StoreUnavailable(SessionStoreError):
 def not_bytes(key: str) -> StateRejected:
     """The error for a state that another program has changed."""
     return StateRejected(
-        f"the state of session {key!r:.80} is damaged: it is no bytes; save or delete the session "
-        "to begin anew"
+        f"the state of session {key!r:.80} is damaged: it is not bytes; save or delete the session "
+        "to begin again"
     )

@@ -159,7 +159,7 @@ class RedisStore(SessionStore):
         if found[0] == b"foreign":
             raise StateRejected(
                 f"session {key!r:.80} cannot be used: another program has put a value of the type "
-                f"{found[1].decode()!r} under its key in Redis; delete the session to begin anew"
+                f"{found[1].decode()!r} under its key in Redis; delete the session to begin again"
             )
         return found
 

@@ -212,9 +212,9 @@ class StoreTests:
             await store.create(RunRecord(id=run_id))
         lease = await store.claim("a", "one", 60)
         assert lease is not None
-        with pytest.raises(WorkflowError, match=r"the lease is of the run 'a', not of 'b'"):
+        with pytest.raises(WorkflowError, match=r"the lease is for the run 'a', not for 'b'"):
             await store.append("b", 0, [Entry(scope="root", now=1.0)], lease)
-        with pytest.raises(WorkflowError, match=r"the lease is of the run 'a', not of 'b'"):
+        with pytest.raises(WorkflowError, match=r"the lease is for the run 'a', not for 'b'"):
             await store.update(RunRecord(id="b", status="running"), lease)
         for run_id in ("a", "b"):
             assert await store.read(run_id) == RunRecord(id=run_id)

@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Evaluate code interactively.
 
-    The command .help lists the others.
+    Type .help for a list of its commands.
 
     When standard input is not a terminal, its code runs chunk by chunk, each as soon as its
     brackets are closed and its block has ended; the exit status is 1 if one of them failed.

@@ -135,7 +135,7 @@ session_option: Final = click.option(
     "--session",
     "key",
     metavar="NAME",
-    help="Go on with the session of this name, whose state a plugin keeps, such as sessions.",
+    help="Continue the session of this name; needs a plugin such as sessions, which stores it.",
 )
 
 

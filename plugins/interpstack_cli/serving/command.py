@@ -62,7 +62,7 @@ def _address(
     "--through",
     metavar="SERVER",
     multiple=True,
-    help="A server of --mcp whose own tools, prompts and resources clients get, too; may be "
+    help="A server of --mcp whose tools, prompts and resources clients get directly, too; may be "
     "repeated.",
 )
 @click.option(
@@ -102,7 +102,7 @@ def _address(
     "--oauth-introspection",
     "introspection",
     metavar="URL",
-    help="Where the authorization server says what a token is worth (RFC 7662).",
+    help="The URL at which the authorization server checks tokens (RFC 7662).",
 )
 @click.option(
     "--oauth-scope",
@@ -124,7 +124,7 @@ def serve(
     introspection: str | None,
     scopes: tuple[str, ...],
 ) -> None:
-    """Run a server with one tool, run_code, whose code may call all others.
+    """Run a server whose main tool, run_code, runs code that may call all other tools.
 
     Requests over HTTP need the token in INTERPSTACK_MCP_TOKEN as a bearer token; without one, a
     new token is made and written to standard error. With --oauth-issuer, they need a token of that

@@ -126,7 +126,7 @@ class RunSource(abc.ABC):
         Raises:
             AnswerRefused: Nothing was done; the message says why.
         """
-        raise AnswerRefused("These records are only read, so nothing can go on with an answer.")
+        raise AnswerRefused("These records can only be read, so they take no answer.")
 
     async def aclose(self) -> None:  # noqa: B027 - optional
         """Free the source's own resources; does nothing by default."""

@@ -35,14 +35,14 @@ _STREAMS: Final = 64
 _NAME_CHARS: Final = 2_000
 _DIGITS: Final = 9
 _TITLES: Final = {
-    400: "This address is not complete",
+    400: "This address is incomplete",
     401: "A link is needed",
     403: "Refused",
     404: "Not recorded",
     405: "Not possible",
     409: "The answer was not passed on",
     421: "Another address",
-    422: "The form is not complete",
+    422: "The form is incomplete",
     500: "The page could not be made",
     503: "The records cannot be read now",
 }
@@ -141,7 +141,7 @@ class _Pages:
         visitor = self._visitors.enter(request.query_params.get("token", ""))
         if visitor is None:
             return self.problem(
-                401, "This link was used or is not complete: open the one that was printed last."
+                401, "This link was used, or is incomplete: open the link that was printed last."
             )
         page = HTMLResponse(self._views.page("opened"))
         port = (request.scope.get("server") or ("", 0))[1]
@@ -182,14 +182,14 @@ class _Pages:
         """Answer a question, and go on to its conversation."""
         name, form = _name(request), await read_form(request)
         if not _visitor(request).sent(form.get("token", "")):
-            return self.problem(403, "This form is not one of this browser: open the page again.")
+            return self.problem(403, "This form belongs to another browser: open the page again.")
         asked = (form.get("question", ""), form.get("digest", ""))
         found = await self._source.conversation(name)
         open_questions = {(one.id, one.digest): one for one in found.questions}
         if asked not in open_questions:
             raise AnswerRefused(
-                "This question is not open any more, or it was asked anew. Nothing was done; look "
-                "at the conversation again."
+                "This question is no longer open, or it was asked again. Nothing was done; look at "
+                "the conversation again."
             )
         await self._source.answer(name, *asked, answer_of(open_questions[asked], form))
         return RedirectResponse(f"/conversation?{urlencode({'name': name})}", 303)
@@ -212,7 +212,9 @@ class _Pages:
     async def changes(self, request: Request) -> Response:
         """A stream of the versions of a conversation, for pages that follow it."""
         if self._streams >= _STREAMS:
-            return self.problem(503, f"{_STREAMS} pages are followed already; reload this one.")
+            return self.problem(
+                503, f"{_STREAMS} other pages are live already; reload this one to see more."
+            )
         return StreamingResponse(self._versions(_name(request)), media_type="text/event-stream")
 
     async def _versions(self, name: str) -> AsyncIterator[str]:
@@ -253,12 +255,14 @@ def _visitor(request: Request) -> Visitor:
 def _name(request: Request, key: str = "name", of: str = "a conversation") -> str:
     name = request.query_params.get(key)
     if name is None or len(name) > _NAME_CHARS:
-        raise HTTPException(400, f"It takes the name of {of}, up to {_NAME_CHARS} long.")
+        raise HTTPException(
+            400, f"It must have the name of {of}, of up to {_NAME_CHARS} characters."
+        )
     return name
 
 
 def _number(request: Request, key: str, default: int | None = None) -> int:
     text = request.query_params.get(key, "" if default is None else str(default))
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise HTTPException(400, f"The part {key} of it takes a number of up to {_DIGITS} digits.")
+        raise HTTPException(400, f"Its part {key} takes a number of up to {_DIGITS} digits.")
     return int(text)

@@ -54,7 +54,7 @@ _QUESTION = (
 )
 @click.option("--workflow", is_flag=True, help="Run a workflow of several agents instead.")
 def command(folder: Path | None, model: str | None, workflow: bool) -> None:
-    """Let a deep agent answer questions on the files of FOLDER, with code.
+    """Let a deep agent answer questions about the files of FOLDER, with code.
 
     FOLDER defaults to the installed package's own source.
     """

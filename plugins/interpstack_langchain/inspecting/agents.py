@@ -72,7 +72,7 @@ class AgentSource(CheckpointerSource):
         """
         if request.serializer is not None or request.aes_key_env is not None:
             raise ConfigurationError(
-                f"inspect {request.target}: the agent brings its serializer along; leave "
+                f"inspect {request.target}: the agent has its own serializer; leave "
                 "--serializer and --aes-key-env out"
             )
         return cls(request.target, _loaded(request.target), ReadingOptions.of(request))
@@ -103,7 +103,9 @@ class AgentSource(CheckpointerSource):
                 made = self._opened.enter_context(made)
         except Exception as error:
             cause = f"{type(error).__name__}: {error}"
-            raise ConfigurationError(f"inspect {self.reference}: it failed: {cause}") from error
+            raise ConfigurationError(
+                f"inspect {self.reference}: the agent could not be made: {cause}"
+            ) from error
         if not _is_agent(made):
             raise ConfigurationError(
                 f"inspect {self.reference}: a {type(made).__name__} is not an agent; it takes an "
@@ -145,7 +147,7 @@ class AgentSource(CheckpointerSource):
         """
         if name in self._running:
             raise AnswerRefused(
-                "An answer to a question of this conversation is at work. Look again when it ended."
+                "A run with an earlier answer is still at work. Look again when it has ended."
             )
         # Taken before anything is awaited, so that of two answers at once one is refused.
         begun = asyncio.Event()
@@ -164,8 +166,8 @@ class AgentSource(CheckpointerSource):
         found = await self.conversation(name)
         if asked not in [(one.id, one.digest) for one in found.questions]:
             raise AnswerRefused(
-                "This question is not open any more, or it was asked anew: another answer has "
-                "come first. Nothing was done; look at the conversation again."
+                "This question is no longer open, or it was asked again: another answer came "
+                "first. Nothing was done; look at the conversation again."
             )
         self._failed.pop(name, None)
         begun.set()

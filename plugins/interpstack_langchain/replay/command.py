@@ -135,8 +135,8 @@ def command(
     No tool is called and nothing is written: requests of the code are answered from the record.
 
     Exit status: 0 when all went as recorded, as far as the record goes; 1 when a run failed for a
-    reason that the record does not have, or ended with another answer; 2 when an option is wrong
-    or the record is damaged; 3 when a run asked for something else than is recorded.
+    reason that is not in the record, or ended with another answer; 2 when an option is wrong or
+    the record is damaged; 3 when a run made another call than the recorded one.
     """
     form = _Form(as_json=as_json, page=page, code=code, chars=chars)
     limits = Limits(

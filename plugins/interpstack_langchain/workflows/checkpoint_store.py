@@ -64,12 +64,13 @@ _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class CheckpointWorkflowStore(CheckpointsOfRuns):
-    """A store over any checkpointer, sync or async, which stays the caller's.
+    """A store over any checkpointer, sync or async, which the caller closes.
 
     Args:
-        saver: The checkpointer, set up.
-        clock: Gives the time of leases, in seconds since 1970; runners of different machines need
-            clocks that agree within a fraction of their leases.
+        saver: The checkpointer, whose tables exist.
+        clock: Returns the time for leases, in seconds since 1970. The clocks of different machines
+            may differ: a runner also watches a lease for its whole length before it takes the run
+            over.
 
     Raises:
         ConfigurationError: The object is not a checkpointer.

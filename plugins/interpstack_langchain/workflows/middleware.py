@@ -42,12 +42,12 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
     ```
 
     Args:
-        runner: Runs the workflows; the middleware does not close it. Without one, the middleware
-            makes one of `runner_options`.
-        tool_prefix: Begins the names of the tools.
+        runner: The runner of the workflows, which the middleware does not close. Without one, the
+            middleware makes a runner from `runner_options`.
+        tool_prefix: The beginning of the tools' names.
         budget: The most that one run may use: a number of tokens, a mapping by kind, or
             `BudgetLimits`. A run that the model starts with a larger budget is refused.
-        wall_seconds: Seconds that one run may take, its waits included. `None`: no limit.
+        wall_seconds: Seconds that one run may take, including its waits; `None` for no limit.
         max_running: Runs of one conversation that may be at work, or wait, at once.
         max_source_chars: Characters of a source, and of arguments.
         max_result_chars: Characters of a result that the model reads at once.
@@ -56,7 +56,8 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         writes: Whether the model may write workflows, or only start known ones.
         questions: Who answers the questions of workflows: the `host`, by way of `use`; a person,
             by an `interrupt` of the agent; or the `model`.
-        approvals: Who decides on the approvals that agents of workflows ask for, likewise.
+        approvals: Who decides on the approvals that agents of workflows ask for; values as for
+            `questions`.
         signals: Whether the model may send signals.
         runner_options: Arguments of the runner that the middleware makes, such as `agents`,
             `store`, `workflows` and `sandboxes`; see `WorkflowRunner`.
@@ -113,7 +114,7 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         ```
 
         Args:
-            work: Gets the runner; it runs without the context variables of the caller.
+            work: Takes the runner; it runs without the context variables of the caller.
 
         Raises:
             ConfigurationError: That event loop does not answer.

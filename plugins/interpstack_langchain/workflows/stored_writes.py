@@ -46,15 +46,15 @@ def read_json(run_id: str, text: object) -> Any:
         WorkflowError: The value is not text, or the text is not JSON.
     """
     if not isinstance(text, str):
-        raise damaged_run(run_id, "a stored value is no text")
+        raise damaged_run(run_id, "a stored value is not text")
     try:
         return json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise damaged_run(run_id, f"a stored text is no JSON: {error}") from error
+        raise damaged_run(run_id, f"a stored text is not JSON: {error}") from error
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number in JSON")
 
 
 def _numbered(run_id: str, found: CheckpointTuple, kind: str) -> Iterator[tuple[int, Any]]:

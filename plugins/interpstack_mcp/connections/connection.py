@@ -160,7 +160,9 @@ class Connection:
         answer = await self.request("tools/call", params, on_progress=on_progress)
         result = _RESULT.validate_python(answer, by_name=False)
         if isinstance(result, types.InputRequiredResult):
-            raise MCPError(types.INVALID_REQUEST, "the server asks for input, which code has not")
+            raise MCPError(
+                types.INVALID_REQUEST, "the server asks for input, which code cannot give"
+            )
         return result
 
     async def request(

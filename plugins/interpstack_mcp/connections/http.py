@@ -51,7 +51,9 @@ class _Bounded(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if not self.plain:
-            raise httpx2.StreamError("the server compresses its answer, which it was asked not to")
+            raise httpx2.StreamError(
+                "the server compressed its answer, although it was asked not to"
+            )
         async for chunk in self.stream:
             self._read += len(chunk)
             if self.most is not None and self._read > self.most:

@@ -65,7 +65,7 @@ async def whole_list(
             break
     if cursor is not None or len(found) > limits.tools:
         raise Unavailable(
-            f"it lists more than {limits.tools} {what} (McpLimits.tools), or no end of them"
+            f"it lists more than {limits.tools} {what} (McpLimits.tools), or its list does not end"
         )
     return found
 

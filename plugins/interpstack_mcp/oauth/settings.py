@@ -111,7 +111,7 @@ def _text(where: str, given: Mapping[str, Any], field: str) -> str | None:
         return None
     if not isinstance(value, str) or not value.isprintable() or not value.strip():
         kind = "its value stays secret" if field == "clientSecret" else f"got {shown(value)}"
-        raise ConfigurationError(f"{where}: {field} of oauth takes a text; {kind}")
+        raise ConfigurationError(f"{where}: {field} of oauth takes a non-empty string; {kind}")
     return value
 
 

@@ -70,6 +70,6 @@ class Approving:
             if name.startswith(prefix) and name.removeprefix(prefix) not in tools:
                 listed = ", ".join(f"{prefix}{tool}" for tool in sorted(tools)[:20])
                 raise ConfigurationError(
-                    f"an approval is asked for {name!r}, but MCP server {server!r} has no such "
+                    f"{name!r} needs an approval, but MCP server {server!r} has no such "
                     f"tool; it has: {listed}"
                 )

@@ -232,7 +232,7 @@ class PassingClient:
     ) -> Any:
         call = Call(ctx) if key is None else self._held.get(key)
         if call is None:
-            raise MCPError(types.INVALID_PARAMS, "there is no such request any more; start anew")
+            raise MCPError(types.INVALID_PARAMS, "there is no such request; start it again")
         if key is None:
             self._held = {**_with_room(self._held), call.key: call}
             call.start(work(call))

@@ -42,7 +42,7 @@ def gateway_of(
         if name not in known:
             listed = f"they are: {', '.join(known)}" if known else "there are none (--mcp FILE)"
             raise ConfigurationError(
-                f"through names {name!r}, which is no configured MCP server; {listed}"
+                f"through names {name!r}, which is not a configured MCP server; {listed}"
             )
     limits = McpLimits() if servers is None else servers.limits
     finding = PassingClients(clients, tuple(known[name] for name in names), limits)

@@ -193,7 +193,7 @@ class Gateway:
         try:
             answer = await upstream.request(ctx.method, params, call, listens=listens)
         except ValueError as error:
-            text = f"the answer of MCP server {server!r} is none that the protocol has"
+            text = f"the answer of MCP server {server!r} is not valid in the protocol"
             raise MCPError(types.INTERNAL_ERROR, f"{text}: {fault_of(error)}") from error
         return {**_COMPLETE, **answer}
 
@@ -201,7 +201,9 @@ class Gateway:
 
     async def _subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> Any:
         if params.uri.startswith(OWN_URIS):
-            raise MCPError(types.INVALID_PARAMS, f"{params.uri:.100} never changes")
+            raise MCPError(
+                types.INVALID_PARAMS, f"{params.uri:.100} never changes, so it has no subscriptions"
+            )
         return await self._with_server_of(ctx, params.uri, Upstream.subscribe)
 
     async def _unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> Any:

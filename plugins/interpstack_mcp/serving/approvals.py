@@ -62,8 +62,8 @@ class ApprovalPatterns:
                 continue
             listed = ", ".join(sorted(known)[:20])
             raise ConfigurationError(
-                f"approve names {name!r}, which code cannot call, so that no approval would ever "
-                f"be asked for; code can call: {listed}. Tools of MCP servers are "
+                f"approve names {name!r}, which code cannot call, so no approval would ever be "
+                f"requested; code can call: {listed}. Tools of MCP servers are "
                 "mcp.SERVER.TOOL, as the configuration and the server name them"
             )
 

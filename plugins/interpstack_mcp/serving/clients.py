@@ -181,7 +181,7 @@ class Clients:
         client = self._known.get(key)
         if client is None or client.owner != owner:
             if client is not None or not new:
-                raise ConfigurationError("there is no such session any more; leave session out")
+                raise ConfigurationError("there is no such session; call again without session")
             await self._make_room()
             session = self.stack.session(f"mcp|{key}|{secrets.token_hex(4)}")
             session.bind(self.offer)

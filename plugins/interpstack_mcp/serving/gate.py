@@ -57,7 +57,7 @@ def shown_arguments(name: str, arguments: Any) -> str:
     if len(text) > _SHOWN_CHARS:
         raise ValueError(
             f"{name} needs an approval, and its arguments have {len(text)} characters; "
-            f"a person is shown at most {_SHOWN_CHARS}"
+            f"a person is shown at most {_SHOWN_CHARS}, so pass shorter ones"
         )
     return text
 

@@ -80,7 +80,7 @@ def running_result(cell: str, console: str) -> types.CallToolResult:
         console: Its output since the last result.
     """
     said = f"<console>\n{_cut(console)}\n</console>\n" if console else ""
-    text = f"{said}The code still runs. Call the tool wait with cell {cell!r} to go on."
+    text = f"{said}The code still runs. Call the tool wait with cell {cell!r} to continue."
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
         structured_content={"running": True, "cell": cell, "console": _cut(console)},

@@ -153,7 +153,7 @@ class CodeServer:
     ) -> types.ReadResourceResult:
         text = self._clients.text(str(params.uri), owner_of(ctx.request))
         if text is None:
-            raise MCPError(types.INVALID_PARAMS, "there is no such resource any more")
+            raise MCPError(types.INVALID_PARAMS, "there is no such resource; run the code again")
         content = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -282,14 +282,14 @@ def _named_session(answer: _Answer, client: Client) -> _Answer:
 def _text(params: types.CallToolRequestParams, field: str) -> str:
     value = (params.arguments or {}).get(field)
     if not isinstance(value, str) or not value.strip():
-        raise ConfigurationError(f"{params.name} takes a text as {field}")
+        raise ConfigurationError(f"{params.name} takes a non-empty string as {field}")
     return value
 
 
 def _cell(client: Client, cell: str) -> Run:
     run = client.runs.get(cell)
     if run is None:
-        raise ConfigurationError("there is no such cell any more")
+        raise ConfigurationError("there is no such cell; run the code again")
     return run
 
 

@@ -72,9 +72,9 @@ class AnswerSchema:
             )
         except (RecursionError, OutOfTime) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else "too long"
-            raise SchemaFault(f"{what} is no JSON Schema: it is {why}") from error
+            raise SchemaFault(f"{what} is not a JSON Schema: it is {why}") from error
         if errors:
-            raise SchemaFault(f"{what} is no JSON Schema: {errors[0].message:.300}")
+            raise SchemaFault(f"{what} is not a JSON Schema: {errors[0].message:.300}")
         self._validator = bounded(schema, registry=Registry())
         self._takes_text = schema.get("type") == "string"
 
@@ -126,7 +126,7 @@ def _finite(digits: str) -> float:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _first(errors: Iterable[Any]) -> list[Any]:

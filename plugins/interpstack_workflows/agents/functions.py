@@ -49,7 +49,7 @@ def _takes_call(function: Callable[..., Any]) -> bool:
     needed = [one for one in taken[1:] if one.default is one.empty]
     if not taken or needed:
         raise ConfigurationError(
-            "an agent made of a function takes one argument, the prompt or the call; "
+            "a function that is an agent takes one argument, the prompt or the call; "
             f"got {function!r:.100}"
         )
     first = taken[0]

@@ -32,7 +32,8 @@ class BudgetExceeded(Exception):
 
     def __init__(self, budget: str, kind: str, limit: float, spent: float, reserved: float) -> None:
         held = f", {reserved:g} reserved by calls in flight" if reserved else ""
-        super().__init__(f"the budget of {budget} is used up: {spent:g} of {limit:g} {kind}{held}")
+        state = "is used up" if spent + reserved >= limit else "has too little left for this call"
+        super().__init__(f"the budget of {budget} {state}: {spent:g} of {limit:g} {kind}{held}")
         self.budget = budget
         self.kind = kind
         self.limit = limit

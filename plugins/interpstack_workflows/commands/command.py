@@ -161,18 +161,18 @@ def check(
 @_agents
 @_database
 @_engine
-@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Tokens in all.")
-@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Calls of agents in all.")
-@click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Money in all.")
+@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Limit of tokens.")
+@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Limit of calls of agents.")
+@click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Limit of costs.")
 @click.option(
-    "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Time in all."
+    "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Limit of time."
 )
 @click.option("--seed", type=int, help="Seed of the random numbers.")
 @click.option(
     "--run-id",
     metavar="RUN",
     callback=run_name,
-    help="A name for the run; drawn if there is none.",
+    help="A name for the run. [default: a new one]",
 )
 @_allow_exec
 @_exec_commands
@@ -220,14 +220,14 @@ def run(
 @_agents
 @_database
 @_engine
-@click.option("--retry-failed", is_flag=True, help="Run steps again that failed.")
+@click.option("--retry-failed", is_flag=True, help="Run failed steps again.")
 @click.option(
     "--source",
     metavar="FILE",
     callback=lambda c, o, v: v and script_path(c, o, v),
     help="A changed script for the rest of the run.",
 )
-@click.option("--accept-changes", is_flag=True, help="Go on although recorded steps are unused.")
+@click.option("--accept-changes", is_flag=True, help="Continue even if recorded steps are unused.")
 @_allow_exec
 @_exec_commands
 @_exec_env
@@ -246,7 +246,7 @@ def resume(
     exec_env: Sequence[str],
     **options: Any,
 ) -> None:
-    """Go on with a run where it was left."""
+    """Continue a run where it stopped."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
 
     async def use(runner: WorkflowRunner) -> Any:
@@ -263,7 +263,7 @@ def resume(
 
 @command.command("list")
 @_database
-@click.option("--status", type=click.Choice(_STATUSES), help="Only runs that do this.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only runs in this state.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @_json
 def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:
@@ -327,9 +327,9 @@ def diff(
 @click.argument("run_id", metavar="RUN")
 @_database
 def cancel(run_id: str, url: str) -> None:
-    """End a run; what it did stays."""
+    """End a run; its effects stay."""
     _with_runner(lambda runner: runner.cancel(run_id), url)
-    click.echo(f"{run_id} is asked to end.")
+    click.echo(f"{run_id} was asked to end.")
 
 
 @command.command("signal")
@@ -338,7 +338,7 @@ def cancel(run_id: str, url: str) -> None:
 @click.argument("value", required=False, callback=json_value)
 @_database
 def signal(run_id: str, name: str, value: Any, url: str) -> None:
-    """Send a signal, which the script takes by wait(name)."""
+    """Send a signal, for which the script waits with wait(name)."""
     _with_runner(lambda runner: runner.signal(run_id, name, value), url)
     click.echo(f"{run_id} has the signal {name}.")
 
@@ -351,7 +351,7 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
 def answer(ctx: click.Context, run_id: str, words: tuple[str, ...], url: str) -> None:
     """Answer a question or an approval that a run waits for; `show` lists them.
 
-    ID may be left out where only one is open.
+    ID may be left out if only one is open.
     """
     if len(words) > 2:
         raise click.UsageError(

@@ -52,7 +52,7 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
 
 
 def _no_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def host_modules(
@@ -82,7 +82,7 @@ def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
         )
     if path.suffix not in ENDINGS:
         raise click.BadParameter(
-            f"{name} is no workflow file; they end in {', '.join(ENDINGS)}", ctx, option
+            f"{name} is not a workflow file; these end in {', '.join(ENDINGS)}", ctx, option
         )
     return path
 

@@ -65,7 +65,7 @@ def _agent(target: Any, name: str, stack: InterpreterStack) -> Agent:
         )
     if not isinstance(agent, Agent):
         raise ConfigurationError(
-            f"agent {name!r}: {target!r:.100} is no agent; pass an async function of the prompt, an"
-            " Agent, or an object that an installed plugin knows, such as a LangGraph graph"
+            f"agent {name!r}: {target!r:.100} is not an agent; pass an async function of the prompt"
+            ", an Agent, or an object that an installed plugin knows, such as a LangGraph graph"
         )
     return agent

@@ -104,7 +104,8 @@ class Catalog:
             )
         if path.suffix not in ENDINGS:
             raise UnknownWorkflow(
-                f"Script path {relative!r} is no workflow file; they end in {', '.join(ENDINGS)}"
+                f"Script path {relative!r} is not a workflow file; these end in "
+                f"{', '.join(ENDINGS)}"
             )
         return self._file(path, relative)
 
@@ -155,7 +156,9 @@ class Catalog:
                 f" {_listed(self.names())}"
             ) from error
         except UnicodeDecodeError as error:
-            raise UnknownWorkflow(f"{shown} is no text in UTF-8: {error.reason}") from error
+            raise UnknownWorkflow(
+                f"{shown} is not UTF-8 text: {error.reason}; save it as UTF-8"
+            ) from error
 
 
 def _as_given(value: Path | str) -> Path | str:

@@ -70,6 +70,6 @@ def _json_module(name: str, path: Path, text: str) -> str:
         value = json.dumps(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"WorkflowRunner: the module {name!r:.80} is no JSON in {path}: {error}"
+            f"WorkflowRunner: the module {name!r:.80} is not JSON: {path}: {error}"
         ) from error
     return f"export default JSON.parse({json.dumps(value)})"

@@ -65,7 +65,7 @@ def _options(text: Any) -> Mapping[str, Any] | None:
         return None
     options = parsed(text)
     if not isinstance(options, dict):
-        raise ValueError("the options of a request are no object")  # noqa: TRY004 - a wrong text
+        raise ValueError("the options of a request are not an object")  # noqa: TRY004 - a wrong text
     return options
 
 

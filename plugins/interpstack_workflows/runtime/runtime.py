@@ -43,10 +43,14 @@ class WorkflowRuntime:
         name = engine.name
         if engine.runs.language != JAVASCRIPT.name:
             raise ConfigurationError(
-                f"workflows are JavaScript modules; the engine {name!r} runs {engine.runs.language}"
+                f"workflows are JavaScript modules, and the engine {name!r} runs "
+                f"{engine.runs.language}; choose quickjs, v8 or node"
             )
         if Capability.MODULES not in engine.capabilities:
-            raise ConfigurationError(f"workflows are modules, which the engine {name!r} has not")
+            raise ConfigurationError(
+                f"workflows are modules, and the engine {name!r} has none; choose quickjs, v8 or "
+                "node"
+            )
         self._realms = GuardedRealms(engine)
 
     def start_module(self, start: WorkflowModuleInput) -> WorkflowExecution:

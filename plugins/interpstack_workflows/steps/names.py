@@ -30,7 +30,7 @@ def canonical(value: Any) -> str:
     try:
         return _encode(value)
     except (TypeError, RecursionError) as error:
-        raise ValueError(f"the value is no JSON: {error}") from error
+        raise ValueError(f"the value is not JSON: {error}") from error
 
 
 class StepNames:

@@ -60,5 +60,7 @@ def _opened(point: EntryPoint, url: str, create: bool) -> WorkflowStore:
         ) from error
     store = function(url, create=create)
     if not isinstance(store, WorkflowStore):
-        raise ConfigurationError(f"{point.value} returned {store!r:.80}, which is no WorkflowStore")
+        raise ConfigurationError(
+            f"{point.value} returned {store!r:.80}, which is not a WorkflowStore"
+        )
     return store

@@ -127,7 +127,8 @@ class Lease:
         """
         if self.run_id != run_id:
             raise WorkflowError(
-                f"the lease is of the run {self.run_id!r:.200}, not of {run_id!r:.200}; claim that"
+                f"the lease is for the run {self.run_id!r:.200}, not for {run_id!r:.200}; claim "
+                "the run itself"
             )
 
 

@@ -37,7 +37,7 @@ def run_from_json(data: Any, run_id: str) -> RunRecord:
         WorkflowError: The data are damaged, of another run, or of a newer release.
     """
     if type(data) is not dict:
-        raise damaged_run(run_id, "it is no object")
+        raise damaged_run(run_id, "it is not an object")
     if unknown := sorted(str(name)[:40] for name in data.keys() - _FITS.keys()):
         raise WorkflowError(
             f"the record of the run {run_id!r:.80} cannot be read: it has a field "

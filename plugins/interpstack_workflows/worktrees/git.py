@@ -129,7 +129,8 @@ class Git:
             while not _locked(file):
                 if time.monotonic() > until:
                     raise WorktreeError(
-                        f"others change the worktrees of {self.folder} for {self._seconds:g} s"
+                        f"other processes have kept the worktrees of {self.folder} locked for "
+                        f"{self._seconds:g} s; try again later"
                     )
                 await asyncio.sleep(_LOCK_SECONDS)
             yield
@@ -147,18 +148,18 @@ class Git:
             )
         except subprocess.TimeoutExpired as error:
             raise ConfigurationError(
-                f"git said nothing about {str(self.folder)!r} for {_CHECK_SECONDS} s; try "
+                f"git did not answer in {str(self.folder)!r} for {_CHECK_SECONDS} s; try "
                 "'git status' there"
             ) from error
         except OSError as error:
             raise ConfigurationError(
-                f"{str(self.folder)!r} is no folder of git: {error.strerror}; name the root of a "
+                f"{str(self.folder)!r} cannot be used by git: {error.strerror}; name the root of a "
                 "git repository"
             ) from error
         if done.returncode:
             told = done.stderr.decode("utf-8", "replace").strip()
             raise ConfigurationError(
-                f"{str(self.folder)!r} is no git repository; name one, or make it one by git init:"
+                f"{str(self.folder)!r} is not a git repository; name one, or run git init in it:"
                 f" {told[-500:]}"
             )
         common, prefix = os.fsdecode(done.stdout).split("\n")[:2]

@@ -32,5 +32,5 @@ def test_a_search_is_bounded() -> None:
     assert len(found_tools(many, UNDEFINED)) == 20
     with pytest.raises(ValueError, match="at most 1000"):
         found_tools(TOOLS, "a" * 1001)
-    with pytest.raises(TypeError, match="takes a text"):
+    with pytest.raises(TypeError, match="takes a string"):
         found_tools(TOOLS, ["a"])

@@ -102,6 +102,6 @@ def test_a_state_that_is_no_bytes_is_rejected(postgres: Any) -> None:
         with psycopg.connect(dsn, autocommit=True) as other:
             other.execute("ALTER TABLE interpstack_sessions ALTER data TYPE text")
             other.execute("UPDATE interpstack_sessions SET data = 'text'")
-        with pytest.raises(StateRejected, match="it is no bytes; save or delete the session"):
+        with pytest.raises(StateRejected, match="it is not bytes; save or delete the session"):
             store.claim("a", "one", 9)
         store.save("a", "one", b"state", 9)

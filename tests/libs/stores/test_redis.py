@@ -32,7 +32,7 @@ def test_keys_of_other_programs_are_no_sessions(redis_server: Any) -> None:
         for use in (store.claim, store.renew):
             with pytest.raises(StateRejected, match="a value of the type 'string' under its key"):
                 use("list", "one", 9)
-        with pytest.raises(StateRejected, match="delete the session to begin anew"):
+        with pytest.raises(StateRejected, match="delete the session to begin again"):
             store.delete("list", "one")
         assert not store.delete("hash", "one")
         assert [*store.sessions()] == []

@@ -41,7 +41,7 @@ def test_a_state_that_is_no_bytes_is_refused(tmp_path: Path, other: object) -> N
         store.save("a", "one", b"state", 0)
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("UPDATE interpstack_sessions SET data = ?", (other,))
-        with pytest.raises(StateRejected, match="is no bytes"):
+        with pytest.raises(StateRejected, match="is not bytes"):
             store.claim("a", "two", 9)
 
 

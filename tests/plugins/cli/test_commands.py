@@ -53,7 +53,7 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
     )
     assert "Added by shouter (broken)." in stdout
     told = " ".join(stdout.split())
-    assert "Let a deep agent answer questions on the files of FOLDER, with code." in told
+    assert "Let a deep agent answer questions about the files of FOLDER, with code." in told
     assert "Run the evals of THREAD again as they were recorded, and show their calls." in told
     assert "Run a file, standard input or code." in stdout
 

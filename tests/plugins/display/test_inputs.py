@@ -111,7 +111,7 @@ def test_content_of_several_blocks_becomes_several_attachments(png: SimpleNamesp
         ({"type": "image", "data": "a,b", "mimeType": "text/csv"}, "are not Base64"),
         ({"data": b"x", "mimeType": 5}, "is a text, as 'image/png'"),
         ({"data": b"x", "mimeType": "text/plain", "name": "../x"}, "without a path"),
-        ({"data": b"x", "mimeType": "text/plain", "name": 5}, "name takes a text"),
+        ({"data": b"x", "mimeType": "text/plain", "name": 5}, "name takes a string"),
     ],
 )
 def test_refused_values(value: Any, message: str) -> None:

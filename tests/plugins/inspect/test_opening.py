@@ -51,16 +51,16 @@ def test_the_first_package_that_knows_it_opens_it(packages: dict[str, str]) -> N
 
 
 def test_nobody_knows_it(packages: dict[str, str]) -> None:
-    with pytest.raises(ConfigurationError, match="records of 'somewhere'; asked were: none"):
+    with pytest.raises(ConfigurationError, match="records of 'somewhere'; these were asked: none"):
         open_source(REQUEST)
     packages.update(b=_named(knows_nothing), a=_named(knows_nothing))
-    with pytest.raises(ConfigurationError, match="asked were: a, b"):
+    with pytest.raises(ConfigurationError, match="these were asked: a, b"):
         open_source(REQUEST)
 
 
 def test_a_package_that_breaks_the_contract_is_named(packages: dict[str, str]) -> None:
     packages.update(a=_named(knows_no_contract))
-    with pytest.raises(ConfigurationError, match="returned 'a source', which is no RunSource"):
+    with pytest.raises(ConfigurationError, match="returned 'a source', which is not a RunSource"):
         open_source(REQUEST)
 
 

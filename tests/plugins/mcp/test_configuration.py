@@ -50,10 +50,10 @@ def test_reads_a_file_of_the_usual_form(tmp_path: Path, monkeypatch: pytest.Monk
         ({"URL": "http://a"}, "got neither; did you mean 'url' in place of 'URL'?"),
         ({"command": "a", "arg": []}, "; did you mean 'args' in place of 'arg'?"),
         ({"url": "http://a", "header": {}}, "; did you mean 'headers' in place of 'header'?"),
-        ({"command": "a", "args": "b"}, "args takes a list of texts; got 'b'"),
-        ({"command": "a", "env": {"K": 1}}, "env takes texts by name"),
-        ({"command": ""}, "command takes a text; got ''"),
-        ({"command": "a\0"}, "command takes a text"),
+        ({"command": "a", "args": "b"}, "args takes a list of strings; got 'b'"),
+        ({"command": "a", "env": {"K": 1}}, "env takes strings by name"),
+        ({"command": ""}, "command takes a non-empty string without NUL; got ''"),
+        ({"command": "a\0"}, "command takes a non-empty string without NUL"),
         ({"command": "${NO_SUCH_VARIABLE}"}, "variable NO_SUCH_VARIABLE, which is not set"),
         ({"url": "ftp://b"}, "url takes an address"),
         ({"url": "http://b", "type": "sse"}, "the transport 'sse' is deprecated"),
@@ -92,5 +92,5 @@ def test_auth_is_for_servers_that_are_reached() -> None:
     given = {"mcpServers": {"a": {"command": "a"}, "b": {"url": "http://b"}}}
     auth = object()
     assert read_servers(given, {"b": auth})[1].auth is auth  # type: ignore[attr-defined]
-    with pytest.raises(ConfigurationError, match="'a', which is no server"):
+    with pytest.raises(ConfigurationError, match="'a', which is not a server"):
         read_servers(given, {"a": auth})

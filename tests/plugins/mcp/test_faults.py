@@ -20,13 +20,13 @@ def text(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        ({"content": [], "_meta": [1]}, "_meta is no object"),
+        ({"content": [], "_meta": [1]}, "_meta is not an object"),
         ({}, "content is missing"),
-        ({"content": "x"}, "content is no array"),
-        ({"content": [5]}, "content.0 is no object"),
+        ({"content": "x"}, "content is not an array"),
+        ({"content": [5]}, "content.0 is not an object"),
         ({"content": [], "isError": "maybe"}, "isError is neither true nor false"),
         (text(), "content.1.text is missing"),
-        (text(text=1), "content.1.text is no text"),
+        (text(text=1), "content.1.text is not a string"),
         (
             text(text="a", annotations={"priority": 7}),
             "content.1.annotations.priority is not valid: Input should be less than or equal to 1",
@@ -37,13 +37,13 @@ def text(**fields: Any) -> dict[str, Any]:
         ),
         (
             {"content": [{"type": "new"}]},
-            "content.0.type is none of the values that the protocol has",
+            "content.0.type is not one of the values that the protocol allows",
         ),
         (
             {"content": [{"type": 5, "text": 1}]},
-            "content.0.type is none of the values that the protocol has",
+            "content.0.type is not one of the values that the protocol allows",
         ),
-        ([], "it is no object"),
+        ([], "it is not an object"),
     ],
 )
 def test_the_fault_of_the_form_that_an_answer_claims(answer: Any, fault: str) -> None:
@@ -64,7 +64,7 @@ def test_an_unknown_form_is_named_in_whatever_order_its_fields_are_checked() -> 
     for forms in (Text | Image, Text | list[int]):
         with pytest.raises(ValidationError) as raised:
             TypeAdapter[Any](forms).validate_python({"type": "new"})
-        assert fault_of(raised.value) == "type is none of the values that the protocol has"
+        assert fault_of(raised.value) == "type is not one of the values that the protocol allows"
     with pytest.raises(ValidationError) as raised:
         TypeAdapter[Any](Text | Image).validate_python({"type": "image"})
     assert fault_of(raised.value) == "data is missing"

@@ -81,7 +81,10 @@ async def test_rules_for_a_tool_that_does_not_exist_stop_the_cell(shared: McpSer
         outcome = await session.eval("1")
     assert outcome.error is not None
     told = outcome.error.message
-    assert "for 'mcp.tools.remove', but MCP server 'tools' has no such tool; it has:" in told
+    assert (
+        "'mcp.tools.remove' needs an approval, but MCP server 'tools' has no such tool; it has:"
+        in told
+    )
 
 
 async def test_python_calls_tools_by_their_own_names(shared: McpServers) -> None:

@@ -65,5 +65,5 @@ def test_an_engine_that_cannot_be_stopped_gets_a_process(sessions: Sessions) -> 
 def test_languages_are_known_by_their_short_names(sessions: Sessions) -> None:
     guest = sessions.of("quickjs")
     assert (guest.language_named("js"), guest.language_named("ts")) == ("javascript", "typescript")
-    with pytest.raises(ConfigurationError, match="'monty' runs Python, which no cell %%js is in"):
+    with pytest.raises(ConfigurationError, match="'monty' runs Python, not the language of %%js"):
         sessions.of("monty").language_named("js")

@@ -54,7 +54,7 @@ def test_other_values(value: Any, made: Any) -> None:
 
 def test_columns_of_one_name_are_refused() -> None:
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(ConfigurationError, match="two columns of one name"):
+    with pytest.raises(ConfigurationError, match="two columns of the same name"):
         for_guest(frame)
 
 
@@ -68,7 +68,7 @@ def test_records_become_a_data_frame() -> None:
 
 
 def test_what_is_no_data_frame_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigurationError, match="x is no array of records"):
+    with pytest.raises(ConfigurationError, match="x is not an array of records"):
         as_frame("x", [1])
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ConfigurationError, match="--frames needs pandas: pip install pandas"):

@@ -34,8 +34,8 @@ def test_pauses_and_resumptions_are_logged(caplog: pytest.LogCaptureFixture) -> 
         log_left("s", LookupError("secret"))
         log_resumed("s")
     assert [one.getMessage() for one in caplog.records] == [
-        "session s: an eval was left because of LookupError",
-        "session s: an eval goes on that was left before",
+        "session s: an eval was stopped by LookupError",
+        "session s: an eval continues that was stopped before",
     ]
 
 

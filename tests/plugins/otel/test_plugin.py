@@ -38,7 +38,7 @@ async def test_without_an_sdk_only_the_log_is_written(caplog: pytest.LogCaptureF
             with pytest.raises(Waits):
                 await session.eval("await gate({})")
     assert [one.getMessage() for one in caplog.records] == [
-        "session s: an eval was left because of Waits"
+        "session s: an eval was stopped by Waits"
     ]
     with caplog.at_level(logging.WARNING, "interpstack.evals"):
         async with stack.session("t") as session:

@@ -230,7 +230,7 @@ async def test_helpers_take_short_texts(stack: InterpreterStack, many: HostOffer
     caught = "await tools.{call}.catch(e => `${{e.name}}: ${{e.message}}`)"
     for call, told in (
         ("$search('a '.repeat(501))", "a search for tools takes at most 1000 characters"),
-        ("$search(Array(9).fill('a'))", "TypeError: a search for tools takes a text"),
+        ("$search(Array(9).fill('a'))", "TypeError: a search for tools takes a string"),
         ("$describe([['a']])", "there is no tool of that name"),
         ("$describe('a'.repeat(9e5))", f"there is no tool '{'a' * 100}'; find"),
     ):

@@ -72,4 +72,4 @@ def _plain(value: Any) -> Any:
     try:
         return to_jsonable_python(value)
     except (PydanticSerializationError, ValueError) as error:
-        raise NoAnswer(f"the agent's answer is no JSON: {error}") from error
+        raise NoAnswer(f"the agent's answer is not JSON: {error}") from error

@@ -29,7 +29,7 @@ _INTERRUPT: Final = "__interrupt__"
 
 
 class LangChainAgent(Agent):
-    """An agent made of a graph, a chat model or another runnable.
+    """An agent made from a graph, a chat model or another runnable.
 
     `WorkflowRunner(agents=…)` takes such objects as they are; this class says more about them.
 
@@ -42,16 +42,16 @@ class LangChainAgent(Agent):
         target: A compiled graph whose state has messages, or one of the functional API; a chat
             model; another runnable, which gets the prompt as text; or a function of the
             `AgentCall` that returns one of these, made for the call.
-        configurable: For `model`, `provider`, `thinking` and `cwd`, the key of `configurable` in
-            which the target finds them. A call that asks for one without a key fails, unless a
-            function makes the target.
+        configurable: For `model`, `provider`, `thinking` and `cwd`, the key of the configuration's
+            `configurable` under which the target finds the value. A call that asks for one without
+            a key fails, unless a function makes the target.
         description: What the agent does, for models that write workflows.
-        max_tokens: Tokens that one call uses at most, as far as its models let that be known
-            beforehand; `None` if that is not known. Budgets reserve them.
-        max_cost: Money that one call costs at most, likewise.
+        max_tokens: Largest number of tokens that one call may use; `None` if that is not known.
+            Budgets reserve this amount.
+        max_cost: Largest amount of money that one call may cost; `None` if that is not known.
 
     Raises:
-        ConfigurationError: The target is none of these.
+        ConfigurationError: The target is of another kind.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
     except ValidationError:
         if _is_response(found):
             return failed_response(found, "client")
-        text = "the message is no request of JSON-RPC 2.0"
+        text = "the message is not a request of JSON-RPC 2.0"
         return _refused(found, types.INVALID_REQUEST, text)
 
 

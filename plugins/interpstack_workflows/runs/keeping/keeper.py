@@ -50,7 +50,7 @@ class Stay:
     patient: bool = True
 
 
-_CLOSED: Final = "the runner was closed before run {} had ended; resume it with another one"
+_CLOSED: Final = "the runner was closed before run {} ended; resume the run with another runner"
 
 
 class KeptRun:
@@ -256,7 +256,7 @@ class RunKeeper:
                 return record
             first = first or taken.held
             if not kept.stay.patient and not is_doubtful(taken.held, first, self._parts.clock()):
-                raise LeaseLost(f"Another runner works on run {kept.run_id}")
+                raise LeaseLost(f"Another runner works on run {kept.run_id}; try again later")
             await asyncio.sleep(min(_LOOK_SECONDS, self._seconds / 3))
 
     async def _take(self, kept: KeptRun) -> TakenRun:

@@ -212,7 +212,7 @@ class Verbs:
             self._settle(opened, {"value": options["default"]})
         else:
             what = getattr(opened.request, "question", None) or opened.request.signal
-            self._fail(opened, StepFailed(f"nothing came in time for {what!r}", "WaitTimeout"))
+            self._fail(opened, StepFailed(f"nothing arrived in time for {what!r}", "WaitTimeout"))
 
     def _approval(self, opened: OpenRequest, waits: AgentWaits, usage: Usage) -> None:
         count = (opened.started.value["count"] if opened.started else 0) + 1

@@ -29,14 +29,14 @@ def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
     """
     if parts.worktrees is None:
         raise StepFailed(
-            "agent option isolation: the host has named no repository; it does by"
+            "agent option isolation: the host has named no repository; pass one as"
             " WorkflowRunner(worktrees=FOLDER), or --worktrees FOLDER",
             "TypeError",
         )
     if not agent.takes_cwd:
         raise StepFailed(
             f"agent option isolation: agent {name!r} does not say that it works in the folder of a"
-            " call, AgentCall.cwd; leave isolation out, or have the host name one that does",
+            " call, AgentCall.cwd; leave isolation out, or call an agent that does",
             "TypeError",
         )
     return parts.worktrees

@@ -110,7 +110,7 @@ def _status(address: str, token: str) -> str:
         (["--http", "127.0.0.1:0", *OAUTH, "--oauth-scope", "a b"], "is not a name of a scope"),
         (["--http", "127.0.0.1:0", *OAUTH[:-1], "http://a.example"], "takes an https URL"),
         (["--approve", "tools.pay"], "approve names 'tools.pay', which code cannot call"),
-        (["--through", "files"], "through names 'files', which is no configured MCP server"),
+        (["--through", "files"], "through names 'files', which is not a configured MCP server"),
     ],
 )
 def test_wrong_options_are_refused(

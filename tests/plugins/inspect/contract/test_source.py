@@ -12,7 +12,7 @@ async def test_a_source_that_only_reads_takes_no_answers() -> None:
     source = RecordSource()
     await source.open()
     assert not source.takes_answers
-    with pytest.raises(AnswerRefused, match="only read"):
+    with pytest.raises(AnswerRefused, match="only be read"):
         await source.answer("t", "question", "digest", {})
     await source.aclose()
 

@@ -131,8 +131,8 @@ async def test_an_empty_place_says_so() -> None:
     [
         ("/gone", 404, "There is no such page."),
         ("/conversation?name=gone", 404, "there is no conversation 'gone'"),
-        ("/conversation", 400, "takes the name of a conversation"),
-        (f"/conversation?name={'x' * 2001}", 400, "takes the name of a conversation"),
+        ("/conversation", 400, "must have the name of a conversation"),
+        (f"/conversation?name={'x' * 2001}", 400, "must have the name of a conversation"),
         ("/eval?name=t&number=7", 404, "there is no eval 7"),
         ("/eval?name=t", 400, "takes a number"),
         ("/eval?name=t&number=-1", 400, "takes a number"),
@@ -184,7 +184,7 @@ async def test_more_pages_than_can_be_followed_are_refused(monkeypatch: pytest.M
     async with Server.of(RecordSource()).browser() as client:
         answer = await client.get("/changes?name=t")
         assert answer.status_code == 503
-        assert "0 pages are followed already" in answer.text
+        assert "0 other pages are live already" in answer.text
 
 
 async def test_a_page_cannot_be_written() -> None:
@@ -201,4 +201,4 @@ async def test_a_link_leads_to_the_list() -> None:
         assert {"http-equiv": "refresh", "content": "0;url=/"} in page.of("meta")
         assert (await client.get("/")).status_code == 200
         wrong = await looked_at(client, "/open", 401)
-        assert "This link was used or is not complete" in wrong.words
+        assert "This link was used, or is incomplete" in wrong.words

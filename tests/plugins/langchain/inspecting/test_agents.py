@@ -114,10 +114,10 @@ async def test_of_two_answers_at_once_one_is_refused(source: AgentSource) -> Non
 async def test_an_answer_to_another_question_is_refused(source: AgentSource) -> None:
     asked = await question(source)
     for name, digest in [("gone", asked.digest), (asked.id, "0" * 64)]:
-        with pytest.raises(AnswerRefused, match="not open any more"):
+        with pytest.raises(AnswerRefused, match="no longer open"):
             await source.answer("t", name, digest, APPROVE)
     await answered(source, APPROVE)
-    with pytest.raises(AnswerRefused, match="not open any more"):
+    with pytest.raises(AnswerRefused, match="no longer open"):
         await source.answer("t", asked.id, asked.digest, APPROVE)
     assert PAID == [5]
 
@@ -192,7 +192,7 @@ def _fails() -> Any:
     ("made", "message"),
     [
         (3, "a int is not an agent"),
-        (_fails, "it failed: LookupError: no key"),
+        (_fails, "the agent could not be made: LookupError: no key"),
         (lambda: "x", "a str is not an agent"),
         (lambda: agent(None), "has no checkpointer"),
     ],

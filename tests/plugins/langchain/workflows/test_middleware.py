@@ -245,7 +245,7 @@ def test_closing_works_without_an_event_loop() -> None:
     ("options", "says"),
     [
         ({"runner": 3}, "takes a WorkflowRunner"),
-        ({"agents": {"a": 3}}, "is no agent"),
+        ({"agents": {"a": 3}}, "is not an agent"),
         ({"tool_prefix": "a b"}, "tool_prefix takes"),
         ({"budget": {"token": 1}}, "budget takes"),
         ({"max_running": 0}, "max_running takes a whole number"),

@@ -122,7 +122,7 @@ _JSON, _EVENTS = {"Content-Type": "application/json"}, {"Content-Type": "text/ev
 @pytest.mark.parametrize(
     ("body", "headers", "told"),
     [
-        (gzip.compress(bytes(10_000_000)), GZIP, "compresses its answer"),
+        (gzip.compress(bytes(10_000_000)), GZIP, "compressed its answer"),
         (_MESSAGE, _JSON, "more than 50 values (McpLimits.message_values)"),
         (b"data: " + _MESSAGE + b"\n\n", _EVENTS, "McpConnectionLost"),
     ],

@@ -88,7 +88,7 @@ async def test_a_cancelled_cell_cancels_its_calls(run: Any, shared_server: Any) 
         (
             "broken",
             "McpAnswerInvalid: mcp.shop.broken was called, but the answer of MCP server 'shop' "
-            "does not fit the protocol: _meta is no object",
+            "does not fit the protocol: _meta is not an object",
         ),
         (
             "none",

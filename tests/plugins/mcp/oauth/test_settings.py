@@ -37,10 +37,13 @@ def test_a_secret_comes_from_the_environment_and_is_not_shown(
     [
         (False, "oauth takes true or an object"),
         ({"client_id": "a"}, "has the field 'client_id'; it takes grant, clientId"),
-        ({"clientId": ""}, "clientId of oauth takes a text"),
-        ({"clientId": 7}, "clientId of oauth takes a text; got 7"),
+        ({"clientId": ""}, "clientId of oauth takes a non-empty string"),
+        ({"clientId": 7}, "clientId of oauth takes a non-empty string; got 7"),
         ({"clientSecret": "a"}, "has a clientSecret, but no clientId"),
-        ({"clientSecret": 7}, "clientSecret of oauth takes a text; its value stays secret"),
+        (
+            {"clientSecret": 7},
+            "clientSecret of oauth takes a non-empty string; its value stays secret",
+        ),
         ({"grant": "password"}, "grant authorization_code or client_credentials; got 'password'"),
         ({"grant": "client_credentials", "clientId": "a"}, "clientSecret, issuer is missing"),
         ({"issuer": "login.example.org"}, "issuer of oauth takes an address"),

@@ -83,7 +83,7 @@ async def test_questions_that_nobody_answers_are_bounded(notes: Notes) -> None:
         again = _Again(first.request_state)
         again.input_responses = {key: types.ElicitResult(action="decline")}
         assert (await client.run(_Ctx(), ask, again)).action == "decline"
-        with pytest.raises(MCPError, match="there is no such request any more"):
+        with pytest.raises(MCPError, match="there is no such request"):
             await client.run(_Ctx(), ask, again)
         assert isinstance(await client.run(_Ctx(), ask), types.InputRequiredResult)
     finally:

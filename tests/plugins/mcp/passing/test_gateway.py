@@ -87,7 +87,7 @@ async def test_unknown_names_are_refused_as_the_protocol_has_it(notes: Notes, mo
             await client.read_resource("nope://x")
         assert (tool.value.code, prompt.value.code) == (types.INVALID_PARAMS,) * 2
         assert (resource.value.code, resource.value.data) == (-32002, {"uri": "nope://x"})
-        with pytest.raises(MCPError, match="no such resource any more"):
+        with pytest.raises(MCPError, match="there is no such resource"):
             await client.read_resource("interpstack://results/x/y")
 
 

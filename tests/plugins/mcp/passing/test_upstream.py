@@ -111,9 +111,9 @@ elif method == "tools/call":
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        ('{"content": "text"}', "none that the protocol has"),
-        ('{"content": [{"type": "text"}]}', "none that the protocol has"),
-        ('{"content": [{"type": "made up", "x": 1}]}', "none that the protocol has"),
+        ('{"content": "text"}', "is not valid in the protocol"),
+        ('{"content": [{"type": "text"}]}', "is not valid in the protocol"),
+        ('{"content": [{"type": "made up", "x": 1}]}', "is not valid in the protocol"),
         ('{"content": [{"type": "text", "text": ""}] * 3000}', "more than 2000 content blocks"),
         ("[]", "malformed"),
     ],
@@ -158,7 +158,7 @@ async def test_lists_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
         assert (await client.list_prompts()).prompts == []
         assert (await client.list_resources()).resources == []
         told = caplog.text
-        assert "lists more than 50 prompts (McpLimits.tools), or no end of them" in told
+        assert "lists more than 50 prompts (McpLimits.tools), or its list does not end" in told
         assert "lists more than 50 resources" in told
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.name for one in templates] == ["broken", "good"]

@@ -19,7 +19,7 @@ async def test_the_client_that_is_idle_longest_makes_room() -> None:
         assert await clients.client("a", ()) is first
         third = await clients.client("c", ())
         assert await clients.client("a", (), new=False) is first
-        with pytest.raises(ConfigurationError, match="no such session any more"):
+        with pytest.raises(ConfigurationError, match="there is no such session"):
             await clients.client("b", (), new=False)
         for busy in (first, third):
             busy.add(Run(lambda names: False))

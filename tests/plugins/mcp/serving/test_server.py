@@ -45,10 +45,10 @@ async def test_errors_are_results(serve: Any) -> None:
     assert result.is_error
     assert result.structured_content["error"] == {"name": "RangeError", "message": "no"}
     for tool, arguments, message in [
-        ("run_code", {"code": " "}, "run_code takes a text as code"),
-        ("run_code", {}, "run_code takes a text as code"),
-        ("wait", {"cell": "x"}, "there is no such cell any more"),
-        ("search_tools", {"query": 1}, "a search for tools takes a text"),
+        ("run_code", {"code": " "}, "run_code takes a non-empty string as code"),
+        ("run_code", {}, "run_code takes a non-empty string as code"),
+        ("wait", {"cell": "x"}, "there is no such cell; run the code again"),
+        ("search_tools", {"query": 1}, "a search for tools takes a string"),
     ]:
         refused = await client.call_tool(tool, arguments)
         assert (refused.is_error, refused.content[0].text) == (True, message)
@@ -66,7 +66,7 @@ async def test_large_results_are_resources(serve: Any) -> None:
     assert "20000 characters" in links[0].description
     (whole,) = (await client.read_resource(links[1].uri)).contents
     assert whole.text == "c" * 9000
-    with pytest.raises(MCPError, match="no such resource any more"):
+    with pytest.raises(MCPError, match="there is no such resource"):
         await client.read_resource(links[0].uri)
 
 

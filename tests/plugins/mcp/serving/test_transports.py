@@ -59,7 +59,7 @@ async def test_a_session_that_was_not_made_is_refused(address: str) -> None:
     async with http_client() as one, Client(streamable_http_client(address, http_client=one)) as c:
         result = await c.call_tool("run_code", {"code": "1", "session": "guess"})
     assert result.is_error
-    assert result.content[0].text == "there is no such session any more; leave session out"
+    assert result.content[0].text == "there is no such session; call again without session"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_sessions_are_bounded(address: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"token": "short"}, "token takes a text of 16 characters"),
+        ({"token": "short"}, "token takes a string of 16 characters"),
         ({"token": "with space in the middle"}, "printable ASCII"),
         ({"host": "0.0.0.0"}, "0.0.0.0 is reached from other machines"),
         ({"host": "example.org"}, "--allow-host"),

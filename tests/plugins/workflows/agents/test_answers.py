@@ -54,7 +54,7 @@ async def test_faults_are_bounded() -> None:
     ("schema", "message"),
     [
         (5, "takes a JSON Schema; got 5"),
-        ({"type": "nothing"}, "is no JSON Schema: 'nothing' is not valid"),
+        ({"type": "nothing"}, "is not a JSON Schema: 'nothing' is not valid"),
         ({"pattern": "(a+)+$"}, "pattern is not supported"),
         ({"unevaluatedProperties": False}, "unevaluatedProperties is not supported, for its"),
         ({"items": [{"patternProperties": {"(a+)+$": {}}}]}, "patternProperties is not supported"),

@@ -260,7 +260,7 @@ def test_a_check_knows_agents_and_other_workflows(folder: Path) -> None:
         ("team", "takes MODULE:ATTRIBUTE; got team"),
         ("no_such_module:team", "cannot import no_such_module: No module named"),
         (team(folder) + "s", "it has calls, shout, team"),
-        (team(folder).replace(":team", ":calls"), "is no agent"),
+        (team(folder).replace(":team", ":calls"), "is not an agent"),
     ):
         refused = command("check", "names.js", "--agents", wrong, status=2)
         assert message in refused.stderr
@@ -275,7 +275,7 @@ def test_checking_a_file_runs_nothing(folder: Path) -> None:
     assert refused.stderr.startswith("Error: no.js: Workflow script must export valid literal ")
     wrong = _SOURCE.replace('words"', 'words", argsSchema: {type: "tuple"}', 1)
     (folder / "wrong.js").write_text(wrong, "utf-8")
-    assert "meta.argsSchema is no JSON Schema" in command("check", "wrong.js", status=2).stderr
+    assert "meta.argsSchema is not a JSON Schema" in command("check", "wrong.js", status=2).stderr
 
 
 def test_arguments_are_held_to_the_schema_of_the_workflow(folder: Path) -> None:
@@ -326,7 +326,7 @@ def test_agents_are_isolated_in_the_repository_that_is_named(folder: Path) -> No
     ("source", "message"),
     [
         (b"", "the module has no `export const meta = {…}`"),
-        (b"\xff\xfe", "wrong.js is no text in UTF-8"),
+        (b"\xff\xfe", "wrong.js is not UTF-8 text"),
         (b"export const meta = []", "meta must be an object literal"),
         (b"export const meta = {description: 'd'}", "name takes a string that is not empty"),
         (b"export const meta = {name: 'n'}", "description takes a string that is not empty"),
@@ -338,7 +338,7 @@ def test_agents_are_isolated_in_the_repository_that_is_named(folder: Path) -> No
         (_META % b"argSchema: {}", "there is no field argSchema; did you mean argsSchema?"),
         (_META % b"nmae: 1", "there is no field nmae; did you mean name?"),
         (_META % b"argsSchema: []", "argsSchema takes a JSON Schema, an object"),
-        (_META % b"argsSchema: {type: 'tuple'}", "meta.argsSchema is no JSON Schema"),
+        (_META % b"argsSchema: {type: 'tuple'}", "meta.argsSchema is not a JSON Schema"),
         (_META % b"" + b"export default (", "the module does not parse"),
     ],
 )
@@ -358,8 +358,8 @@ def test_wrong_files_are_answered_in_one_line(folder: Path, source: bytes, messa
         ("import sys\nsys.exit(3)", "cannot import {}: SystemExit: 3 ({}.py, line 2)"),
         ("import no_such_module", "cannot import {}: No module named 'no_such_module'"),
         ("x = 1", "{} has no team"),
-        ("team = {'a': 1}", "agent 'a': 1 is no agent; pass an async function of the prompt"),
-        ("def f(p): return p\nteam = f", "is no agent; pass an async function of the prompt"),
+        ("team = {'a': 1}", "agent 'a': 1 is not an agent; pass an async function of the prompt"),
+        ("def f(p): return p\nteam = f", "is not an agent; pass an async function of the prompt"),
         ("async def team(a, b): pass", "takes one argument, the prompt or the call"),
     ],
 )
@@ -377,10 +377,10 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
     [
         (["check"], "Missing argument 'FILE…'"),
         (["check", "."], "there is no file ."),
-        (["check", "notes.txt"], "they end in .js, .mjs, .ts, .mts"),
+        (["check", "notes.txt"], "these end in .js, .mjs, .ts, .mts"),
         (["run", "shout.workflow.js", "more"], "Got unexpected extra argument (more)"),
         (["run", "shout.workflow.js", "--args", ""], "takes JSON, such as "),
-        (["run", "shout.workflow.js", "--args", "NaN"], "NaN is no JSON"),
+        (["run", "shout.workflow.js", "--args", "NaN"], "NaN is not JSON"),
         (["run", "shout.workflow.js", "--args", "[" * 5000], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "@"], "cannot read '': Is a directory"),
         (["run", "shout.workflow.js", "--agents", "..:x"], "cannot import ..: "),
@@ -421,7 +421,7 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--budget", "-1"], "-1 is not in the range x>=0"),
         (["show", "run_x"], "The store has no run 'run_x'; its runs are: none"),
         (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
-        (["run", "shout.workflow.js", "--worktrees", "."], "is no git repository; name one"),
+        (["run", "shout.workflow.js", "--worktrees", "."], "is not a git repository; name one"),
         (["list", "--status", "done"], "'done' is not one of"),
         (["list", "--db", "gone.db"], "there is no database gone.db; a run makes it"),
         (["resume", "run_x", "--db", "gone.db"], "there is no database gone.db; a run makes it"),

@@ -70,7 +70,7 @@ async def test_a_changed_script_has_to_take_the_arguments_of_its_run() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"type": "tuple"}, "meta.argsSchema is no JSON Schema"),
+        ({"type": "tuple"}, "meta.argsSchema is not a JSON Schema"),
         ({"properties": {"a": {"pattern": "a*"}}}, "meta.argsSchema: pattern is not supported"),
         ({"$ref": "http://x"}, "meta.argsSchema: .ref takes a reference within the schema"),
     ],

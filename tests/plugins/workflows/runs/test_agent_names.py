@@ -40,7 +40,7 @@ async def test_objects_of_installed_plugins_become_agents(plugins: Any) -> None:
 
 def test_other_objects_are_refused() -> None:
     stack = InterpreterStack("quickjs", ["workflows"])
-    with pytest.raises(ConfigurationError, match="agent 'x': 3 is no agent; pass an async"):
+    with pytest.raises(ConfigurationError, match="agent 'x': 3 is not an agent; pass an async"):
         find_agents({"x": 3}, stack)
     with pytest.raises(ConfigurationError, match="agents takes agents by name"):
         find_agents([_echo], stack)  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_paths_lead_only_into_allowed_folders(folder: Path) -> None:
     (folder / "link.js").symlink_to(folder.parent / "outside.js")
     with pytest.raises(UnknownWorkflow, match="outside the allowed folders"):
         catalog.beside(caller, "link.js")
-    with pytest.raises(UnknownWorkflow, match="is no workflow file; they end in"):
+    with pytest.raises(UnknownWorkflow, match="is not a workflow file; these end in"):
         catalog.beside(caller, "notes.txt")
     with pytest.raises(UnknownWorkflow, match="the calling script has no file"):
         catalog.beside(Script(""), "one.js")
@@ -97,7 +97,7 @@ def test_large_and_foreign_files_are_refused(folder: Path) -> None:
     with pytest.raises(UnknownWorkflow, match="larger than a workflow may be"):
         Catalog().given(folder / "large.js")
     (folder / "bytes.js").write_bytes(b"\xff\xfe")
-    with pytest.raises(UnknownWorkflow, match="no text in UTF-8"):
+    with pytest.raises(UnknownWorkflow, match="is not UTF-8 text"):
         Catalog().given(folder / "bytes.js")
     assert Catalog([folder]).names() == ["first", "zweiter ü"]
 

@@ -40,7 +40,7 @@ async def test_wrong_starts_say_what_is_accepted() -> None:
             await one.run("known", wall_seconds=0)
         with pytest.raises(TypeError, match="budgt"):
             await one.run("known", budgt=3)
-    with pytest.raises(ConfigurationError, match="is no agent"):
+    with pytest.raises(ConfigurationError, match="is not an agent"):
         WorkflowRunner(agents={"x": 3})
 
 

@@ -79,7 +79,7 @@ def test_rejections() -> None:
 
 def test_options_are_objects() -> None:
     for text in ("5", "[]", "null", '"s"'):
-        with pytest.raises(ValueError, match="the options of a request are no object"):
+        with pytest.raises(ValueError, match="the options of a request are not an object"):
             read_request("workflow.agent", ["1", "p", text])
 
 

@@ -594,7 +594,7 @@ def test_results_are_in_the_order_of_the_tasks(runtime: WorkflowRuntime) -> None
 def test_an_engine_of_another_language_is_refused() -> None:
     with (
         InterpreterStack("monty") as stack,
-        pytest.raises(ConfigurationError, match="workflows are JavaScript modules; the engine"),
+        pytest.raises(ConfigurationError, match="workflows are JavaScript modules, and the engine"),
     ):
         WorkflowRuntime(stack.engine)
 

@@ -71,7 +71,9 @@ def test_distributions_bring_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "entry_points", lambda group: points)
     assert open_store("own:x") is store
     points[:] = [Point(5)]
-    with pytest.raises(ConfigurationError, match="own:open returned 5, which is no WorkflowStore"):
+    with pytest.raises(
+        ConfigurationError, match="own:open returned 5, which is not a WorkflowStore"
+    ):
         open_store("own:x")
     points[:] = [Point(ModuleNotFoundError("No module named 'own'", name="own"))]
     message = r"need own, which is not installed; .* pip install 'interpstack\[workflows\]'"

@@ -49,7 +49,7 @@ async def test_changes_of_the_list_exclude_each_other(repository: Path) -> None:
 
     await asyncio.gather(*(one(found) for found in (first, second) * 4))
     async with first.alone():
-        with pytest.raises(WorktreeError, match=r"others change the worktrees of .* for 0\.1 s"):
+        with pytest.raises(WorktreeError, match=r"have kept the worktrees of .* locked for 0\.1 s"):
             async with Git(repository, 0.1).alone():
                 pass
 
@@ -65,9 +65,11 @@ async def test_a_repository_that_cannot_be_written_says_so(repository: Path) -> 
 def test_other_folders_are_refused(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ConfigurationError, match="is no git repository; name one, or make it one"):
+    with pytest.raises(
+        ConfigurationError, match="is not a git repository; name one, or run git init"
+    ):
         Git(tmp_path, 30.0)
-    with pytest.raises(ConfigurationError, match="of git: No such file or directory; name the"):
+    with pytest.raises(ConfigurationError, match="by git: No such file or directory; name the"):
         Git(tmp_path / "none", 30.0)
     (repository / "sub").mkdir()
     with pytest.raises(ConfigurationError, match="is a folder of a git repository; name the root"):

@@ -45,7 +45,7 @@ async def shown_form(client: httpx.AsyncClient) -> dict[str, str]:
 async def ended(client: httpx.AsyncClient) -> Page:
     for _ in range(3000):
         page = await looked_at(client, PAGE)
-        if "The run goes on" not in page.words:
+        if "The run continues" not in page.words:
             return page
         await asyncio.sleep(0.01)
     raise AssertionError("the run does not end")

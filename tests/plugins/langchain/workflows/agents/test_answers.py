@@ -60,5 +60,5 @@ def test_an_end_without_an_answer_is_told() -> None:
         value_of({"messages": [HumanMessage("p")]}, _TEXT)
     with pytest.raises(NoAnswer, match="calls tools, and nothing runs them"):
         value_of(message_with_calls(0, [("t", {})]), _TEXT)
-    with pytest.raises(NoAnswer, match="is no JSON"):
+    with pytest.raises(NoAnswer, match="is not JSON"):
         value_of({"a": object()}, _TEXT)

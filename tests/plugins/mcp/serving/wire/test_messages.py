@@ -49,7 +49,7 @@ def test_what_is_no_request(line: str, id_: Any) -> None:
     message = read_message(line)
     assert isinstance(message, Refused)
     assert (message.answer.id, message.answer.error.code) == (id_, types.INVALID_REQUEST)
-    assert message.answer.error.message == "the message is no request of JSON-RPC 2.0"
+    assert message.answer.error.message == "the message is not a request of JSON-RPC 2.0"
 
 
 @pytest.mark.parametrize("id_", ["1.5", "1.0", "null", "true", "[1]", "{}"])

@@ -121,7 +121,7 @@ async def test_a_malformed_answer_refuses_the_call_that_waits_for_it(
     assert answer["id"] == "a"
     result = answer["result"]["structuredContent"]["result"]
     assert result.startswith("tools.pay was not called: the client")
-    assert "malformed" in result or "action is none of the values" in result
+    assert "malformed" in result or "action is not one of the values" in result
     assert wire.served.paid == []
 
 

@@ -76,7 +76,7 @@ async def test_signals_are_taken_in_their_order_even_if_early() -> None:
     ("options", "expected"),
     [
         ("{timeoutMs: 20, default: 'none'}", "none"),
-        ("{timeoutMs: 20}", "WaitTimeout: nothing came in time for 'go'"),
+        ("{timeoutMs: 20}", "WaitTimeout: nothing arrived in time for 'go'"),
         ("{timeoutMs: 'x'}", "TypeError: timeoutMs takes milliseconds, 0 or more; got 'x'"),
     ],
 )

@@ -164,7 +164,7 @@ async def test_isolation_is_the_hosts_to_allow(repository: Path, tmp_path: Path)
     assert result.error is not None
     assert "agent 'default' does not say that it works in the folder" in result.error["message"]
     assert "does not say that it works" in found.faults[0].message
-    with pytest.raises(ConfigurationError, match="is no git repository"):
+    with pytest.raises(ConfigurationError, match="is not a git repository"):
         WorkflowRunner(worktrees=tmp_path)
     wrong: Any = 3
     with pytest.raises(ConfigurationError, match="worktrees takes the root of a git repository"):
