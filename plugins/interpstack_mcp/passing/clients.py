@@ -40,7 +40,7 @@ def gateway_of(
     known = {} if servers is None else {one.name: one for one in servers.servers}
     for name in names:
         if name not in known:
-            listed = f"they are: {', '.join(known)}" if known else "there are none (--mcp FILE)"
+            listed = f"configured are: {', '.join(known)}" if known else "none is (--mcp FILE)"
             raise ConfigurationError(
                 f"through names {name!r}, which is not a configured MCP server; {listed}"
             )
