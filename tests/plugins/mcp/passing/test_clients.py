@@ -25,7 +25,7 @@ def test_servers_that_are_not_configured_are_refused(notes: Notes) -> None:
     with InterpreterStack(plugins=["mcp", GATE]) as stack:
         with pytest.raises(ConfigurationError, match=r"through names 'c'.*configured are: a, b"):
             CodeServer(stack, HostOffer(parts=[servers]), through=["c"])
-        with pytest.raises(ConfigurationError, match=r"there are none \(--mcp FILE\)"):
+        with pytest.raises(ConfigurationError, match=r"none is \(--mcp FILE\)"):
             CodeServer(stack, HostOffer(), through=["c"])
 
 
