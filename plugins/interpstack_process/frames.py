@@ -21,6 +21,10 @@ __all__ = ["Channel", "Closed"]
 
 _HEAD: Final = struct.Struct("<QQ")
 _CHUNK: Final = 2**20
+#: Bytes that are asked for at least: most frames come with one call.
+_AT_ONCE: Final = 2**14
+#: Seconds and microseconds, as the system takes the time after which it ends a wait.
+_TIME: Final = struct.Struct("@ll")
 #: Seconds between two looks at whether waiting still makes sense.
 _SLICE_SECONDS: Final = 0.05
 
@@ -40,6 +44,10 @@ class Closed(Exception):
 class Channel:
     """One end of a connection.
 
+    Each call of a socket lets other threads run, and a busy event loop does not soon let this one
+    go on. So frames are sent and received in as few calls as possible, and the system ends a wait
+    after a slice of time: a timeout of Python's takes one more call each time.
+
     Args:
         connection: A stream socket.
         max_bytes: Largest frame to accept.
@@ -48,6 +56,8 @@ class Channel:
     def __init__(self, connection: socket.socket, max_bytes: int) -> None:
         self._socket = connection
         self._max_bytes = max_bytes
+        self._in_slices: bool | None = None
+        self._received = bytearray()  # of the frames to come
         self._sending = threading.Lock()  # output of a guest may come from another thread
 
     def send(
@@ -71,16 +81,24 @@ class Channel:
                 self._send(memoryview(part), check)
 
     def _wait_in_slices(self, check: Callable[[], None] | None, *, unread: bool) -> None:
+        """Have each wait end after a slice of time, if there is a check; else when it may go on."""
+        in_slices = check is not None
+        if in_slices is self._in_slices:
+            return
+        time = _TIME.pack(0, int(_SLICE_SECONDS * 1e6) if in_slices else 0)
         try:
-            self._socket.settimeout(None if check is None else _SLICE_SECONDS)
+            self._socket.settimeout(None)
+            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                self._socket.setsockopt(socket.SOL_SOCKET, option, time)
         except OSError as error:  # closed by another thread
             raise Closed(str(error), unread=unread) from error
+        self._in_slices = in_slices
 
     def _send(self, data: memoryview, check: Callable[[], None] | None) -> None:
         while data:
             try:
                 data = data[self._socket.send(data) :]
-            except TimeoutError:
+            except BlockingIOError:
                 pass  # nothing moved in this slice of time: `check` raises when it was too long
             except OSError as error:
                 raise Closed(str(error), unread=True) from error
@@ -108,19 +126,21 @@ class Channel:
             raise Malformed(f"text that is not JSON ({error})") from error
 
     def _read(self, size: int, check: Callable[[], None] | None) -> bytearray:
-        data = bytearray()
+        data = self._received
         while len(data) < size:
             try:
-                chunk = self._socket.recv(min(size - len(data), _CHUNK))
+                chunk = self._socket.recv(min(max(size - len(data), _AT_ONCE), _CHUNK))
                 if not chunk:
                     raise Closed("the connection was closed")
                 data += chunk
-            except TimeoutError:
+            except BlockingIOError:
                 pass  # nothing moved in this slice of time: `check` raises when it was too long
             except OSError as error:
                 raise Closed(str(error)) from error
             if check is not None and len(data) < size:
                 check()
+        self._received = data[size:]
+        del data[size:]
         return data
 
     def close(self) -> None:

@@ -119,3 +119,32 @@ def test_a_channel_that_another_thread_has_closed_is_closed() -> None:
         with pytest.raises(Closed) as receiving:
             channel.receive()
     assert (sending.value.unread, receiving.value.unread) == (True, False)
+
+
+def test_frames_that_come_together_are_received_one_by_one(ends: Any) -> None:
+    channel, theirs = ends
+    theirs.sendall(frame(b"1", b"one") + frame(b"[2]") + frame(b"3")[:16])
+    assert channel.receive() == (1, b"one")
+    assert channel.receive(lambda: None) == ([2], b"")
+    theirs.close()
+    with pytest.raises(Closed):
+        channel.receive()
+
+
+def test_waits_end_after_a_slice_only_where_there_is_a_check(ends: Any) -> None:
+    channel, theirs = ends
+    looks: list[int] = []
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise KeyError("enough")
+
+    for _ in range(2):
+        looks.clear()
+        with pytest.raises(KeyError):
+            channel.receive(look)
+        sender = threading.Timer(0.2, theirs.sendall, [frame(b"5")])
+        sender.start()
+        assert channel.receive() == (5, b"")
+        sender.join()
