@@ -207,7 +207,7 @@
     const names = ownKeys(value), array = isArray(value);
     for (let i = indices; i < names.length; i++) {
       const key = names[i];
-      if (array && typeof key === "string" && isIndex(key)) continue;
+      if (array && typeof key === "string" && (key === "" + i || isIndex(key))) continue; // the first is quick
       if (!propertyIsEnumerable(value, key)) continue;
       if (!more(view, i, names.length)) break;
       const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));

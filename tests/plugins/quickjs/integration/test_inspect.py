@@ -53,6 +53,12 @@ _TABLE = [
     # arrays
     ("[1, , 3]", "[1, <1 empty item>, 3]"),
     ("new Array(5)", "[<5 empty items>]"),
+    ("Object.assign([1, , 3], {k: 4, '01': 5, '-1': 6})",
+     '[1, <1 empty item>, 3, k: 4, "01": 5, "-1": 6]'),
+    ("new Proxy([1, 2], {ownKeys: () => ['0', '1', 'y', '3', '1.0', '7', 'length'],"
+     " getOwnPropertyDescriptor: (t, k) => Reflect.getOwnPropertyDescriptor(t, k) ??"
+     " {value: 5, configurable: true, enumerable: true}, get: (t, k) => t[k] ?? 5})",
+     '[1, 2, y: 5, "1.0": 5]'),
     ("const far = []; far[4294967290] = 1; far", "[<4294967290 empty items>, 1]"),
     ("Object.assign([1], {x: 2, '-1': 3})", '[1, x: 2, "-1": 3]'),
     ("new (class L extends Array {})(1, 2)", "L(2) [1, 2]"),
