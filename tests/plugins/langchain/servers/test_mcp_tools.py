@@ -61,7 +61,7 @@ async def test_a_misspelt_name_lets_no_call_through(talk: Any, notes: Notes) -> 
     chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True})
     try:
         (text,) = await chat.run(NOTE)
-        assert "asked for 'mcp.tools.notes', but MCP server 'tools' has no such" in text
+        assert "'mcp.tools.notes' needs an approval, but MCP server 'tools' has no such" in text
         assert notes.text() == ""
     finally:
         await chat.middleware.aclose()
