@@ -248,7 +248,7 @@ async def test_a_search_stops_at_its_limit(tmp_path: Path, tokens: int) -> None:
     result = await host("budgeted_search").search(tmp_path, sources, tokens, ["tide"])
     told = result.result
     assert result.usage.get("input_tokens", 0) == 104 * len(told["searched"]) <= tokens
-    assert "is used up" in told["stopped"]
+    assert "the budget of 'search-source' " in told["stopped"]
     assert sorted(told["searched"] + told["left"]) == sorted(sources)
     assert told["answer"].count("the tide is high") == len(told["searched"])
     assert bool(told["searched"]) == (tokens >= 500)

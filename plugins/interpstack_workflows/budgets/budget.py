@@ -32,8 +32,11 @@ class BudgetExceeded(Exception):
 
     def __init__(self, budget: str, kind: str, limit: float, spent: float, reserved: float) -> None:
         held = f", {reserved:g} reserved by calls in flight" if reserved else ""
-        state = "is used up" if spent + reserved >= limit else "has too little left for this call"
-        super().__init__(f"the budget of {budget} {state}: {spent:g} of {limit:g} {kind}{held}")
+        amount = f"{spent:g} of {limit:g} {kind}"
+        state = f"is used up: {amount}"
+        if spent + reserved < limit:
+            state = f"has too little left for this call: {amount} used"
+        super().__init__(f"the budget of {budget} {state}{held}")
         self.budget = budget
         self.kind = kind
         self.limit = limit

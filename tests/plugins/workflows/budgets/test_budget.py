@@ -74,12 +74,12 @@ def test_inner_budgets_hold_inside_the_outer_one() -> None:
     budget = RunBudget(BudgetLimits(tokens=100), {"draft": BudgetLimits(tokens=30)})
     budget.reserve(Usage(output_tokens=30), ["draft"]).commit(Usage(output_tokens=20))
     little = "has too little left for this call"
-    with pytest.raises(BudgetExceeded, match=f"the budget of 'draft' {little}: 20 of 30 tokens"):
+    with pytest.raises(BudgetExceeded, match=f"'draft' {little}: 20 of 30 tokens used"):
         budget.reserve(Usage(output_tokens=20), ["draft", None])
     budget.reserve(Usage(output_tokens=80), ["other"]).commit(Usage(output_tokens=75))
     assert budget.remaining() == {"tokens": 5, "cost": None, "seconds": None, "agents": None}
     assert budget.remaining("draft")["tokens"] == 10
-    with pytest.raises(BudgetExceeded, match=f"the budget of the run {little}: 95 of 100"):
+    with pytest.raises(BudgetExceeded, match=f"the run {little}: 95 of 100 tokens used"):
         budget.reserve(Usage(output_tokens=8), ["draft"])
     budget.reserve(Usage(output_tokens=5), ["draft"])  # nothing was held by the refused one
 
