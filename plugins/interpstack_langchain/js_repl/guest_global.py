@@ -22,7 +22,7 @@ from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
-from interpstack_protocol import from_json
+from interpstack_protocol import from_json, read_json
 
 __all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "tool_input"]
 
@@ -138,13 +138,9 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
 def _read_json(text: str) -> Any:
     """The value of a JSON text; `None` for other text, and for values nested too deeply."""
     try:
-        return from_json(Any, json.loads(text, parse_constant=_no_number))
+        return from_json(Any, read_json(text))
     except (ValueError, RecursionError):
         return None
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"JSON has no {word}")
 
 
 def _refused(namespace: str, tool: HostTool, got: str) -> GuestException:

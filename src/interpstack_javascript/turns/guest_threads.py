@@ -91,10 +91,8 @@ class GuestThreads:
 
     def _wakes_of(self, loop: asyncio.AbstractEventLoop) -> Wakes:
         wakes = self._wakes
-        if wakes is None or wakes.loop is not loop:
-            wakes = self._wakes = Wakes(
-                loop
-            )  # loops that take turns have several, which is as good
+        if wakes is None or wakes.loop is not loop:  # loops may take turns: each then gets several
+            wakes = self._wakes = Wakes(loop)
         return wakes
 
     def _submit(self, turn: Turn[_T]) -> Turn[_T]:
