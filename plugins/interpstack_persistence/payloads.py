@@ -35,9 +35,11 @@ _MAX_EXPANDED: Final = 256 * 2**20
 _MAX_STATE: Final = _MAX_EXPANDED - 2**20
 #: Longest payload that serves as a dictionary; in longer ones, compression finds too few matches.
 MAX_BEFORE: Final = 4 * 2**20
-#: Payloads up to this size are worth the slower compression.
+#: Payloads up to these sizes are worth slower compression.
 _SMALL: Final = 2**17
 _SMALL_LEVEL: Final = 5
+_TINY: Final = 2**13
+_TINY_LEVEL: Final = 9
 #: Level without a dictionary; with a dictionary, a higher level finds no more matches.
 _LEVEL: Final = 3
 _LEVEL_BEHIND: Final = 2
@@ -99,7 +101,8 @@ def compress(payload: bytes, before: bytes) -> bytes:
     level = _LEVEL
     if len(payload) <= _SMALL:
         # Tables of the sizes meant for large texts take longer to make than to use.
-        level, sizes["source_size"], sizes["dict_size"] = _SMALL_LEVEL, len(payload), len(before)
+        level = _TINY_LEVEL if len(payload) <= _TINY else _SMALL_LEVEL
+        sizes["source_size"], sizes["dict_size"] = len(payload), len(before)
     elif before:
         # With fewer than a quarter as many entries as bytes, most matches are missed.
         level, sizes["hash_log"] = _LEVEL_BEHIND, max(16, len(before).bit_length() - 2)

@@ -28,7 +28,7 @@ from interpstack_core.errors import (
 from interpstack_core.languages import GuestLanguage
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
+    from importlib.metadata import EntryPoint
 else:
     EntryPoint = Any  # that module, with its parsers, takes long to import
 
@@ -42,7 +42,7 @@ NAMES = "interpstack.names"
 _version = lru_cache(attrgetter("version"))
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class PluginInfo(Value):
     """One plugin of a stack.
 
@@ -77,11 +77,11 @@ def _find(
     """Entry points by name, with errors of broken ones, which affect only their users."""
     found: dict[str, EntryPoint] = {}
     clashes: dict[str, str] = {}
-    owners: dict[str, Distribution] = {}
-    for one in look_up():  # `entry_points` parses those of all groups, which takes twice as long
-        if f"[{group}]" in (one.read_text("entry_points.txt") or ""):
-            owners.setdefault(one.name, one)  # the first on the path hides others of its name
-    points = chain.from_iterable(one.entry_points.select(group=group) for one in owners.values())
+    mark = f"[{group}]"  # `entry_points` parses those of all groups, which takes twice as long
+    owners = [one for one in look_up() if mark in (one.read_text("entry_points.txt") or "")]
+    if len(owners) > 1:  # the first on the path hides others of its name, which takes long to read
+        owners = [*{one.name: one for one in reversed(owners)}.values()][::-1]
+    points = chain.from_iterable(one.entry_points.select(group=group) for one in owners)
     what = "a plugin" if group == GROUP else "an attribute"
     for entry in sorted(points, key=lambda e: e.name):
         other = found.setdefault(entry.name, entry)

@@ -40,7 +40,7 @@ _exceptions = _takes(
 )
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class GuestBridge(Value):
     """The part of a bridge that engines know: all of it crosses to a guest's process.
 
@@ -62,7 +62,7 @@ class GuestBridge(Value):
     declaration: str = attrs.field(default="", repr=False, validator=_text)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Bridge(GuestBridge):
     """One host function offered to the guest: the fields of `GuestBridge`, and the host's part.
 
@@ -182,7 +182,7 @@ def bridge(name: Any = None, /, **fields: Any) -> Any:
     return decorate(name) if callable(name) else decorate
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class GuestSource(Value):
     """Code that an engine of `language` runs in every new realm, before any cell.
 
@@ -200,7 +200,7 @@ def _read_only(bridges: Mapping[str, Bridge]) -> Mapping[str, Bridge]:
     return MappingProxyType(dict(bridges))
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class BridgeSet(Value):
     """Everything one session offers to its guest, fixed.
 

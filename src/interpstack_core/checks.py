@@ -17,15 +17,28 @@ _MOST_SECONDS: Final = 10**9
 
 
 class Value:
-    """A base of values that shows their fields: a method for each class takes long to generate."""
+    """A base of attrs classes that compares and shows their fields: to generate that takes long."""
 
     __slots__ = ()
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or _fields(self, "eq") == _fields(other, "eq")
+
+    def __hash__(self) -> int:
+        return hash(tuple(value for _, value in _fields(self, "hash")))
+
     def __repr__(self) -> str:
-        own: Any = type(self)
-        shows = [(one, getattr(self, one.name)) for one in attrs.fields(own) if one.repr]
+        shows = _fields(self, "repr")
         texts = [f"{a.name}={a.repr(v) if callable(a.repr) else repr(v)}" for a, v in shows]
         return f"{type(self).__name__}({', '.join(texts)})"
+
+
+def _fields(value: Any, use: str) -> list[tuple[attrs.Attribute[Any], Any]]:
+    """The fields that are used for `eq`, `hash` or `repr`; by default, `hash` is as `eq`."""
+    uses = ((getattr(one, use), one) for one in attrs.fields(type(value)))
+    return [(o, getattr(value, o.name)) for u, o in uses if (o.eq if u is None else u)]
 
 
 def shown(value: Any, write: Callable[[Any], str] = repr) -> str:

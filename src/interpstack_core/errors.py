@@ -147,10 +147,6 @@ class SessionClosed(InterpstackError, RuntimeError):
     """The session was closed; open it again with `stack.session(key)`."""
 
 
-#: Names that a package could be called after.
-_PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-
-
 def install_command(name: str) -> str:
     """The command that installs the plugin `name`; empty unless it is one of this project.
 
@@ -178,6 +174,6 @@ def _unknown(kind: str, name: str, known: tuple[str, ...], commands: list[str]) 
     command = install_command(name) if kind == "plugin" else ""  # an engine's is there
     if command:
         return f"{message}. Install it with: {command}"
-    if not re.fullmatch(_PACKAGE, name):  # nothing that could be installed
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):  # no package could be called so
         return message
     return f"{message}. If a package provides it, install that package first"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
@@ -18,10 +18,8 @@ from interpstack_core.offer import HostTool
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 
-_FOREIGN: Final = r"[^A-Za-z0-9_]+"
 
-
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class PromptWords(Value):
     """Sentences and words that plugins put into their prompts; empty ones are omitted.
 
@@ -56,7 +54,7 @@ class PromptWords(Value):
     printing: str = ""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class EditorRules(Value):
     """Rules of a language for an editor of single cells.
 
@@ -83,7 +81,7 @@ class EditorRules(Value):
     quiet: bool = False
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class GuestLanguage(Value):
     """One guest language. Languages subclass it, and override the methods.
 
@@ -121,7 +119,7 @@ class GuestLanguage(Value):
 
     def identifier(self, name: str) -> str:
         """A tool's or field's name as code spells it; effectively with `_` for other characters."""
-        return re.sub(_FOREIGN, "_", name.strip("- ."))
+        return re.sub(r"[^A-Za-z0-9_]+", "_", name.strip("- ."))
 
     def name_fault(self, name: str) -> str:
         """A reason why code cannot call a function by its dotted name; effectively empty."""

@@ -11,7 +11,7 @@ __all__ = ["Limits"]
 _MIB = 2**20
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Limits(Value):
     """Limits of one cell; the realm's memory limit holds for its whole life.
 

@@ -15,7 +15,7 @@ from interpstack_core.checks import Value
 __all__ = ["ModuleBundle", "ModuleLoader"]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class ModuleBundle(Value):
     """A module and the files it may import.
 

@@ -21,7 +21,7 @@ _P = TypeVar("_P")
 _text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class HostTool(Value):
     """A tool of the host, independent of any agent framework.
 
@@ -70,7 +70,7 @@ def _as_parts(parts: Iterable[object]) -> tuple[object, ...]:
     return given
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class HostOffer(Value):
     """Everything that the host currently offers to guest code.
 

@@ -38,7 +38,7 @@ LATER: Final[Mapping[str, bool]] = {"later": True}
 _is = partial(takes, of=lambda cell: "cell", error=ConfigurationError)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Cell(Value):
     """One piece of source code to run.
 
@@ -63,7 +63,7 @@ class Cell(Value):
             raise ConfigurationError(f"cell: value_name takes an identifier; got {value!r:.80}")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Place(Value):
     """A character of a cell's source, with an excerpt of its line.
 
@@ -98,7 +98,7 @@ def _columns(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class GuestError(Value):
     """An error as it crosses: raised by the guest, or thrown into it by a settlement.
 
@@ -118,7 +118,7 @@ class GuestError(Value):
     place: Place | None = attrs.field(default=None, metadata=LATER)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Call(Value):
     """A message that guest code emitted without waiting: a wire tree for the bridge `bridge`."""
 
@@ -126,7 +126,7 @@ class Call(Value):
     wire: Any
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Request(Value):
     """A message that guest code emitted and whose answer it awaits.
 
@@ -144,7 +144,7 @@ class Request(Value):
     plain: bool = False
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Settlement(Value):
     """The answer to one request: a wire tree as JSON text, or an error.
 
@@ -163,7 +163,7 @@ class Settlement(Value):
     refused: bool = attrs.field(default=False, metadata=LATER)
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Completion(Value):
     """The end of a cell, as the guest reports it.
 
@@ -186,7 +186,7 @@ class Completion(Value):
     error: GuestError | None = None
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Progress(Value):
     """Everything a guest queued since the last poll, in order.
 
@@ -217,7 +217,7 @@ class Progress(Value):
     notices: Sequence[str] = ()
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Image(Value):
     """A realm's whole state in a form only its engine understands.
 
@@ -232,7 +232,7 @@ class Image(Value):
     data: bytes = attrs.field(repr=lambda data: f"<{len(data)} bytes>")
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class SessionState(Value):
     """The state of a session between two cells.
 

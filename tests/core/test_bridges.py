@@ -38,6 +38,15 @@ def test_coroutine_functions_run_on_the_loop(handler: Any, on_loop: bool) -> Non
     assert Bridge(name="a", handler=handler, on_loop=True).on_loop
 
 
+def test_bridges_of_the_same_function_and_fields_are_equal() -> None:
+    def today(city: str) -> str:
+        return city
+
+    assert Bridge(name="a", handler=today) == Bridge(name="a", handler=today)
+    assert Bridge(name="a", handler=today) != Bridge(name="a", handler=today, budget=1)
+    assert Bridge(name="a", handler=today) != Bridge(name="a", handler=lambda city: city)
+
+
 def test_decorator_with_and_without_a_name() -> None:
     @bridge
     def plain() -> None: ...

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import attrs
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import expect, positive, shown
+from interpstack_core.checks import Value, expect, positive, shown
 
 
 class _Mute:
@@ -61,3 +62,41 @@ def test_numbers_that_do_not_fit_are_refused(name: str, value: Any, message: str
 
 def test_numbers_that_fit_are_taken() -> None:
     assert _Limits(count=None, wall_seconds=0.5) == _Limits(None, 0.5)
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Card(Value):
+    number: int
+    words: dict[str, str] = attrs.field(factory=dict, hash=False)
+    note: str = attrs.field(default="", eq=False)
+    key: str = attrs.field(default="k", repr=False)
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Ticket(_Card):
+    pass
+
+
+def test_values_are_equal_if_the_fields_that_are_compared_are() -> None:
+    one = _Card(1, {"a": "b"}, note="seen")
+    assert one == _Card(1, {"a": "b"}, note="not seen")
+    assert one != _Card(2, {"a": "b"}, note="seen")
+    assert one != _Card(1, {"a": "c"}, note="seen")
+    assert one != _Card(1, {"a": "b"}, key="another")
+
+
+def test_values_of_two_classes_are_never_equal_and_others_may_say_that_they_are() -> None:
+    assert _Card(1) != _Ticket(1)
+    assert _Card(1) != 1
+    assert _Card(1) == mock.ANY
+
+
+def test_equal_values_have_one_hash_that_leaves_out_what_has_none() -> None:
+    assert {_Card(1, {"a": "b"}, note="seen"), _Card(1, {"a": "b"})} == {_Card(1, {"a": "b"})}
+    assert hash(_Card(1)) != hash(_Card(2))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(_Card([]))  # type: ignore[arg-type]
+
+
+def test_values_show_their_fields() -> None:
+    assert repr(_Card(1, note="seen")) == "_Card(number=1, words={}, note='seen')"

@@ -59,11 +59,11 @@ def merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, An
     return joined
 
 
-def more_calls(left: Mapping[str, Any], right: Mapping[str, Any] | None) -> dict[str, Any]:
+def more_calls(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> dict[str, Any]:
     """Reduce updates of calls that wait to be counted, by eval: counts only grow, to their end."""
     if right is None:
         return {}
-    joined = {name: dict(counts) for name, counts in left.items()}
+    joined = {name: dict(counts) for name, counts in (left or {}).items()}
     for name, counts in right.items():
         own = joined.setdefault(name, {})
         own.update({key: max(own.get(key, 0), count) for key, count in counts.items()})
@@ -76,7 +76,10 @@ def _any(state: Any, writes: Sequence[Any]) -> bytes:
 
 
 class InterpreterState(AgentState[Any]):
-    """Private channels of the middleware."""
+    """Private channels of the middleware.
+
+    A type with `None` keeps a channel without a value, which is not stored, until its first update.
+    """
 
     #: The turn, and the number of the newest record: an older one that was put back in its place
     #: does not fit it.
@@ -86,11 +89,11 @@ class InterpreterState(AgentState[Any]):
         Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
     ]
     #: With a budget: the amounts drawn in the turn, by kind.
-    interpreter_drawn: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, more]]
+    interpreter_drawn: NotRequired[Annotated[Mapping[str, Any] | None, PrivateStateAttr, more]]
     #: With cells in the background: their records, by id.
-    interpreter_cells: NotRequired[Annotated[Mapping[str, Any], PrivateStateAttr, merged]]
+    interpreter_cells: NotRequired[Annotated[Mapping[str, Any] | None, PrivateStateAttr, merged]]
     #: With a limit on tool calls: calls from code by eval, until they are added to its counts.
-    interpreter_calls: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, more_calls]]
+    interpreter_calls: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, more_calls]]
     #: Where langchain-quickjs has its variables; read to say that they are not available.
     _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
 

@@ -23,7 +23,7 @@ class Listener(Protocol):
         """Take a whole delivery; returns an exception that listening to it has raised."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Usage(Value):
     """The resources that a cell used.
 
@@ -40,7 +40,7 @@ class Usage(Value):
     crossings: int = 0
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@attrs.frozen(eq=False, kw_only=True, repr=False)
 class Outcome(Value):
     """The result of a cell. Output before an error is always included.
 

@@ -52,10 +52,11 @@ def describe_error(error: BaseException, tool: str) -> GuestError:
 
     The class of the exception is not trusted: each of its methods may raise, or lie.
     """
-    if type(error) is asyncio.CancelledError:
+    own = type(error)  # `isinstance` asks the object, too
+    if own is asyncio.CancelledError:
         return GuestError("ToolError", f"{tool} was cancelled", data={"tool": tool})
-    kind = str.__str__(_name_of(type(error)))[:_NAME_CHARS]
-    wrong_input = _is(error, TypeError) and not _is(error, UnsupportedValue)
+    kind = str.__str__(_name_of(own))[:_NAME_CHARS]
+    wrong_input = issubclass(own, TypeError) and not issubclass(own, UnsupportedValue)
     try:
         if isinstance(error, GuestException):
             return _chosen(error.error, tool)
@@ -83,14 +84,9 @@ def ends_program(error: BaseException) -> bool:
     inner, seen = [error], set()
     while inner:
         one = inner.pop()
-        if _is(one, *_ENDS_PROGRAM):
+        if issubclass(type(one), _ENDS_PROGRAM):
             return True
-        if id(one) not in seen and _is(one, BaseExceptionGroup):
+        if id(one) not in seen and issubclass(type(one), BaseExceptionGroup):
             inner += _members_of(one)
         seen.add(id(one))
     return False
-
-
-def _is(error: BaseException, *kinds: type) -> bool:
-    """`isinstance` by the real class, ignoring the object's own `__class__`."""
-    return issubclass(type(error), kinds)

@@ -13,7 +13,7 @@ from interpstack_core.protocol import Settlement
 __all__ = ["RunRecord", "Step"]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class Step(Value):
     """A step: the clock and the answers that a guest receives at once.
 

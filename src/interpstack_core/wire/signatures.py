@@ -20,7 +20,7 @@ from uuid import UUID
 
 import attrs
 
-from interpstack_core.checks import shown
+from interpstack_core.checks import Value, shown
 from interpstack_core.errors import BridgeError
 from interpstack_core.languages import GuestLanguage
 from interpstack_core.wire.values import UNDEFINED, MapValue, SetValue
@@ -45,8 +45,8 @@ class _Mismatch(Exception):
     """Raised for a wrong value; `Signature.bind` turns it into a `TypeError`."""
 
 
-@attrs.frozen(repr=False)
-class Signature:
+@attrs.frozen(eq=False, repr=False)
+class Signature(Value):
     """The keyword parameters of one bridge."""
 
     name: str

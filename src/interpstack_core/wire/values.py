@@ -85,14 +85,14 @@ def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
     return tuple((key, value) for key, value in entries)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class MapValue(Value):
     """A guest Map: ordered pairs; keys may be values that Python cannot hash."""
 
     entries: tuple[tuple[Any, Any], ...] = attrs.field(converter=_pairs)
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class SetValue(Value):
     """A guest Set: ordered items that Python may not be able to hash."""
 
@@ -100,7 +100,7 @@ class SetValue(Value):
     items: tuple[Any, ...] = attrs.field(converter=lambda items: tuple(items))  # type: ignore[var-annotated]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(eq=False, repr=False)
 class ErrorValue(Value):
     """A guest Error as plain data; `stack` may be empty."""
 
@@ -126,16 +126,14 @@ def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
         for item in level:
             kind = type(item)
             if kind is str:
-                text = item if item.isascii() else item.encode("utf-8", "surrogatepass")
-                size += len(text) + 2
+                size += len(item if item.isascii() else item.encode("utf-8", "surrogatepass")) + 2
             elif kind is list:
                 size += len(item) + 1
                 inner += item
             elif kind is dict:
                 plain = plain and "$" not in item
-                size += len(item) + 1
-                inner += item
-                inner += item.values()
+                size += 3 * len(item) - 1
+                inner += ("".join(item), *item.values())
             elif kind is int and not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
                 plain = False  # a double in the guest
         if most is not None and size > most:

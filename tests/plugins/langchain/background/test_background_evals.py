@@ -136,7 +136,8 @@ async def test_a_quick_eval_is_as_without(chat: Any) -> None:
     agent = chat()
     assert await agent.run("1 + 1") == ["<result>2</result>"]
     state = await agent.agent.aget_state({"configurable": {"thread_id": "t"}})
-    assert state.values["interpreter_cells"] == {}
+    unused = {"interpreter_cells", "interpreter_calls", "interpreter_drawn"}
+    assert not unused & set(state.values)  # they would be stored with every thread
 
 
 @both
