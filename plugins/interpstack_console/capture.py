@@ -49,10 +49,10 @@ def _read(name: str) -> str:
     return (files("interpstack_console") / name).read_text("utf-8")
 
 
-# Read when this is imported: an event loop must not wait for files.
-_SOURCE: Final = GuestSource(
-    JAVASCRIPT.name, "interpstack:console", _read("console.js"), owner=_OWNER
-)
+# Read when this is imported: an event loop must not wait for files. With escapes for what ASCII
+# lacks, V8 keeps one byte for each character, and an isolate takes up to 0.1 MB less.
+_TEXT: Final = _read("console.js").encode("ascii", "backslashreplace").decode()
+_SOURCE: Final = GuestSource(JAVASCRIPT.name, "interpstack:console", _TEXT, owner=_OWNER)
 _PROMPT: Final = _read("prompt.md").strip()
 
 

@@ -9,6 +9,7 @@ import pytest
 from engines import OnEngine
 
 from interpstack import InterpreterStack, Limits, bridge
+from interpstack_console.capture import source
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=60, console_chars=100_000)
 #: By language: prints, then computes for longer than anybody waits.
@@ -105,3 +106,8 @@ async def test_the_bound_holds_for_a_whole_cell(on_engine: OnEngine) -> None:
     assert outcome.console == quiet.console == "".join(heard)
     assert len(outcome.console) <= 1000
     assert outcome.console_omitted_chars == quiet.console_omitted_chars > 3900
+
+
+def test_the_source_is_ascii() -> None:
+    assert source().source.isascii()
+    assert "\\u2026" in source().source
