@@ -101,11 +101,13 @@ def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> F
         error: The error, as `described` makes it.
         budget: The budget from then on.
     """
-    name = str(error.get("name", "Error"))
+    name, data = str(error.get("name", "Error")), dict(error.get("data") or {})
+    # A request of a wrong form is a mistake in the script, unlike an agent's own `TypeError`.
+    is_wrong = name == "TypeError" and data.get("kind") != "agent"
     return Failed(
         str(error.get("message", "workflow request rejected")),
         name,
-        dict(error.get("data") or {}),
-        escapes=name in ESCAPING,
+        data,
+        escapes=is_wrong or name in ESCAPING,
         budget=budget,
     )

@@ -26,6 +26,13 @@ def test_scripts_are_told_what_was_described() -> None:
     assert as_failed({"name": "UnknownAgent"}).escapes
 
 
+def test_mistakes_in_a_script_are_not_taken_for_failures_of_an_agent() -> None:
+    wrong = StepFailed("agent has no option 'shema'", "TypeError")
+    assert as_failed(described(wrong)).escapes
+    failed = StepFailed("'NoneType' object is not iterable", "TypeError", {"kind": "agent"})
+    assert not as_failed(described(failed)).escapes
+
+
 @pytest.mark.parametrize(
     ("message", "shown"),
     [

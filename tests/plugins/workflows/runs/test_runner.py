@@ -44,6 +44,23 @@ async def test_wrong_starts_say_what_is_accepted() -> None:
         WorkflowRunner(agents={"x": 3})
 
 
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("() => agent('a', {shema: {}})", "agent has no option 'shema'"),
+        ("() => agent('a', {schema: 3})", "schema"),
+        ("() => ask('Ship?', {choice: []})", "ask has no option 'choice'"),
+    ],
+)
+@pytest.mark.parametrize("many", ["parallel([{}, () => agent('b')])", "pipeline([1, 2], {})"])
+async def test_a_wrong_option_is_no_failed_task(task: str, message: str, many: str) -> None:
+    async with runner(Prompts()) as one:
+        result = await one.run(script(f"return {many.replace('{}', task)}"))
+    assert result.status == "failed"
+    assert result.error["name"] == "TypeError"
+    assert message in result.error["message"]
+
+
 async def test_runs_that_are_not_there_are_named() -> None:
     async with runner(Prompts()) as one:
         first = await one.run(script("return 1"))
