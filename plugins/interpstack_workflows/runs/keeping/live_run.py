@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from interpstack_workflows.runs.run_budgets import spent_budget
 from interpstack_workflows.runs.run_records import ROOT, root_place
 from interpstack_workflows.runs.scopes.crossing import module_input
 from interpstack_workflows.runs.scopes.identities import MESSAGE_KINDS
-from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, steps_inside
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, RecordedScopes
 from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeEnd, ScopeLoop
 from interpstack_workflows.runs.telling import RunTeller
 from interpstack_workflows.runs.values import ScopePlace
@@ -70,13 +69,10 @@ class LiveRun:
         self._record = record
         entries = taken.entries
         self._lease = lease
-        self._retry_failed = retry_failed
         self._standby = standby
         self._writer = RecordWriter(parts.store, lease, len(entries), self._lost)
-        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._recorded = RecordedScopes(entries, retry_failed=retry_failed)
         self._budget = spent_budget(record, entries)
-        for entry in entries:
-            self._entries[entry.scope].append(entry)
         self.waits = Waits(_used_messages(entries))
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
@@ -84,7 +80,6 @@ class LiveRun:
         self._active, self._parking, self._complete = 0, False, False
         self._ending: Failed | None = None
         self._main: asyncio.Task[ScopeEnd] | None = None
-        self._answered: set[str] = set()
         self._alarm = _Alarm(parts, self._wake)
         self._sent = taken.messages
         self._read = 0
@@ -117,7 +112,7 @@ class LiveRun:
 
     async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run one scope to its end; see `ScopeLoop.run`."""
-        self.teller.started(place, again=place.scope in self._entries)
+        self.teller.started(place, again=self._recorded.has(place.scope))
         self._scopes.add(loop := ScopeLoop(self, place, now))
         try:
             end = await loop.run()
@@ -189,7 +184,7 @@ class LiveRun:
             asyncio.get_running_loop().call_later(self._parts.linger_seconds, self._park_if_idle)
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
-        return RecordedAnswers(self._entries.pop(place.scope, ()), retry_failed=self._retry_failed)
+        return self._recorded.open(place.scope)
 
     async def open_module(self, place: ScopePlace) -> ModuleExecution:
         given = module_input(place, self._record.seed, self._budget.total, self._parts.modules)
@@ -229,7 +224,7 @@ class LiveRun:
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         self.teller.step_ended(opened, step, replayed=replayed)
         if replayed and step.kind == "workflow":
-            self._answered.add(opened.scope.place.child(opened.name))
+            self._recorded.answered(opened.scope.place.child(opened.name))
 
     # --- What the verbs need.
 
@@ -278,7 +273,8 @@ class LiveRun:
         if main.cancelled() and not self._parking:
             raise asyncio.CancelledError
         fields = _standing(main, self._ending)
-        self.teller.counted(_dropped(main), steps_inside(self._answered, self._entries))
+        earlier = self._recorded.untold(early=self._ending is not None)
+        self.teller.counted(_dropped(main), earlier)
         if main.cancelled():
             fields |= {"wake_at": self._wake_at(), "waiting_for": self.waits.to_json()}
         self._record = attrs.evolve(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from interpstack_workflows.steps.entries import Entry, StepRecord
 
-__all__ = ["RecordedAnswers", "Replayed", "steps_inside"]
+__all__ = ["RecordedAnswers", "RecordedScopes", "Replayed"]
 
 
 @attrs.frozen
@@ -87,18 +88,53 @@ class RecordedAnswers:
         """Records that no request has asked for so far, in order."""
         return [step for _, _, step in sorted(self._ended.values(), key=lambda one: one[:2])]
 
+    def untold(self) -> Sequence[StepRecord]:
+        """Records of steps that the module has not learnt of, asked for or not."""
+        return [*self._taken.values(), *self.unused()]
 
-def steps_inside(
-    scopes: Collection[str], entries: Mapping[str, Sequence[Entry]]
-) -> Iterator[StepRecord]:
-    """Steps that ended inside of children, at any depth, whose own ends are recorded.
+
+class RecordedScopes:
+    """The recorded answers of all scopes of a run.
 
     Args:
-        scopes: The scopes of the children.
-        entries: Entries by scope.
+        entries: The entries of the run, in order.
+        retry_failed: See `RecordedAnswers`.
     """
-    for scope, recorded in entries.items():
-        names = scope.split("/")
-        outer = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
-        if any(one in scopes for one in outer):
-            yield from RecordedAnswers(recorded).unused()
+
+    def __init__(self, entries: Iterable[Entry], *, retry_failed: bool) -> None:
+        self._retry_failed = retry_failed
+        self._left: dict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            self._left[entry.scope].append(entry)
+        self._opened: list[RecordedAnswers] = []
+        self._answered: set[str] = set()
+
+    def has(self, scope: str) -> bool:
+        """Whether a scope that was not opened has recorded answers."""
+        return scope in self._left
+
+    def open(self, scope: str) -> RecordedAnswers:
+        """The answers of a scope that runs again."""
+        recorded = self._left.pop(scope, ())
+        answers = RecordedAnswers(recorded, retry_failed=self._retry_failed)
+        self._opened += [answers] if recorded else []
+        return answers
+
+    def answered(self, scope: str) -> None:
+        """Note that the end of a child is recorded, so that its scope is not opened."""
+        self._answered.add(scope)
+
+    def untold(self, *, early: bool) -> Iterator[StepRecord]:
+        """Steps that ended, and that no script has learnt of in this stay.
+
+        Args:
+            early: The run ends before its scripts have asked again for all they had. Otherwise,
+                only children whose own ends are recorded have such steps, at any depth.
+        """
+        for answers in self._opened if early else ():
+            yield from answers.untold()
+        for scope, recorded in self._left.items():
+            names = scope.split("/")
+            outer = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
+            if early or any(one in self._answered for one in outer):
+                yield from RecordedAnswers(recorded).untold()

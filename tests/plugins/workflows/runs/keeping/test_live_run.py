@@ -267,6 +267,18 @@ async def test_the_census_counts_what_children_did_in_earlier_stays() -> None:
     }
 
 
+async def test_the_census_of_a_cancelled_run_counts_what_earlier_stays_did() -> None:
+    children = {"inner": script("await agent('b')", "inner")}
+    body = "await agent('a'); await workflow('inner'); await ask('?'); return agent('c')"
+    async with runner(Prompts(), linger_seconds=0, workflows=children) as one:
+        resting = await one.run(script(body))
+        await one.cancel(resting.run_id)
+        cancelled = await (await one.resume(resting.run_id)).result()
+    assert cancelled.status == "cancelled"
+    assert cancelled.census == resting.census
+    assert resting.census["ok"] == {"agent": 2, "workflow": 1}
+
+
 async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -> None:
     agent = Prompts()
     async with runner(agent, linger_seconds=60) as one:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, steps_inside
+import attrs
+
+from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, RecordedScopes
 from interpstack_workflows.steps.entries import Entry, StepRecord
 
 
@@ -83,14 +85,32 @@ def test_a_command_that_failed_may_begin_anew() -> None:
     assert answers.started("a") is None
 
 
-def test_steps_inside_of_answered_children_are_listed_at_any_depth() -> None:
-    inner, deeper, other, running = (_step(name) for name in ("a", "b", "c", "d"))
-    entries = {
-        "root": [_entry(1, _step("one"))],
-        "root/one": [_entry(1, inner)],
-        "root/one/two": [_entry(1, deeper)],
-        "root/oneself": [_entry(1, other)],
-        "root/three": [_entry(1, running)],
-    }
-    assert list(steps_inside({"root/one"}, entries)) == [inner, deeper]
-    assert list(steps_inside(set(), entries)) == []
+def _scopes() -> RecordedScopes:
+    """The steps `one`, `a`, `b`, `c` and `d`, each in a scope of its own."""
+    scopes = ("root", "root/one", "root/one/two", "root/oneself", "root/three")
+    names = ("one", "a", "b", "c", "d")
+    found = (attrs.evolve(_entry(1, _step(n)), scope=s) for n, s in zip(names, scopes, strict=True))
+    return RecordedScopes(found, retry_failed=False)
+
+
+def _untold(scopes: RecordedScopes, *, early: bool) -> list[str]:
+    return [step.name for step in scopes.untold(early=early)]
+
+
+def test_steps_inside_of_answered_children_are_untold_at_any_depth() -> None:
+    scopes = _scopes()
+    assert _untold(scopes, early=False) == []
+    scopes.answered("root/one")
+    assert _untold(scopes, early=False) == ["a", "b"]
+
+
+def test_of_a_run_that_ends_early_all_is_untold_that_was_not_asked_for_again() -> None:
+    scopes = _scopes()
+    assert _untold(scopes, early=True) == ["one", "a", "b", "c", "d"]
+    root = scopes.open("root")
+    assert not scopes.has("root")
+    assert scopes.has("root/one")
+    root.open("1", "one")  # asked for
+    assert _untold(scopes, early=True) == ["one", "a", "b", "c", "d"]
+    root.take()  # and told
+    assert _untold(scopes, early=True) == ["a", "b", "c", "d"]
