@@ -86,11 +86,11 @@
     const prototype = getPrototypeOf(value);
     if (prototype !== objectPrototype && prototype !== null)
       return job.quiet ? copiedSaved(value, depth, job) : copiedSpecial(value, depth, job);
+    if (!job.quiet) return copiedFields(value, depth, job);
     const names = keys(value);
-    if (!job.quiet) return copiedFields(value, names, depth, job);
     if (symbolToStringTag in value) refuseChanged(depth, job); // Math, a module
     if (ownKeys(value).length !== names.length) refuseHidden(value, ownKeys(value), depth, job);
-    const fields = copiedFields(value, names, depth, job);
+    const fields = copiedData(value, names, depth, job);
     return closedAs(prototype === null ? inPairs(fields, job, "bare", true) : fields, value, job);
   }
   function copiedScalar(value, depth, job) {
@@ -137,12 +137,34 @@
     if ((job.left -= chars) < 0) tooLarge();
     return made;
   }
-  function copiedFields(value, names, depth, job) {
+  function copiedFields(value, depth, job) {
+    const made = assign(new Fields(), value); // each field is read once, faster than by a loop
+    let chars = 0;
+    for (const key in made) {
+      const item = made[key];
+      chars += key.length + 4;
+      switch (typeof item) {
+        case "string":
+          chars += item.length;
+          break;
+        case "number":
+          if (item - item === 0 && (item !== 0 || 1 / item > 0)) break;
+          // falls through
+        default:
+          job.trail[depth] = key;
+          made[key] = copied(item, depth + 1, job);
+      }
+    }
+    if ((job.left -= chars) < 0) tooLarge();
+    return "$" in made ? pairsOf(made, keys(made)) : made;
+  }
+  // The same of an object that is saved.
+  function copiedData(value, names, depth, job) {
     const made = new Fields(), count = names.length;
     let chars = 4 * count;
     for (let i = 0; i < count; i++) {
       const key = names[i];
-      if (job.quiet && lookupGetter(value, key) !== undefined) meet(job);
+      if (lookupGetter(value, key) !== undefined) meet(job);
       const item = value[key];
       chars += key.length;
       switch (typeof item) {
@@ -154,7 +176,7 @@
           if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[key] = item; break; }
           // falls through
         default:
-          if (item === undefined && job.quiet && lookupSetter(value, key) !== undefined) meet(job);
+          if (item === undefined && lookupSetter(value, key) !== undefined) meet(job);
           job.trail[depth] = key;
           made[key] = copied(item, depth + 1, job);
       }
@@ -212,7 +234,7 @@
     const toJSON = value.toJSON;
     job.trail[depth] = "toJSON()";
     if (typeof toJSON === "function") return copied(apply(toJSON, value, [""]), depth + 1, job);
-    return copiedFields(value, keys(value), depth, job);
+    return copiedFields(value, depth, job);
   }
   // -- what a saved variable has beside its parts -------------------------------------------
 

@@ -35,7 +35,7 @@
   const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
   const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
   const { isArray } = Array;
-  const { keys, freeze, isFrozen, isSealed, preventExtensions, seal: sealObject, setPrototypeOf } = Object;
+  const { assign, keys, freeze, isFrozen, isSealed, preventExtensions, seal: sealObject, setPrototypeOf } = Object;
   const { parse, stringify } = JSON;
   const { floor } = Math;
   const { isView } = ArrayBuffer;
