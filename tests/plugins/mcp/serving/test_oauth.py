@@ -7,6 +7,7 @@ import base64
 import socket
 import time
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any
 
 import attrs
@@ -80,8 +81,10 @@ class Login:
 
 
 @pytest_asyncio.fixture
-async def login(serve: Any) -> AsyncIterator[Login]:
+async def login(serve: Any, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Login]:
     """An authorization server, and a server that it protects."""
+    # Each puts back the handlers of signals that it found: of two, perhaps those of the other.
+    monkeypatch.setattr(uvicorn.Server, "capture_signals", lambda server: nullcontext())
     ports = free_port(), free_port()
     url, resource = f"http://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}/mcp"
     made = Login(url, resource, {}, [])
