@@ -60,8 +60,7 @@ class UnknownEngine(ConfigurationError):
     """
 
     def __init__(self, name: str, known: Iterable[str], missing: Iterable[str] = ()) -> None:
-        self.name = name
-        self.known = tuple(sorted(known))
+        self.name, self.known = name, tuple(sorted(known))
         commands = [f"{one} ({found})" for one in missing if (found := install_command(one))]
         super().__init__(_unknown("engine", name, self.known, commands))
 
@@ -75,8 +74,7 @@ class UnknownPlugin(ConfigurationError):
     """
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        self.name = name
-        self.known = tuple(sorted(known))
+        self.name, self.known = name, tuple(sorted(known))
         super().__init__(_unknown("plugin", name, self.known, []))
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "JAVASCRIPT",
     "KERNEL_NAME",
     "TYPESCRIPT",
+    "ascii_source",
     "awaiting_source",
     "kernel_source",
     "web_source",
@@ -70,6 +71,15 @@ def awaiting_source() -> str:
     text if the first one awaits nothing; and the kernel's table that leads back to its columns.
     """
     return _read("awaiting.js")
+
+
+def ascii_source(source: str) -> str:
+    """A source with escapes for the characters that ASCII lacks.
+
+    V8 keeps two bytes for each character of a source that has any beyond Latin-1. Those characters
+    have to be in comments or in texts that are not read raw, and to be below U+10000.
+    """
+    return source.encode("ascii", "backslashreplace").decode()
 
 
 def _read(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 #: Lines of all modules of a package together.
-_MOST = {"interpstack_core": 3400, "interpstack": 3400}
+_MOST = {"interpstack_core": 3398, "interpstack": 3400}
 
 
 def lines(root: Path, package: str) -> int:

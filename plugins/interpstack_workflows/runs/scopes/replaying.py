@@ -117,7 +117,8 @@ class RecordedScopes:
         """The answers of a scope that runs again."""
         recorded = self._left.pop(scope, ())
         answers = RecordedAnswers(recorded, retry_failed=self._retry_failed)
-        self._opened += [answers] if recorded else []
+        if recorded:
+            self._opened.append(answers)
         return answers
 
     def answered(self, scope: str) -> None:
