@@ -64,7 +64,6 @@ class ActorPool(Pool):
     """
 
     title: ClassVar[str] = "actor"
-    waits_in_threads: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -166,7 +165,8 @@ class ActorPool(Pool):
             seconds,
         )
 
-    def threads_for(self, worker: Worker | None, *, begins: bool) -> ThreadPoolExecutor | None:
+    @property
+    def threads(self) -> ThreadPoolExecutor | None:
         return None if self._closed.is_set() else self._openers
 
     # -- life ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from interpstack_workers.residence import Residence
 from interpstack_workers.saved_state import SavedState
 from interpstack_workers.service import Service
 from interpstack_workers.workers import (
+    REFUSALS,
     Answer,
     Malformed,
     Overloaded,
@@ -24,6 +25,7 @@ from interpstack_workers.workers import (
 )
 
 __all__ = [
+    "REFUSALS",
     "Answer",
     "Malformed",
     "OuterEngine",

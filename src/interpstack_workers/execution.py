@@ -113,9 +113,9 @@ class WorkerExecution(Execution):
         settlements: Sequence[Settlement] = (),
         check: Callable[[Progress], Progress] = lambda progress: progress,
     ) -> Progress:
-        """Poll in the thread that waits for the cell's worker, or without any thread."""
-        threads = self._residence.threads(begins=self._worker is None)
-        if self._residence.pool.waits_in_threads or threads is None:
+        """Poll with threads for the steps that wait; few do."""
+        threads = self._residence.pool.threads
+        if threads is None:
             step = partial(self.advance, now, cpu_seconds, settlements, check)
             return await run_guest(step, self.interrupt, threads)
         self.settle(settlements)
@@ -179,15 +179,12 @@ class WorkerExecution(Execution):
         self._carried = self._recording.has_middle and not self._resumes
         return worker
 
-    def _at_hand(self) -> Worker | None:
-        """The worker of a cell that has begun, unless another one is to be found."""
-        return None if self._worker is None or self._worker.ended else self._worker
-
     def _polled(self, now: float, cpu_seconds: float | None) -> Steps[Answer | None]:
         residence = self._residence
         seconds = None if cpu_seconds is None else _WALL_FACTOR * cpu_seconds + _STOP_SECONDS
         for _ in range(_ATTEMPTS):
-            worker = self._at_hand() or (yield Placing(self.place))
+            worker = _at_hand(self._worker, residence, new=not self._resumes)
+            worker = worker or (yield Placing(self.place))
             before = self._before if self._resumes else None
             command = residence.command(
                 "poll",
@@ -293,6 +290,17 @@ class WorkerExecution(Execution):
         self._end()
         failure = GuestError("EngineFailure", str(lost))
         return Progress(failure=failure, state="lost", loss=lost.loss, cpu_seconds=seconds)
+
+
+def _at_hand(worker: Worker | None, residence: Residence, *, new: bool) -> Worker | None:
+    """The worker of a cell, or of the realm in which a new one begins; `None` if it is to be found.
+
+    Raises:
+        StateLost: The realm's state was lost.
+    """
+    if worker is None:
+        return residence.staying() if new else None
+    return None if worker.ended else worker
 
 
 def _found_worker(residence: Residence, *, new: bool) -> Worker:

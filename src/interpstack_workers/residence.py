@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from concurrent.futures import Executor
 from typing import Any, Final, Protocol
 
 from interpstack_core import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
@@ -118,9 +117,19 @@ class Residence(StateNotes):
         """The bridges that are offered now."""
         return self._bridges
 
-    def threads(self, *, begins: bool) -> Executor | None:
-        """The threads in which to wait for the worker; a realm may move when a cell `begins`."""
-        return self.pool.threads_for(self.worker, begins=begins)
+    def staying(self) -> Worker | None:
+        """The worker in which a cell can begin at once; `None` if one is to be found first.
+
+        Raises:
+            StateLost: The state was lost in it.
+        """
+        worker = self.worker
+        if worker is None or worker.ended or self._running is not None:
+            return None
+        if not self.pool.stays(worker):
+            return None
+        self.check_lost()
+        return worker
 
     def attach(self) -> Worker:
         """The worker of the realm; if that has died, the realm is opened in another one.

@@ -59,8 +59,7 @@ class Service:
 
     def answer(self, told: Mapping[str, Any], attached: bytes) -> Reply:
         """Run a command, and return its answer or the engine's refusal."""
-        for number in told["leave"]:
-            self._forget(number)
+        self.leave(told["leave"])
         command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{told['do']}")
         try:
             return command(told, attached)
@@ -68,6 +67,11 @@ class Service:
             raise  # nothing can be relied on any more
         except Exception as error:  # noqa: BLE001 - an engine that breaks may raise anything
             return {"error": _described(error)}, b""
+
+    def leave(self, numbers: Sequence[int]) -> None:
+        """Close the realms of these numbers."""
+        for number in numbers:
+            self._forget(number)
 
     # -- commands --------------------------------------------------------------------------
 

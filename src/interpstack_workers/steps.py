@@ -43,7 +43,8 @@ class Asking:
         return self.worker.ask(self.command, self.attached, **self._more())
 
     def submit(self, threads: Executor) -> Future[Any]:
-        return self.worker.submit(self.command, self.attached, **self._more())
+        asked = self.worker.submit(self.command, self.attached, **self._more())
+        return threads.submit(self.run) if asked is None else asked
 
     def _more(self) -> dict[str, Any]:
         return {"seconds": self.seconds, "interrupted": self.interrupted, "hear": self.hear}

@@ -12,6 +12,7 @@ import attrs
 from interpstack_core import ConfigurationError, EngineFailure, ImageError
 
 __all__ = [
+    "REFUSALS",
     "Answer",
     "Malformed",
     "Overloaded",
@@ -22,12 +23,9 @@ __all__ = [
 ]
 
 _MESSAGE_CHARS: Final = 20_000
-_ERRORS: Final[dict[str, type[Exception]]] = {
-    "ConfigurationError": ConfigurationError,
-    "EngineFailure": EngineFailure,
-    "ImageError": ImageError,
-    "NotImplementedError": NotImplementedError,
-}
+#: The engine's refusals of a command, after which a worker goes on.
+REFUSALS: Final = (ConfigurationError, EngineFailure, ImageError, NotImplementedError)
+_ERRORS: Final[dict[str, type[Exception]]] = {kind.__name__: kind for kind in REFUSALS}
 
 
 class Malformed(Exception):
@@ -128,12 +126,13 @@ class Worker(abc.ABC):
         seconds: float | None,
         interrupted: Callable[[], bool] = lambda: False,
         hear: Callable[[str], None] = lambda part: None,
-    ) -> Future[Answer | None]:
+    ) -> Future[Answer | None] | None:
         """Run a command without waiting; the future ends as `ask` does.
 
-        Raises an error by default. A pool whose workers can do this has `waits_in_threads = False`.
+        Returns:
+            The future; `None` if the worker has to be asked in a thread, as it has by default.
         """
-        raise NotImplementedError(f"{type(self).__name__} is asked in threads")
+        return None
 
     @abc.abstractmethod
     def leave(self, realm: int) -> None:
@@ -153,8 +152,6 @@ class Pool(abc.ABC):
 
     #: The words for a worker in messages, as in "the worker process".
     title: ClassVar[str]
-    #: Whether `ask` is called in threads, and not `submit`.
-    waits_in_threads: ClassVar[bool] = True
 
     @abc.abstractmethod
     def place(self, realm: int, key: str) -> Worker:
@@ -186,14 +183,17 @@ class Pool(abc.ABC):
     def wait_for_turn(self, worker: Worker) -> None:  # noqa: B027 - optional
         """Wait a moment for a worker in which a cell is to begin. By default, this does nothing."""
 
-    @abc.abstractmethod
-    def threads_for(self, worker: Worker | None, *, begins: bool) -> Executor | None:
-        """The threads in which to wait for a worker, or to open a realm; `None` once closed.
+    def stays(self, worker: Worker) -> bool:
+        """Whether a cell can begin in its worker without a look for another one; does not wait.
 
-        Args:
-            worker: The worker; `None` if the realm has none.
-            begins: Whether a cell is to begin, so that the realm may move.
+        By default, none can.
         """
+        return False
+
+    @property
+    @abc.abstractmethod
+    def threads(self) -> Executor | None:
+        """The threads in which realms are opened and moved; `None` once closed."""
 
 
 def checked_answer(told: dict[str, Any], data: bytes) -> Answer:

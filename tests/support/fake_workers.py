@@ -80,13 +80,14 @@ class LoopbackPool:
     """Starts the next worker when the last one has ended."""
 
     title = "worker process"
-    waits_in_threads = True
+    threads = None
 
     def __init__(self, engine: Callable[[], Engine], *, keep: bool = True) -> None:
         self._make = lambda: LoopbackWorker(engine(), keep=keep)
         self.started: list[LoopbackWorker] = []
         self.dies_at_once: list[tuple[str, bool]] = []
         self.idle: LoopbackWorker | None = None
+        self.steady = False
         self.full: Exception | None = None
 
     @property
@@ -101,8 +102,8 @@ class LoopbackPool:
         self.worker.realms.add(realm)
         return self.worker
 
-    def threads_for(self, worker: Any, *, begins: bool) -> None:
-        return None
+    def stays(self, worker: Any) -> bool:
+        return self.steady
 
     def admit(self, realm: int) -> None:
         if self.full is not None:

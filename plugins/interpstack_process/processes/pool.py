@@ -39,29 +39,18 @@ class WorkerPool(Pool):
         # A finalizer may run in the middle of anything, also in a thread that holds this.
         self._lock = threading.RLock()
         self._workers: list[WorkerProcess] = []
-        #: Threads in which realms are opened and moved; `None` once closed.
-        self.threads: ThreadPoolExecutor | None = None
-        self._waiters: list[ThreadPoolExecutor] = []
-        self._make_threads()
+        self._openers: ThreadPoolExecutor | None = self._threads()
         _pools.add(self)
 
-    def _make_threads(self) -> None:
-        self.threads = ThreadPoolExecutor(self._size, "interpstack-process-opener")
-        self._waiters = [
-            ThreadPoolExecutor(1, "interpstack-process-waiter") for _ in range(self._size)
-        ]
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._size, "interpstack-process-opener")
 
-    def threads_for(self, worker: Worker | None, *, begins: bool) -> ThreadPoolExecutor | None:
-        """The thread that waits for one worker, so that its cells keep no cell from another.
+    @property
+    def threads(self) -> ThreadPoolExecutor | None:
+        return self._openers
 
-        A realm without a worker, or that may move, has the threads in which realms are opened.
-        """
-        if worker is None or worker.ended or (begins and self._is_idle_beside(worker)):
-            return self.threads
-        with self._lock:
-            if self._closed or worker not in self._workers:
-                return self.threads
-            return self._waiters[[*self._workers].index(worker)]
+    def stays(self, worker: Worker) -> bool:
+        return worker.ready and not self._is_idle_beside(worker)
 
     @property
     def workers(self) -> tuple[WorkerProcess, ...]:
@@ -120,9 +109,9 @@ class WorkerPool(Pool):
         with self._lock:
             self._closed = True
             workers, self._workers = self._workers, []
-            threads, self.threads = [self.threads, *self._waiters], None
-        for thread in filter(None, threads):
-            thread.shutdown(wait=False)
+            openers, self._openers = self._openers, None
+        if openers is not None:
+            openers.shutdown(wait=False)
         for worker in workers:
             worker.end("was ended with its engine")
             worker.join()
@@ -140,7 +129,7 @@ class WorkerPool(Pool):
         """After a fork, in the child: these workers are the parent's."""
         workers, self._workers, self._lock = self._workers, [], threading.RLock()
         if not self._closed:
-            self._make_threads()
+            self._openers = self._threads()
         for worker in workers:
             worker.disown()
 

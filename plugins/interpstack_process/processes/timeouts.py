@@ -26,12 +26,9 @@ class Awaited(Protocol):
     def interrupt(self, number: int) -> None:
         """Have the guest code of a command stopped."""
 
-    def end(self, reason: str | None) -> None:
-        """End the process now."""
-
 
 class OutOfTime(Closed):
-    """The time of a command is up, and its worker was killed because it did not stop."""
+    """The time of a command is up, and its worker is to be killed."""
 
 
 class Timeout:
@@ -52,9 +49,13 @@ class Timeout:
         self._number = number
         self._grace = grace_seconds
         self.seconds = None if seconds is None else seconds + grace_seconds
-        self._started = time.monotonic()
         self._interrupted = interrupted
         self._interrupted_at: float | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Let the time begin now: the command is carried out."""
+        self._started = time.monotonic()
 
     def __call__(self) -> None:
         now = time.monotonic()
@@ -63,12 +64,8 @@ class Timeout:
             self._worker.interrupt(self._number)
             seconds = min(_STOP_SECONDS, self._grace)
             if now > self._interrupted_at + seconds:
-                self._give_up(f"did not stop within {seconds:g} s")
+                raise OutOfTime(f"did not stop within {seconds:g} s")
         if self.seconds is not None and now > self._started + self.seconds:
-            self._give_up(f"did not answer within {self.seconds:g} s")
+            raise OutOfTime(f"did not answer within {self.seconds:g} s")
         if self._worker.ended:
             raise Closed("the worker process has ended")
-
-    def _give_up(self, what: str) -> None:
-        self._worker.end(f"was killed because it {what}")
-        raise OutOfTime(what)

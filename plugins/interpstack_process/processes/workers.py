@@ -7,22 +7,28 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_process.frames import Channel, Closed
+from interpstack_process.processes.exchanges import Exchange
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
+from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
 from interpstack_process.processes.timeouts import OutOfTime, Timeout
+from interpstack_process.processes.turns import ThreadAsker, Turns
 from interpstack_process.worker import INTERRUPT
-from interpstack_workers import Answer, Malformed, Worker, WorkerDied, checked_answer
-from interpstack_workers.messages import PRINTED_CHARS, read_text
+from interpstack_workers import REFUSALS, Answer, Malformed, Worker, WorkerDied
 
 __all__ = ["WorkerProcess"]
 
 #: Seconds a worker may take until it is ready; compiling a guest for the first time is slow.
 _START_SECONDS: Final = 60.0
+#: Seconds between two looks at whether waiting still makes sense.
+_SLICE_SECONDS: Final = 0.05
 #: Seconds to wait for the end of a process that was killed.
 _END_SECONDS: Final = 10.0
 #: Bytes of a failed start's error output that are shown.
@@ -43,7 +49,8 @@ class WorkerProcess(Worker):
     def __init__(self, config: WorkerConfig, on_end: Callable[[WorkerProcess], None]) -> None:
         self._config = config
         self._on_end = on_end
-        self._lock = threading.Lock()
+        self.turns = Turns()
+        self.watches = Watches()
         self._end_lock = threading.RLock()
         self._number = 0
         self.ready = False
@@ -76,7 +83,7 @@ class WorkerProcess(Worker):
 
     @property
     def busy(self) -> bool:
-        return self._lock.locked()
+        return self.turns.taken
 
     def ask(
         self,
@@ -87,62 +94,97 @@ class WorkerProcess(Worker):
         interrupted: Callable[[], bool] = lambda: False,
         hear: Callable[[str], None] = lambda part: None,
     ) -> Answer | None:
-        while not self._lock.acquire(timeout=0.05):
-            if interrupted():
-                return None
+        asker = ThreadAsker()
+        if not self._wait_for_turn(asker, interrupted):
+            return None
         try:
-            if self.ended:
-                raise WorkerDied(self.reason, unread=True)
-            return self._ask(command, attached, seconds, interrupted, hear)
-        except Closed as error:
-            self.end(None)
-            late = isinstance(error, OutOfTime)
-            raise WorkerDied(self.reason, unread=error.unread, late=late) from error
-        except Malformed as error:
-            self.end(f"was killed because it sent {error}")
-            raise WorkerDied(self.reason, unread=False) from error
+            if not self.ended and not self.ready:
+                self._greet()
+            exchange, message = self._exchange(command, seconds, interrupted, hear)
+            return exchange.wait(message, attached)
+        except BaseException as error:
+            failure = self.failure(error)
+            if failure is error:
+                raise
+            raise failure from error
         finally:
-            self._lock.release()
+            self.turns.give_back(asker)
 
-    def _ask(
+    def submit(
         self,
         command: Mapping[str, Any],
-        attached: bytes,
+        attached: bytes = b"",
+        *,
+        seconds: float | None,
+        interrupted: Callable[[], bool] = lambda: False,
+        hear: Callable[[str], None] = lambda part: None,
+    ) -> Future[Answer | None] | None:
+        if not self.ready or running_loop() is None:
+            return None
+
+        def start() -> Exchange:
+            exchange, message = self._exchange(command, seconds, interrupted, hear)
+            exchange.start(message, attached)
+            return exchange
+
+        return LoopAsker(self, start, interrupted).ask()
+
+    def check(self) -> None:
+        """Check that a command can be carried out.
+
+        Raises:
+            WorkerDied: The worker ended before the command.
+        """
+        if self.ended:
+            raise WorkerDied(self.reason, unread=True)
+
+    def _wait_for_turn(
+        self, asker: ThreadAsker, interrupted: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Wait for a turn in this thread; whether it came before the interruption."""
+        self.turns.take(asker)
+        try:
+            while not asker.wait(_SLICE_SECONDS):
+                self.turns.look()
+                if interrupted() and self.turns.withdraw(asker):
+                    return False
+        except BaseException:
+            if not self.turns.withdraw(asker):
+                self.turns.give_back(asker)
+            raise
+        return True
+
+    def _exchange(
+        self,
+        command: Mapping[str, Any],
         seconds: float | None,
         interrupted: Callable[[], bool],
         hear: Callable[[str], None],
-    ) -> Answer:
-        if not self.ready:
-            self._greet()
+    ) -> tuple[Exchange, dict[str, Any]]:
+        """The exchange whose turn it is, and the message to begin it with.
+
+        Raises:
+            WorkerDied: The worker ended before.
+        """
+        self.check()
         self._number += 1
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
         watch = Timeout(self, self._number, seconds, self._config.grace_seconds, interrupted)
         message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
-        try:
-            self._channel.send(message, attached, watch)
-            told, data = self._receive(watch, hear)
-        except (Closed, Malformed):
-            raise
-        except BaseException:  # the next command would receive the rest of this answer
-            self.end("was killed because a command could not be sent, or its answer not be read")
-            raise
-        return checked_answer(told, data)
+        return Exchange(self._channel, self._number, watch, hear), message
 
-    def _receive(self, watch: Timeout, hear: Callable[[str], None]) -> tuple[dict[str, Any], bytes]:
-        """The answer to the current command, after all messages that precede it."""
-        while True:
-            told, data = self._channel.receive(watch)
-            if not isinstance(told, dict):
-                raise Malformed("an answer that is not an object")
-            if "printed" in told:
-                part = read_text(told["printed"], PRINTED_CHARS)
-                if told.get("number") == self._number:  # else of a command that has ended
-                    hear(part)
-            elif (number := told.pop("number", None)) != self._number or type(number) is not int:
-                raise Malformed("an answer to another command")
-            else:
-                return told, data
-            watch()  # it might go on like that for ever
+    def failure(self, error: BaseException) -> BaseException:
+        """The error for the asker, once the worker was ended if it cannot go on."""
+        if isinstance(error, Closed):
+            self._end_after(error)
+            return WorkerDied(self.reason, unread=error.unread, late=isinstance(error, OutOfTime))
+        if isinstance(error, Malformed):
+            self.end(f"was killed because it sent {error}")
+            return WorkerDied(self.reason, unread=False)
+        if not isinstance(error, (WorkerDied, *REFUSALS)):
+            # The next command would receive the rest of this answer.
+            self.end("was killed because a command could not be sent, or its answer not be read")
+        return error
 
     def _greet(self) -> None:
         """Wait until the worker has loaded its engine."""
@@ -150,7 +192,7 @@ class WorkerProcess(Worker):
         try:
             told, _ = self._channel.receive(watch)
         except Closed as error:
-            self.end(None)
+            self._end_after(error)
             shown = self.process.stderr.read(_SHOWN_BYTES) if self.process.stderr else b""
             last = shown.decode("utf-8", "replace").strip().rpartition("\n")[2]
             self.reason += f" while it started ({last})" if last else " while it started"
@@ -197,6 +239,11 @@ class WorkerProcess(Worker):
             self._control.shutdown(socket.SHUT_RDWR)
         self._on_end(self)
 
+    def _end_after(self, error: Closed) -> None:
+        """End a process that has ended by itself, or has had its time."""
+        late = isinstance(error, OutOfTime)
+        self.end(f"was killed because it {error}" if late else None)
+
     def join(self) -> None:
         """Wait for the thread that watches an ended process."""
         if self._watcher is not threading.current_thread():
@@ -214,8 +261,12 @@ class WorkerProcess(Worker):
         except OSError:
             spoke = False
         self.end("was killed because it used the control connection" if spoke else None)
-        with self._lock:
-            self._close()
+        asker = ThreadAsker()
+        self._wait_for_turn(asker)
+        while self.watches.active:
+            time.sleep(_SLICE_SECONDS)
+        self._close()
+        self.turns.give_back(asker)
 
     def _close(self) -> None:
         self._channel.close()

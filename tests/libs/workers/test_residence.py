@@ -192,6 +192,31 @@ def test_a_running_cell_has_the_word_on_its_worker(make: Any, pool: LoopbackPool
     assert home.attach() is pool.worker
 
 
+def test_a_cell_begins_at_once_in_a_worker_that_stays(make: Any, pool: LoopbackPool) -> None:
+    home = make(values={"a": 1})
+    pool.steady = True
+    assert home.staying() is None  # it is nowhere yet
+    worker = home.attach()
+    assert home.staying() is worker
+    home.house(object())
+    assert home.staying() is None  # another cell runs
+    home.house(None)
+    pool.steady = False
+    assert home.staying() is None
+    pool.steady = True
+    worker.end("was killed")
+    assert home.staying() is None
+
+
+def test_a_cell_does_not_begin_where_the_state_was_lost(make: Any, pool: LoopbackPool) -> None:
+    home = make(lost="it was in the dead worker")
+    pool.steady = True
+    home.attach()
+    with pytest.raises(StateLost):
+        home.staying()
+    assert home.staying() is home.worker
+
+
 def test_a_realm_that_nobody_holds_leaves_its_worker(make: Any, pool: LoopbackPool) -> None:
     home = make()
     home.attach()

@@ -74,6 +74,15 @@ def test_a_step_that_waits_holds_no_thread() -> None:
         assert {one.result(5) for one in running} == {"POLL"}
 
 
+def test_a_worker_that_takes_no_commands_without_waiting_is_asked_in_a_thread() -> None:
+    class Asked(Answering):
+        def submit(self, command: Any, attached: bytes = b"", **more: Any) -> None:
+            return None
+
+    with ThreadPoolExecutor(1) as threads:
+        assert drive(_steps(Asked), threads, str.upper).result(5) == "POLL"
+
+
 def test_the_death_of_a_worker_is_thrown_into_the_steps() -> None:
     worker = Answering()
     with ThreadPoolExecutor(1) as threads:

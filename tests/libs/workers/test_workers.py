@@ -50,17 +50,18 @@ def test_a_worker_that_is_asked_in_threads_takes_no_other_commands() -> None:
     class Plain(LoopbackWorker, Worker):  # type: ignore[misc]
         busy = False
 
-    with pytest.raises(NotImplementedError, match="Plain is asked in threads"):
-        Plain(FakeEngine()).submit({}, seconds=None)
+    assert Plain(FakeEngine()).submit({}, seconds=None) is None
 
 
 def test_a_pool_admits_all_cells_unless_it_says_otherwise() -> None:
     class Plain(Pool):
-        place = should_move = place_instead = threads_for = None  # type: ignore[assignment]
+        place = should_move = place_instead = threads = None  # type: ignore[assignment]
 
     pool = Plain()  # type: ignore[abstract,unused-ignore]
+    worker: Any = LoopbackWorker(FakeEngine())
     pool.admit(1)
-    pool.wait_for_turn(LoopbackWorker(FakeEngine()))  # type: ignore[arg-type]
+    pool.wait_for_turn(worker)
+    assert not pool.stays(worker)
 
 
 def test_an_overload_says_when_to_come_back() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from interpstack_process import worker as module
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY
+from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY, Commands
 
 
 class Ended(BaseException):
@@ -55,29 +55,50 @@ class _Running:
 def test_only_the_named_command_is_interrupted(pair: Any, statuses: list[int]) -> None:
     ours, theirs = pair
     running = _Running()
-    service: Any = SimpleNamespace(running=(7, running))
-    for number in (6, 7, 8):
+    commands = Commands()
+    commands.serve(SimpleNamespace(running=(7, running)))  # type: ignore[arg-type]
+    assert commands.begin(7)
+    for number in (6, 7):
         ours.send(INTERRUPT.pack(number))
     ours.send(b"half")
     ours.shutdown(socket.SHUT_WR)
     with pytest.raises(Ended):
-        module._listen(theirs, [service])
+        module._listen(theirs, Channel(theirs, 100), commands)
     assert (running.interrupted, statuses) == (1, [0])
+    ours.settimeout(0)
+    with pytest.raises(BlockingIOError):
+        ours.recv(1)
 
 
-def test_an_interruption_before_the_first_command_is_nothing(pair: Any) -> None:
+def test_a_command_that_has_not_begun_is_skipped_and_the_host_told_once(pair: Any) -> None:
     ours, theirs = pair
-    ours.send(INTERRUPT.pack(1) * 2)
+    commands = Commands()
+    running = _Running()
+    assert not commands.stop(0)  # nothing serves yet
+    for now in (None, (1, running)):
+        commands.serve(SimpleNamespace(running=now))  # type: ignore[arg-type]
+        assert not commands.stop(0)
+    assert commands.begin(1)
+    ours.send(INTERRUPT.pack(3) * 2)
     ours.shutdown(socket.SHUT_WR)
     with pytest.raises(Ended):
-        module._listen(theirs, [])
-    idle: Any = SimpleNamespace(running=None)
-    again, other = socket.socketpair()
-    with again, other:
-        again.send(INTERRUPT.pack(1))
-        again.shutdown(socket.SHUT_WR)
-        with pytest.raises(Ended):
-            module._listen(other, [idle])
+        module._listen(theirs, Channel(theirs, 100), commands)
+    assert [commands.begin(number) for number in (2, 3, 4)] == [True, False, True]
+    assert running.interrupted == 0
+    theirs.close()
+    told = Channel(ours, 100)
+    assert told.receive() == ({"skipped": 3}, b"")
+    with pytest.raises(Closed):
+        told.receive()
+
+
+def test_a_host_that_has_ended_is_told_nothing(pair: Any, statuses: list[int]) -> None:
+    ours, theirs = pair
+    ours.send(INTERRUPT.pack(3))
+    ours.close()
+    with pytest.raises(Ended):
+        module._listen(theirs, Channel(theirs, 100), Commands())
+    assert statuses == [0]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +124,7 @@ def test_the_status_says_why_a_worker_has_ended(
     channel: Any = None
     monkeypatch.setattr(module, "_answer_all", fail)
     with pytest.raises(Ended):
-        module._serve(channel, {}, [])
+        module._serve(channel, {}, Commands())
     assert statuses == [status]
     assert told in capsys.readouterr().err
 
@@ -118,22 +139,25 @@ def test_commands_are_answered_until_the_host_is_gone(
     command = {"do": "leave", "realm": 1, "bridges": None, "leave": [], "number": 1}
     host.send({**command, "within": 2.0})
     host.send({**command, "number": 2, "within": None})
+    host.send({**command, "number": 3, "within": 1.0, "leave": [1]})
+    host.send({**command, "number": 4, "within": None})
     pair[0].shutdown(socket.SHUT_WR)
-    box: list[Any] = []
+    commands = Commands()
+    commands.stop(3)
     config = {"engine": ["interpstack_testing.fake:FakeEngine"], "options": {}, "keep": True}
     with pytest.raises(Closed):
-        module._answer_all(worker, config, box)
-    assert [host.receive()[0] for _ in range(3)] == [
+        module._answer_all(worker, config, commands)
+    assert [host.receive()[0] for _ in range(4)] == [
         {"ready": os.getpid()},
         {"done": None, "number": 1},
         {"done": None, "number": 2},
+        {"done": None, "number": 4},
     ]
-    assert alarms == [7.0, 0, 0, 0]
-    assert len(box) == 1
+    assert alarms == [7.0, 0, 0, 0, 0, 0]
 
 
 def test_an_engine_that_is_not_there_ends_the_worker(pair: Any) -> None:
     worker = Channel(pair[1], 2**20)
     config = {"engine": ["interpstack_testing.fake:NoSuchEngine"], "options": {}, "keep": True}
     with pytest.raises(AttributeError, match="NoSuchEngine"):
-        module._answer_all(worker, config, [])
+        module._answer_all(worker, config, Commands())

@@ -86,31 +86,17 @@ def test_an_idle_worker_is_ready_and_another_one(make: Any) -> None:
     assert 9 in other.realms
 
 
-def test_each_worker_has_a_thread_that_waits_for_it_alone(make: Any) -> None:
+def test_a_cell_looks_for_another_worker_only_if_one_is_idle_beside_its_own(make: Any) -> None:
     pool = make(2)
     first, second = pool.place(1), pool.place(2)
-    threads = [pool.threads_for(one, begins=False) for one in (first, second)]
-    assert len({*threads, pool.threads}) == 3
-    assert [pool.threads_for(one, begins=False) for one in (first, second)] == threads
-    first.end("was killed")
-    assert pool.threads_for(first, begins=False) is pool.threads
-    pool.close()
-    assert pool.threads_for(second, begins=False) is None
-
-
-def test_a_realm_that_may_move_waits_where_realms_are_opened(make: Any) -> None:
-    pool = make(2)
-    first, second = pool.place(1), pool.place(2)
-    own = pool.threads_for(first, begins=True)
-    assert own is not pool.threads
+    assert pool.stays(first)
     assert not pool.should_move(first)
     first.busy = True
     assert pool.should_move(first)
-    assert pool.threads_for(first, begins=True) is pool.threads
-    assert pool.threads_for(first, begins=False) is own
+    assert not pool.stays(first)
     second.ready = False
-    assert pool.threads_for(first, begins=True) is own
-    assert pool.threads_for(None, begins=True) is pool.threads
+    assert pool.stays(first)
+    assert not pool.stays(second)  # it cannot be asked yet
 
 
 @pytest.mark.parametrize(("ready", "after"), [(True, 1), (False, 0)])

@@ -20,9 +20,6 @@ class Worker:
     def interrupt(self, number: int) -> None:
         self.told.append(f"interrupt {number}")
 
-    def end(self, why: str) -> None:
-        self.told.append(why)
-
 
 class Clock:
     now = 100.0
@@ -46,7 +43,18 @@ def test_a_worker_has_its_time_and_some_grace(clock: Clock) -> None:
     clock.now += 0.1
     with pytest.raises(OutOfTime, match="did not answer within 3 s"):
         check()
-    assert worker.told == ["was killed because it did not answer within 3 s"]
+    assert worker.told == []  # whoever waits ends it
+
+
+def test_the_time_of_a_command_that_was_sent_ahead_begins_with_its_start(clock: Clock) -> None:
+    check = Timeout(Worker(), 7, 2.0, 1.0, lambda: False)
+    clock.now += 100.0
+    check.start()
+    clock.now += 3.0
+    check()
+    clock.now += 0.1
+    with pytest.raises(OutOfTime):
+        check()
 
 
 def test_a_worker_that_is_interrupted_has_to_stop_soon(clock: Clock) -> None:

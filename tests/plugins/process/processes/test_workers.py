@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from interpstack import ConfigurationError, EngineFailure, ImageError
 from interpstack_process.frames import Channel, Closed
 from interpstack_process.processes import workers as module
 from interpstack_process.processes.launch import WorkerConfig
+from interpstack_process.processes.turns import ThreadAsker
 from interpstack_process.processes.workers import WorkerProcess
 from interpstack_process.worker import INTERRUPT
 from interpstack_workers import WorkerDied
@@ -255,10 +257,29 @@ def test_an_interruption_names_the_command(start: Any) -> None:
 
 def test_a_command_waits_for_those_of_others_unless_it_is_interrupted(start: Any) -> None:
     worker = start(_answering({"done": 1}))
-    with worker._lock:
-        assert worker.busy
-        assert worker.ask({"do": "x"}, seconds=5.0, interrupted=lambda: True) is None
+    other = ThreadAsker()
+    worker.turns.take(other)
+    assert worker.busy
+    assert worker.ask({"do": "x"}, seconds=5.0, interrupted=lambda: True) is None
+    worker.turns.give_back(other)
+    assert not worker.busy
     assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": 1}
+
+
+async def test_a_ready_worker_is_asked_on_event_loops(start: Any) -> None:
+    worker = start(_answering(*({"done": n} for n in range(4)), {"error": ["ImageError", "no"]}))
+    assert worker.submit({"do": "x"}, seconds=5.0) is None  # it must greet first
+    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": 0}
+    asked = [asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0)) for _ in range(3)]
+    assert [(await one).message["done"] for one in asked] == [1, 2, 3]
+    with pytest.raises(ImageError, match="no"):
+        await asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0))
+    assert await asyncio.to_thread(worker.submit, {"do": "x"}, seconds=5.0) is None
+    assert not worker.busy
+    worker.end("was killed")
+    with pytest.raises(WorkerDied) as died:
+        await asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0))
+    assert died.value.unread
 
 
 def test_a_command_that_cannot_be_sent_ends_the_worker(start: Any) -> None:
