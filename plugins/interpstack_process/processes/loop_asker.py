@@ -131,7 +131,7 @@ class LoopAsker:
             self._end_badly(error)
         else:
             if self._exchange.sending:
-                self._on_loop(self._start_writing)
+                self._on_loop(self._watch)
         return True
 
     def lead(self) -> None:
@@ -188,7 +188,7 @@ class LoopAsker:
                 return None
             try:
                 exchange.send()
-                if self._leads:
+                if self._leads and not exchange.sending:
                     found = exchange.receive()
                     if found is None and check:
                         exchange.watch()
@@ -198,7 +198,7 @@ class LoopAsker:
                 return found
             self._over = found is not None or failure is not None
         if self._writes and not exchange.sending:
-            self._on_loop(self._stop_writing)
+            self._on_loop(self._watch)
         if failure is not None:
             self._end_badly(failure)
         elif found is not None:
@@ -250,21 +250,23 @@ class LoopAsker:
         if self._worker.turns.withdraw(self):
             self._over = True
             self._answer.set_result(None)
-        elif self._exchange is not None:
+        elif self._exchange is not None and not self._exchange.sending:
             self._worker.interrupt(self._exchange.number)
 
     def _watch(self) -> None:
+        """Watch for what the exchange waits for: until all is sent, it receives nothing."""
         exchange = self._exchange
         if self._over or exchange is None:
             return
-        self._worker.watches.begin(self._loop, exchange.fileno, self)
-        if exchange.has_more:
-            self._loop.call_soon(self.go_on)
-
-    def _start_writing(self) -> None:
-        if not self._over and self._exchange is not None:
+        if exchange.sending:
             self._writes = True
-            self._loop.add_writer(self._exchange.fileno, self.go_on)
+            self._loop.add_writer(exchange.fileno, self.go_on)
+            return
+        self._stop_writing()
+        if self._leads:
+            self._worker.watches.begin(self._loop, exchange.fileno, self)
+            if exchange.has_more:
+                self._loop.call_soon(self.go_on)
 
     def _stop_writing(self) -> None:
         if self._writes and self._exchange is not None:

@@ -159,6 +159,38 @@ async def test_a_command_that_was_sent_ahead_is_skipped(worker: Worker) -> None:
     assert [_done(await _within(one)) for one in (first, third)] == [1, 3]
 
 
+@pytest.mark.parametrize("behind", [False, True])
+async def test_a_command_that_is_half_sent_is_sent_to_its_end_before_it_is_skipped(
+    worker: Worker, behind: bool
+) -> None:
+    stop = threading.Event()
+    asked = [worker.submit()] if behind else []
+    number = len(asked) + 1
+    large = worker.submit(b"x" * 5_000_000, interrupted=stop.is_set)
+    stop.set()
+    await asyncio.sleep(0.12)
+    worker.theirs.send({"skipped": number} if not behind else {"number": 1, "done": 1})
+    await asyncio.sleep(0.12)
+    assert not large.done()
+    received: list[Any] = []
+    reader = threading.Thread(
+        target=lambda: received.extend(worker.theirs.receive() for _ in range(number))
+    )
+    reader.start()
+    if behind:
+        assert _done(await _within(asked[0])) == 1
+        while 2 not in worker.interruptions:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        worker.theirs.send({"skipped": 2})
+    assert await _within(large) is None
+    reader.join()
+    assert len(received[-1][1]) == 5_000_000
+    last = worker.submit()
+    assert worker.received() == number + 1
+    worker.answer(number + 1, done="last")
+    assert _done(await _within(last)) == "last"
+
+
 async def test_a_command_may_lead_when_it_is_skipped(worker: Worker) -> None:
     stop = threading.Event()
     first, second = worker.submit(), worker.submit(interrupted=stop.is_set)
