@@ -49,6 +49,7 @@ async def test_fifty_sessions_wait_without_a_guest_thread(
 
 async def _computing(stack: InterpreterStack, session: Any) -> asyncio.Task[Any]:
     """A cell that computes in the worker until it is cancelled."""
+    assert (await session.eval("1")).ok  # the worker does nothing else for it from here on
     cell = asyncio.ensure_future(session.eval(ENDLESS))
     pool: Any = stack.engine.pool  # type: ignore[attr-defined]
     while not any(worker.busy for worker in pool.workers):  # noqa: ASYNC110
