@@ -18,7 +18,7 @@ from typing import Any, Final
 from interpstack_protocol import read_json
 from interpstack_workers import Malformed
 
-__all__ = ["Channel", "Closed", "pack_frame"]
+__all__ = ["SLICE_SECONDS", "Channel", "Closed", "pack_frame"]
 
 _HEAD: Final = struct.Struct("<QQ")
 _CHUNK: Final = 2**20
@@ -29,7 +29,7 @@ _AT_ONCE: Final = 2**14
 #: Seconds and microseconds, as the system takes the time after which it ends a wait.
 _TIME: Final = struct.Struct("@ll")
 #: Seconds between two looks at whether waiting still makes sense.
-_SLICE_SECONDS: Final = 0.05
+SLICE_SECONDS: Final = 0.05
 
 
 class Closed(Exception):
@@ -90,9 +90,10 @@ class Channel:
         Raises:
             Closed: The other side is gone.
         """
+        parts = pack_frame(message, attached)
         with self._sending:
             self._wait_in_slices(check, unread=True)
-            for part in pack_frame(message, attached):
+            for part in parts:
                 while part := self._sent(part, 0):
                     if check is not None:
                         check()
@@ -116,7 +117,7 @@ class Channel:
         in_slices = check is not None
         if in_slices is self._in_slices:
             return
-        time = _TIME.pack(0, int(_SLICE_SECONDS * 1e6) if in_slices else 0)
+        time = _TIME.pack(0, int(SLICE_SECONDS * 1e6) if in_slices else 0)
         try:
             self._socket.settimeout(None)
             for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):

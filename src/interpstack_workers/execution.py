@@ -117,7 +117,7 @@ class WorkerExecution(Execution):
         threads = self._residence.pool.threads
         if threads is None:
             step = partial(self.advance, now, cpu_seconds, settlements, check)
-            return await run_guest(step, self.interrupt, threads)
+            return await run_guest(step, self.interrupt)
         self.settle(settlements)
         if self._over or self._interrupted:
             return check(self.poll(now, cpu_seconds))

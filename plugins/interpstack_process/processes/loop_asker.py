@@ -7,16 +7,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Protocol
 
+from interpstack_process.frames import SLICE_SECONDS
 from interpstack_process.processes.exchanges import Exchange, Skipped
 from interpstack_process.processes.turns import Turns
 from interpstack_workers import Answer, Malformed, WorkerDied
 
 __all__ = ["LoopAsker", "Watches", "running_loop"]
-
-#: Seconds between two looks at whether waiting still makes sense.
-_SLICE_SECONDS: Final = 0.05
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
@@ -233,7 +231,7 @@ class LoopAsker:
 
     def _wait_on(self) -> None:
         if not self._over:
-            self._timer = self._loop.call_later(_SLICE_SECONDS, self._look_again)
+            self._timer = self._loop.call_later(SLICE_SECONDS, self._look_again)
 
     def _look_again(self) -> None:
         """Look at whether waiting still makes sense."""

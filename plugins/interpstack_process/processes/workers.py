@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final
 
-from interpstack_process.frames import Channel, Closed
+from interpstack_process.frames import SLICE_SECONDS, Channel, Closed
 from interpstack_process.processes.exchanges import Exchange
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
 from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
@@ -27,8 +27,6 @@ __all__ = ["WorkerProcess"]
 
 #: Seconds a worker may take until it is ready; compiling a guest for the first time is slow.
 _START_SECONDS: Final = 60.0
-#: Seconds between two looks at whether waiting still makes sense.
-_SLICE_SECONDS: Final = 0.05
 #: Seconds to wait for the end of a process that was killed.
 _END_SECONDS: Final = 10.0
 #: Bytes of a failed start's error output that are shown.
@@ -144,7 +142,7 @@ class WorkerProcess(Worker):
         """Wait for a turn in this thread; whether it came before the interruption."""
         self.turns.take(asker)
         try:
-            while not asker.wait(_SLICE_SECONDS):
+            while not asker.wait(SLICE_SECONDS):
                 self.turns.look()
                 if interrupted() and self.turns.withdraw(asker):
                     return False
@@ -264,7 +262,7 @@ class WorkerProcess(Worker):
         asker = ThreadAsker()
         self._wait_for_turn(asker)
         while self.watches.active:
-            time.sleep(_SLICE_SECONDS)
+            time.sleep(SLICE_SECONDS)
         self._close()
         self.turns.give_back(asker)
 
