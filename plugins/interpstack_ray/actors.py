@@ -16,7 +16,7 @@ import attrs
 from interpstack_core import EngineFailure
 from interpstack_protocol import read_json
 from interpstack_ray.actor import Message, about_here
-from interpstack_workers import Answer, Malformed, Worker, WorkerDied, checked_answer
+from interpstack_workers import Answer, Command, Malformed, Worker, WorkerDied, checked_answer
 from interpstack_workers.messages import PRINTED_CHARS, read_text
 
 __all__ = ["ActorConfig", "ActorWorker"]
@@ -52,20 +52,16 @@ class ActorConfig:
 
 
 @attrs.define(eq=False)
-class _Command:
+class _Asked:
     number: int
-    message: Mapping[str, Any]
-    attached: bytes
-    seconds: float | None
-    interrupted: Callable[[], bool]
-    hear: Callable[[str], None]
+    command: Command
     answer: Future[Answer | None]
     #: When the actor was told to stop it; 0 before.
     stopping: float = 0.0
 
     def stop(self, now: float, interrupt: Any) -> None:
         """Have the actor stop the command, if its result is no longer needed."""
-        if not self.stopping and self.interrupted():
+        if not self.stopping and self.command.interrupted():
             self.stopping = now
             interrupt.remote(self.number)
 
@@ -111,8 +107,8 @@ class ActorWorker(Worker):
         self._handle, self._kill = handle, kill
         self._config, self._post, self._on_end = config, post, on_end
         self._lock = threading.RLock()
-        self._waiting: deque[_Command] = deque()
-        self._sent: dict[int, _Command] = {}
+        self._waiting: deque[_Asked] = deque()
+        self._sent: dict[int, _Asked] = {}
         self._batches = 0
         self._began: dict[int, float] = {}
         self._leaving: deque[int] = deque()
@@ -130,21 +126,13 @@ class ActorWorker(Worker):
         """Commands that are not answered."""
         return len(self._waiting) + len(self._sent)
 
-    def ask(self, command: Mapping[str, Any], attached: bytes = b"", **more: Any) -> Answer | None:
-        return self.submit(command, attached, **more).result()
+    def ask(self, command: Command) -> Answer | None:
+        return self.submit(command).result()
 
-    def submit(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Future[Answer | None]:
+    def submit(self, command: Command) -> Future[Answer | None]:
         answer: Future[Answer | None] = Future()
         answer.set_running_or_notify_cancel()
-        one = _Command(next(_commands), command, attached, seconds, interrupted, hear, answer)
+        one = _Asked(next(_commands), command, answer)
         with self._lock:
             ended = self.ended
             if not ended:
@@ -238,7 +226,7 @@ class ActorWorker(Worker):
             raise Malformed("a message without the number of a command")
         if "printed" in told:
             if (one := self._sent.get(told["number"])) is not None:
-                one.hear(read_text(told["printed"], PRINTED_CHARS))
+                one.command.hear(read_text(told["printed"], PRINTED_CHARS))
             return
         with self._lock:
             one = self._sent.pop(told["number"], None)
@@ -251,7 +239,7 @@ class ActorWorker(Worker):
             return
         self._deliver(one, told.get("answer"), attached)
 
-    def _deliver(self, one: _Command, told: Any, attached: bytes) -> None:
+    def _deliver(self, one: _Asked, told: Any, attached: bytes) -> None:
         try:
             answer = checked_answer(told if isinstance(told, dict) else {"error": told}, attached)
         except Malformed as broken:
@@ -267,7 +255,7 @@ class ActorWorker(Worker):
     def check_time(self, now: float) -> None:
         """Have interrupted guests stopped, and end an actor that does not answer in time."""
         with self._lock:
-            unwanted = [one for one in self._waiting if one.interrupted()]
+            unwanted = [one for one in self._waiting if one.command.interrupted()]
             for one in unwanted:
                 self._waiting.remove(one)
         for one in unwanted:
@@ -280,7 +268,7 @@ class ActorWorker(Worker):
             sent = list(self._sent.values())
         for one in sent:
             one.stop(now, self._handle.interrupt)
-        seconds = [one.seconds for one in sent]
+        seconds = [one.command.seconds for one in sent]
         if any(one.is_late(now) for one in sent):
             self.end(f"was killed because it did not stop within {_STOP_SECONDS:g} s", late=True)
         elif seconds and None not in seconds:
@@ -324,18 +312,18 @@ class ActorWorker(Worker):
             one.answer.set_exception(WorkerDied(self.reason, unread=True))
 
 
-def _taken(waiting: deque[_Command]) -> list[_Command]:
+def _taken(waiting: deque[_Asked]) -> list[_Asked]:
     """The next batch of the commands that wait."""
-    batch, size = list[_Command](), 0
+    batch, size = list[_Asked](), 0
     while waiting and len(batch) < _BATCH_COMMANDS and size < _BATCH_BYTES:
         batch.append(waiting.popleft())
-        size += len(batch[-1].attached)
+        size += len(batch[-1].command.attached)
     return batch
 
 
-def _packed(one: _Command) -> tuple[int, Message]:
-    told = json.dumps({**one.message, "number": one.number}, separators=(",", ":"))
-    return one.number, (told.encode("ascii"), one.attached)
+def _packed(one: _Asked) -> tuple[int, Message]:
+    told = json.dumps({**one.command.message, "number": one.number}, separators=(",", ":"))
+    return one.number, (told.encode("ascii"), one.command.attached)
 
 
 def _shown(error: BaseException) -> str:

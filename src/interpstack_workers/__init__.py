@@ -16,6 +16,7 @@ from interpstack_workers.service import Service
 from interpstack_workers.workers import (
     REFUSALS,
     Answer,
+    Command,
     Malformed,
     Overloaded,
     Pool,
@@ -27,6 +28,7 @@ from interpstack_workers.workers import (
 __all__ = [
     "REFUSALS",
     "Answer",
+    "Command",
     "Malformed",
     "OuterEngine",
     "Overloaded",

@@ -28,7 +28,7 @@ from interpstack_workers.recording import Recording
 from interpstack_workers.residence import Residence
 from interpstack_workers.saved_state import StateLost
 from interpstack_workers.steps import Asking, Placing, Steps, drive, run_steps
-from interpstack_workers.workers import Answer, Overloaded, Worker, WorkerDied
+from interpstack_workers.workers import Answer, Command, Overloaded, Worker, WorkerDied
 
 __all__ = ["WorkerExecution"]
 
@@ -133,8 +133,8 @@ class WorkerExecution(Execution):
             failure, self._unreported = self._unreported, None
             return Progress(failure=failure)
         try:
-            command = self._residence.command("abort", reason=reason)
-            answer = self.place().ask(command, seconds=_ABORT_SECONDS)
+            message = self._residence.message("abort", reason=reason)
+            answer = self.place().ask(Command(message, seconds=_ABORT_SECONDS))
             progress = Progress() if answer is None else self._read(answer, _ABORT_SECONDS)
         except (WorkerDied, EngineFailure, *_REFUSALS) as error:
             return self._fail(str(error), 0.0)
@@ -186,7 +186,7 @@ class WorkerExecution(Execution):
             worker = _at_hand(self._worker, residence, new=not self._resumes)
             worker = worker or (yield Placing(self.place))
             before = self._before if self._resumes else None
-            command = residence.command(
+            message = residence.message(
                 "poll",
                 resume=self._resumes,
                 before=None if before is None else [before.engine, before.base],
@@ -199,14 +199,14 @@ class WorkerExecution(Execution):
             )
             residence.go_on()
             try:
-                answer: Answer | None = yield Asking(
-                    worker,
-                    command,
+                command = Command(
+                    message,
                     b"" if before is None else before.data,
-                    seconds,
-                    lambda: self._interrupted,
-                    self._hear or _ignore,
+                    seconds=seconds,
+                    interrupted=lambda: self._interrupted,
+                    hear=self._hear or _ignore,
                 )
+                answer: Answer | None = yield Asking(worker, command)
             except WorkerDied as death:
                 if not death.unread:
                     raise

@@ -24,7 +24,7 @@ from interpstack_workers.execution import WorkerExecution
 from interpstack_workers.messages import read_image, read_names, read_values
 from interpstack_workers.residence import Residence
 from interpstack_workers.saved_state import SavedState
-from interpstack_workers.workers import WorkerDied
+from interpstack_workers.workers import Command, WorkerDied
 
 __all__ = ["WorkerRealm"]
 
@@ -105,7 +105,5 @@ class WorkerRealm(Realm):
         self.residence.detach()
         if worker is not None and not worker.busy:
             with suppress(WorkerDied, EngineFailure):  # then it is freed anyway
-                worker.ask(
-                    {"do": "leave", "realm": self.residence.number},
-                    seconds=self.residence.plain_seconds,
-                )
+                message = {"do": "leave", "realm": self.residence.number}
+                worker.ask(Command(message, seconds=self.residence.plain_seconds))

@@ -11,7 +11,7 @@ from interpstack_protocol import to_json
 from interpstack_workers.messages import pack_bridges
 from interpstack_workers.redo import pack_inputs
 from interpstack_workers.saved_state import SavedState, StateNotes, read_saved_state
-from interpstack_workers.workers import Answer, Malformed, Pool, Worker, WorkerDied
+from interpstack_workers.workers import Answer, Command, Malformed, Pool, Worker, WorkerDied
 
 __all__ = ["Residence", "Resident"]
 
@@ -217,9 +217,9 @@ class Residence(StateNotes):
     def _open_in(self, worker: Worker, state: SavedState) -> None:
         since, image = state.since, state.image
         bridges = since[0].bridges if since else self._bridges
-        command = {"realm": self.number, **_opening(self.limits, bridges, state)}
+        message = {"realm": self.number, **_opening(self.limits, bridges, state)}
         seconds = self.plain_seconds + _REDO_FACTOR * sum(one.seconds for one in since)
-        worker.ask(command, b"" if image is None else image.data, seconds=seconds)
+        worker.ask(Command(message, b"" if image is None else image.data, seconds=seconds))
         self._place[:] = [(worker, self.number)]
         self._bound = since[-1].bridges if since else bridges
         self._opened = True
@@ -232,8 +232,8 @@ class Residence(StateNotes):
         """The time limit of a command that runs no cell."""
         return (self.limits.cpu_seconds or 0.0) + _PLAIN_SECONDS
 
-    def command(self, do: str, **fields: Any) -> dict[str, Any]:
-        """A command to the realm's worker, with the bridges if they have changed."""
+    def message(self, do: str, **fields: Any) -> dict[str, Any]:
+        """The message of a command to the realm's worker, with the bridges if they have changed."""
         bridges = None if self._bound is self._bridges else pack_bridges(self._bridges)
         return {"do": do, "realm": self.number, "bridges": bridges, **fields}
 
@@ -246,7 +246,8 @@ class Residence(StateNotes):
         for _ in range(_ATTEMPTS):
             worker = self.attach()
             try:
-                answer = worker.ask(self.command(do), attached, seconds=self.plain_seconds)
+                command = Command(self.message(do), attached, seconds=self.plain_seconds)
+                answer = worker.ask(command)
             except WorkerDied as death:
                 if not death.unread:
                     raise EngineFailure(f"{death}; {self.saved.told()}") from death
@@ -288,7 +289,7 @@ class _Checking:
 
 
 def _opening(limits: Limits, bridges: BridgeSet, state: SavedState) -> dict[str, Any]:
-    """The command to open a realm, without its number."""
+    """The message of the command to open a realm, without its number."""
     image = state.image
     return {
         "do": "open",

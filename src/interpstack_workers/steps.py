@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from interpstack_workers.workers import Answer, Worker
+from interpstack_workers.workers import Answer, Command, Worker
 
 __all__ = ["Asking", "Placing", "Steps", "drive", "run_steps"]
 
@@ -33,21 +33,14 @@ class Asking:
     """A step that asks a worker; see `Worker.ask`."""
 
     worker: Worker
-    command: Mapping[str, Any]
-    attached: bytes
-    seconds: float | None
-    interrupted: Callable[[], bool]
-    hear: Callable[[str], None]
+    command: Command
 
     def run(self) -> Answer | None:
-        return self.worker.ask(self.command, self.attached, **self._more())
+        return self.worker.ask(self.command)
 
     def submit(self, threads: Executor) -> Future[Any]:
-        asked = self.worker.submit(self.command, self.attached, **self._more())
+        asked = self.worker.submit(self.command)
         return threads.submit(self.run) if asked is None else asked
-
-    def _more(self) -> dict[str, Any]:
-        return {"seconds": self.seconds, "interrupted": self.interrupted, "hear": self.hear}
 
 
 #: Yields steps, is sent their results, and returns what they lead to.

@@ -14,6 +14,7 @@ from interpstack_core import ConfigurationError, EngineFailure, ImageError
 __all__ = [
     "REFUSALS",
     "Answer",
+    "Command",
     "Malformed",
     "Overloaded",
     "Pool",
@@ -59,6 +60,25 @@ class Overloaded(EngineFailure):
 
 
 @attrs.frozen
+class Command:
+    """A command to a worker.
+
+    Attributes:
+        message: The message; see `Service`.
+        attached: Bytes that go with it.
+        seconds: The time limit, not counting the wait for other commands; `None` for no limit.
+        interrupted: Becomes true when the guest is to be stopped.
+        hear: Receives the guest's output during the command.
+    """
+
+    message: Mapping[str, Any]
+    attached: bytes = b""
+    seconds: float | None = attrs.field(kw_only=True)
+    interrupted: Callable[[], bool] = attrs.field(default=lambda: False, kw_only=True)
+    hear: Callable[[str], None] = attrs.field(default=lambda part: None, kw_only=True)
+
+
+@attrs.frozen
 class Answer:
     """The answer of a worker: its unchecked message, and its attachment."""
 
@@ -89,24 +109,8 @@ class Worker(abc.ABC):
         """Whether a command is being carried out."""
 
     @abc.abstractmethod
-    def ask(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Answer | None:
+    def ask(self, command: Command) -> Answer | None:
         """Run a command after the earlier ones.
-
-        Args:
-            command: The message.
-            attached: Bytes that go with it.
-            seconds: The time limit of the command, not counting its wait for others; `None` for no
-                limit.
-            interrupted: Becomes true when the guest is to be stopped.
-            hear: Receives the guest's output during the command.
 
         Returns:
             The answer; `None` if it was interrupted before its turn had come.
@@ -118,15 +122,7 @@ class Worker(abc.ABC):
                 `EngineFailure` and `NotImplementedError`.
         """
 
-    def submit(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Future[Answer | None] | None:
+    def submit(self, command: Command) -> Future[Answer | None] | None:
         """Run a command without waiting; the future ends as `ask` does.
 
         Returns:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from interpstack import Engine
-from interpstack_workers import Answer, WorkerDied, checked_answer
+from interpstack_workers import Answer, Command, WorkerDied, checked_answer
 from interpstack_workers.service import Service
 
 
@@ -28,7 +28,7 @@ class LoopbackWorker:
         self.busy = self.ended = False
         self.reason = ""
         self.asked: list[str] = []
-        self.commands: list[dict[str, Any]] = []
+        self.commands: list[Command] = []
         self.forge: Callable[[dict[str, Any]], None] = lambda message: None
         self.deaths: list[tuple[str, bool]] = []
         self._leaving: list[int] = []
@@ -39,30 +39,22 @@ class LoopbackWorker:
     def _tell(self, message: dict[str, Any], attached: bytes) -> None:
         self._hear(message["printed"])
 
-    def ask(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Answer | None:
+    def ask(self, command: Command) -> Answer | None:
         if self.ended:
             raise WorkerDied(self.reason, unread=True)
-        self.asked.append(command["do"])
-        self.commands.append({**command, "seconds": seconds})
-        if interrupted():
+        self.asked.append(command.message["do"])
+        self.commands.append(command)
+        if command.interrupted():
             return None
         if self.deaths:
             reason, unread = self.deaths.pop(0)
             self.end(reason)
             raise WorkerDied(self.reason, unread=unread)
         self._number += 1
-        self._hear = hear
+        self._hear = command.hear
         leave, self._leaving = self._leaving, []
-        told = json.loads(json.dumps({**command, "number": self._number, "leave": leave}))
-        message, data = self._service.answer(told, attached)
+        told = json.loads(json.dumps({**command.message, "number": self._number, "leave": leave}))
+        message, data = self._service.answer(told, command.attached)
         message = json.loads(json.dumps(message))
         self.forge(message)
         return checked_answer(message, data)

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final
@@ -21,7 +21,7 @@ from interpstack_process.processes.loop_asker import LoopAsker, Watches, running
 from interpstack_process.processes.timeouts import OutOfTime, Timeout
 from interpstack_process.processes.turns import ThreadAsker, Turns
 from interpstack_process.worker import INTERRUPT
-from interpstack_workers import REFUSALS, Answer, Malformed, Worker, WorkerDied
+from interpstack_workers import REFUSALS, Answer, Command, Malformed, Worker, WorkerDied
 
 __all__ = ["WorkerProcess"]
 
@@ -83,23 +83,15 @@ class WorkerProcess(Worker):
     def busy(self) -> bool:
         return self.turns.taken
 
-    def ask(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Answer | None:
+    def ask(self, command: Command) -> Answer | None:
         asker = ThreadAsker()
-        if not self._wait_for_turn(asker, interrupted):
+        if not self._wait_for_turn(asker, command.interrupted):
             return None
         try:
             if not self.ended and not self.ready:
                 self._greet()
-            exchange, message = self._exchange(command, seconds, interrupted, hear)
-            return exchange.wait(message, attached)
+            exchange, message = self._exchange(command)
+            return exchange.wait(message, command.attached)
         except BaseException as error:
             failure = self.failure(error)
             if failure is error:
@@ -108,24 +100,16 @@ class WorkerProcess(Worker):
         finally:
             self.turns.give_back(asker)
 
-    def submit(
-        self,
-        command: Mapping[str, Any],
-        attached: bytes = b"",
-        *,
-        seconds: float | None,
-        interrupted: Callable[[], bool] = lambda: False,
-        hear: Callable[[str], None] = lambda part: None,
-    ) -> Future[Answer | None] | None:
+    def submit(self, command: Command) -> Future[Answer | None] | None:
         if not self.ready or running_loop() is None:
             return None
 
         def start() -> Exchange:
-            exchange, message = self._exchange(command, seconds, interrupted, hear)
-            exchange.start(message, attached)
+            exchange, message = self._exchange(command)
+            exchange.start(message, command.attached)
             return exchange
 
-        return LoopAsker(self, start, interrupted).ask()
+        return LoopAsker(self, start, command.interrupted).ask()
 
     def check(self) -> None:
         """Check that a command can be carried out.
@@ -152,13 +136,7 @@ class WorkerProcess(Worker):
             raise
         return True
 
-    def _exchange(
-        self,
-        command: Mapping[str, Any],
-        seconds: float | None,
-        interrupted: Callable[[], bool],
-        hear: Callable[[str], None],
-    ) -> tuple[Exchange, dict[str, Any]]:
+    def _exchange(self, command: Command) -> tuple[Exchange, dict[str, Any]]:
         """The exchange whose turn it is, and the message to begin it with.
 
         Raises:
@@ -167,9 +145,11 @@ class WorkerProcess(Worker):
         self.check()
         self._number += 1
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
-        watch = Timeout(self, self._number, seconds, self._config.grace_seconds, interrupted)
-        message = {**command, "number": self._number, "leave": leave, "within": watch.seconds}
-        return Exchange(self._channel, self._number, watch, hear), message
+        grace = self._config.grace_seconds
+        watch = Timeout(self, self._number, command.seconds, grace, command.interrupted)
+        more = {"number": self._number, "leave": leave, "within": watch.seconds}
+        exchange = Exchange(self._channel, self._number, watch, command.hear)
+        return exchange, {**command.message, **more}
 
     def failure(self, error: BaseException) -> BaseException:
         """The error for the asker, once the worker was ended if it cannot go on."""

@@ -10,7 +10,7 @@ from fake_workers import LoopbackPool
 
 from interpstack import BridgeSet, Cell, Limits, Settlement
 from interpstack_testing import FakeEngine
-from interpstack_workers import WorkerDied
+from interpstack_workers import Command, WorkerDied
 from interpstack_workers.realm import WorkerRealm
 from interpstack_workers.residence import Residence
 from interpstack_workers.saved_state import SavedState
@@ -47,8 +47,8 @@ def test_the_host_waits_longer_than_the_guest_may_compute(make: Any) -> None:
     execution = _start(realm, "await sleep(1)")
     execution.poll(0.0, 2.0)
     execution.poll(0.0, None)
-    polls = [one for one in realm.pool.worker.commands if one["do"] == "poll"]
-    assert [(one["cpu"], one["seconds"]) for one in polls] == [(2.0, 7.0), (None, None)]
+    polls = [one for one in realm.pool.worker.commands if one.message["do"] == "poll"]
+    assert [(one.message["cpu"], one.seconds) for one in polls] == [(2.0, 7.0), (None, None)]
 
 
 def test_answers_reach_the_cell_once(make: Any) -> None:
@@ -57,7 +57,8 @@ def test_answers_reach_the_cell_once(make: Any) -> None:
     (request,) = execution.poll(0.0, 5.0).requests
     execution.settle([Settlement(id=request.id, text="null")])
     assert execution.poll(0.0, 5.0).completion.text == "5"
-    polls = [one for one in realm.pool.worker.commands if one["do"] == "poll"]
+    commands = [one.message for one in realm.pool.worker.commands]
+    polls = [one for one in commands if one["do"] == "poll"]
     assert [len(one["settle"]) for one in polls] == [0, 1]
     assert [one["cell"] is None for one in polls] == [False, True]
 
@@ -93,10 +94,10 @@ def test_workers_that_die_one_after_another_are_given_up(make: Any) -> None:
         worker = place(number)
         ask = worker.ask
 
-        def dies(command: Any, *given: Any, **more: Any) -> Any:
-            if command["do"] == "poll":
+        def dies(command: Command) -> Any:
+            if command.message["do"] == "poll":
                 worker.end("was killed")
-            return ask(command, *given, **more)
+            return ask(command)
 
         worker.ask = dies
         return worker
@@ -113,7 +114,7 @@ def test_a_worker_that_was_killed_for_its_time_is_out_of_time(make: Any) -> None
     execution = _start(realm, "1")
     worker = realm.residence.attach()
 
-    def late(*given: Any, **more: Any) -> Any:
+    def late(command: Command) -> Any:
         worker.end("was killed because it did not answer within 2 s")
         raise WorkerDied(worker.reason, unread=False, late=True)
 
@@ -138,7 +139,7 @@ def test_an_interruption_while_others_are_served_sends_nothing(make: Any) -> Non
     realm = make()
     execution = _start(realm, "a = 1")
     worker = realm.residence.attach()
-    worker.ask = lambda *given, **more: None
+    worker.ask = lambda command: None
     assert execution.poll(0.0, 5.0).exhausted
     assert execution.abort("stopped").failure is None
 
@@ -200,7 +201,7 @@ def test_output_is_asked_for_by_those_who_listen(make: Any) -> None:
     heard: list[str] = []
     execution.listen(heard.append)
     calls = execution.poll(0.0, 5.0).calls
-    assert realm.pool.worker.commands[-1]["listen"] is True
+    assert realm.pool.worker.commands[-1].message["listen"] is True
     assert [call.wire["text"] for call in calls] == ["hi"]
     _start(realm, "1").poll(0.0, 5.0)
-    assert realm.pool.worker.commands[-1]["listen"] is False
+    assert realm.pool.worker.commands[-1].message["listen"] is False

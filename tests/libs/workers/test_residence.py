@@ -113,12 +113,12 @@ def test_bridges_go_along_only_if_they_are_new(make: Any, pool: LoopbackPool) ->
     home.bind(BridgeSet(error_names={"ToolError": "Other"}))
     home.ask("names")
     home.ask("names")
-    sent = [command["bridges"] is not None for command in pool.worker.commands]
+    sent = [command.message["bridges"] is not None for command in pool.worker.commands]
     assert sent == [True, False, False, True, False]
     home.detach()
     home.bind(BridgeSet())
     home.ask("names")  # another place needs them in any case
-    assert pool.worker.commands[-2]["bridges"] is not None
+    assert pool.worker.commands[-2].message["bridges"] is not None
 
 
 @pytest.mark.parametrize("answer", [{"values": 5}, {"values": {}, "image": []}, [], "x", {"y": 1}])
@@ -229,4 +229,4 @@ def test_plain_commands_have_time_beyond_that_of_cells(make: Any, pool: Loopback
     home = make()
     assert home.plain_seconds == 30.0 + (Limits().cpu_seconds or 0.0)
     home.attach()
-    assert pool.worker.commands[0]["seconds"] == home.plain_seconds
+    assert pool.worker.commands[0].seconds == home.plain_seconds

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
-from interpstack_workers import Answer, Worker, WorkerDied
+from interpstack_workers import Answer, Command, Worker, WorkerDied
 from interpstack_workers.steps import Asking, Placing, Steps, drive, run_steps
 
 
@@ -22,13 +21,13 @@ class Answering(Worker):
         self.waiting: list[Future[Answer | None]] = []
         self.deaths = 0
 
-    def ask(self, command: Any, attached: bytes = b"", **more: Any) -> Answer | None:
+    def ask(self, command: Command) -> Answer | None:
         if self.deaths:
             self.deaths -= 1
             raise WorkerDied("died", unread=True)
-        return Answer({"done": command["do"]}, attached)
+        return Answer({"done": command.message["do"]}, command.attached)
 
-    def submit(self, command: Any, attached: bytes = b"", **more: Any) -> Future[Answer | None]:
+    def submit(self, command: Command) -> Future[Answer | None] | None:
         self.waiting.append(Future())
         return self.waiting[-1]
 
@@ -38,7 +37,7 @@ class Answering(Worker):
 
 
 def _asking(worker: Worker) -> Asking:
-    return Asking(worker, {"do": "poll"}, b"x", 1.0, lambda: False, lambda part: None)
+    return Asking(worker, Command({"do": "poll"}, b"x", seconds=1.0))
 
 
 def _steps(place: Callable[[], Worker]) -> Steps[str]:
@@ -76,7 +75,7 @@ def test_a_step_that_waits_holds_no_thread() -> None:
 
 def test_a_worker_that_takes_no_commands_without_waiting_is_asked_in_a_thread() -> None:
     class Asked(Answering):
-        def submit(self, command: Any, attached: bytes = b"", **more: Any) -> None:
+        def submit(self, command: Command) -> None:
             return None
 
     with ThreadPoolExecutor(1) as threads:

@@ -9,7 +9,7 @@ from fake_workers import LoopbackWorker
 
 from interpstack import ConfigurationError, EngineFailure, ImageError
 from interpstack_testing import FakeEngine
-from interpstack_workers import Answer, Malformed, Overloaded, Pool, Worker, checked_answer
+from interpstack_workers import Answer, Command, Malformed, Overloaded, Pool, Worker, checked_answer
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_worker_that_is_asked_in_threads_takes_no_other_commands() -> None:
     class Plain(LoopbackWorker, Worker):  # type: ignore[misc]
         busy = False
 
-    assert Plain(FakeEngine()).submit({}, seconds=None) is None
+    assert Plain(FakeEngine()).submit(Command({}, seconds=None)) is None
 
 
 def test_a_pool_admits_all_cells_unless_it_says_otherwise() -> None:

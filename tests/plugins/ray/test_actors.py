@@ -17,7 +17,7 @@ from interpstack_protocol import to_json
 from interpstack_ray import actors as module
 from interpstack_ray.actor import GuestActor, about_here
 from interpstack_ray.actors import ActorConfig, ActorWorker
-from interpstack_workers import WorkerDied
+from interpstack_workers import Command, WorkerDied
 from interpstack_workers.messages import pack_bridges
 
 MESSAGE = {
@@ -97,7 +97,7 @@ def _until_sent(worker: Any) -> None:
 def test_many_commands_travel_in_few_batches(make: Any, ray: FakeRay) -> None:
     ray.slow = True
     worker, handle = make()
-    opening = [worker.submit({**OPEN, "realm": n}, seconds=30) for n in range(100)]
+    opening = [worker.submit(Command({**OPEN, "realm": n}, seconds=30)) for n in range(100)]
     greeting = Future[Any]()
     greeting.set_result(about_here())
     worker._greeted(greeting)
@@ -110,24 +110,24 @@ def test_many_commands_travel_in_few_batches(make: Any, ray: FakeRay) -> None:
 def test_the_engine_refuses_a_command_by_its_own_error(make: Any) -> None:
     worker, _ = make()
     with pytest.raises(EngineFailure, match="realm 5 is not open here"):
-        worker.ask({"do": "names", "realm": 5, "bridges": None}, seconds=30)
+        worker.ask(Command({"do": "names", "realm": 5, "bridges": None}, seconds=30))
     assert not worker.ended
 
 
 def test_a_realm_that_is_left_is_closed(make: Any) -> None:
     worker, _ = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     worker.leave(1)
     with pytest.raises(EngineFailure, match="realm 1 is not open here"):
-        worker.ask({"do": "names", "realm": 1, "bridges": None}, seconds=30)
+        worker.ask(Command({"do": "names", "realm": 1, "bridges": None}, seconds=30))
 
 
 def test_a_guest_is_interrupted_and_a_command_behind_it_is_skipped(make: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     stop = threading.Event()
-    running = worker.submit(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set)
-    behind = worker.submit({**OPEN, "realm": 2}, seconds=30, interrupted=stop.is_set)
+    running = worker.submit(Command(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set))
+    behind = worker.submit(Command({**OPEN, "realm": 2}, seconds=30, interrupted=stop.is_set))
     _until_running(handle)
     stop.set()
     while not running.done():
@@ -140,9 +140,9 @@ def test_a_guest_is_interrupted_and_a_command_behind_it_is_skipped(make: Any) ->
 
 def test_a_guest_that_does_not_stop_costs_its_actor(make: Any, monkeypatch: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     handle.hangs.update({"exchange", "interrupt"})
-    running = worker.submit(_poll(1, "1"), seconds=60, interrupted=lambda: True)
+    running = worker.submit(Command(_poll(1, "1"), seconds=60, interrupted=lambda: True))
     _until_sent(worker)
     now = time.monotonic()
     worker.check_time(now)
@@ -156,9 +156,9 @@ def test_a_guest_that_does_not_stop_costs_its_actor(make: Any, monkeypatch: Any)
 
 def test_an_actor_that_does_not_answer_is_killed(make: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     handle.hangs.add("exchange")
-    running = worker.submit(_poll(1, "1"), seconds=10)
+    running = worker.submit(Command(_poll(1, "1"), seconds=10))
     _until_sent(worker)
     worker.check_time(time.monotonic() + 14)
     assert not worker.ended
@@ -170,16 +170,16 @@ def test_an_actor_that_does_not_answer_is_killed(make: Any) -> None:
 
 def test_a_death_reaches_commands_that_were_read_and_those_that_were_not(make: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     handle.hangs.add("exchange")
-    sent = worker.submit(_poll(1, "1"), seconds=60)
+    sent = worker.submit(Command(_poll(1, "1"), seconds=60))
     _until_sent(worker)
     handle.die("The actor is dead because its node has died.\nThe actor is dead because of that.")
     with pytest.raises(WorkerDied, match="the actor died: of that") as death:
         sent.result(30)
     assert death.value.unread is False
     with pytest.raises(WorkerDied) as later:
-        worker.ask({**OPEN, "realm": 2}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": 2}, seconds=30))
     assert later.value.unread is True
     assert make.ended == [worker]
 
@@ -190,14 +190,14 @@ def test_an_actor_that_cannot_start_says_why(make: Any) -> None:
     with pytest.raises(
         WorkerDied, match=r"died while it started: AttributeError: .*Missing"
     ) as death:
-        worker.ask({**OPEN, "realm": 1}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     assert death.value.unread is True
 
 
 def test_an_actor_without_a_place_in_the_cluster_is_given_up(make: Any, ray: FakeRay) -> None:
     ray.slow = True
     worker, _ = make()
-    waiting = worker.submit({**OPEN, "realm": 1}, seconds=30)
+    waiting = worker.submit(Command({**OPEN, "realm": 1}, seconds=30))
     worker.check_time(time.monotonic() + 29)
     assert not worker.ended
     worker.check_time(time.monotonic() + 31)
@@ -209,7 +209,7 @@ def test_a_node_of_another_version_is_refused(make: Any, monkeypatch: Any) -> No
     monkeypatch.setattr(module, "about_here", lambda: {**about_here(), "interpstack": "99"})
     worker, _ = make()
     with pytest.raises(WorkerDied, match=r"its node has interpstack .*, not 99"):
-        worker.ask({**OPEN, "realm": 1}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_node_of_another_version_is_refused(make: Any, monkeypatch: Any) -> No
 )
 def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, told: str) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
 
     async def exchange(commands: Any, leave: Any) -> Any:
         if messages is None:
@@ -242,13 +242,13 @@ def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, told: str)
 
     handle.actor.exchange = exchange
     with pytest.raises(WorkerDied, match=f"was killed because it sent .*{told}"):
-        worker.ask({**OPEN, "realm": 2}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": 2}, seconds=30))
     assert handle.dead
 
 
 def test_output_is_heard_while_its_command_runs(make: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     heard: list[str] = []
 
     async def exchange(commands: Any, leave: Any) -> Any:
@@ -258,7 +258,7 @@ def test_output_is_heard_while_its_command_runs(make: Any) -> None:
         return [(json.dumps(part).encode(), b"") for part in parts]
 
     handle.actor.exchange = exchange
-    worker.ask({**OPEN, "realm": 2}, seconds=30, hear=heard.append)
+    worker.ask(Command({**OPEN, "realm": 2}, seconds=30, hear=heard.append))
     assert heard == ["a"]
 
 
@@ -267,8 +267,8 @@ def test_a_command_that_was_not_sent_is_dropped_when_nobody_wants_it(
 ) -> None:
     ray.slow = True
     worker, _ = make()
-    wanted = worker.submit({**OPEN, "realm": 1}, seconds=30)
-    unwanted = worker.submit({**OPEN, "realm": 2}, seconds=30, interrupted=lambda: True)
+    wanted = worker.submit(Command({**OPEN, "realm": 1}, seconds=30))
+    unwanted = worker.submit(Command({**OPEN, "realm": 2}, seconds=30, interrupted=lambda: True))
     worker.check_time(time.monotonic())
     assert unwanted.result(0) is None
     assert not wanted.done()
@@ -277,23 +277,23 @@ def test_a_command_that_was_not_sent_is_dropped_when_nobody_wants_it(
 def test_a_command_that_is_taken_back_still_leaves_realms(make: Any) -> None:
     worker, handle = make()
     for realm in (1, 2):
-        worker.ask({**OPEN, "realm": realm}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": realm}, seconds=30))
     stop = threading.Event()
-    running = worker.submit(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set)
+    running = worker.submit(Command(_poll(1, "for (;;);"), seconds=60, interrupted=stop.is_set))
     _until_running(handle)
     worker.leave(2)
-    behind = worker.submit({**OPEN, "realm": 3}, seconds=30, interrupted=stop.is_set)
+    behind = worker.submit(Command({**OPEN, "realm": 3}, seconds=30, interrupted=stop.is_set))
     stop.set()
     while not (running.done() and behind.done()):
         worker.check_time(time.monotonic())
         time.sleep(0.02)
     with pytest.raises(EngineFailure, match="realm 2 is not open here"):
-        worker.ask({"do": "names", "realm": 2, "bridges": None}, seconds=30)
+        worker.ask(Command({"do": "names", "realm": 2, "bridges": None}, seconds=30))
 
 
 def test_a_host_that_has_disconnected_is_told(make: Any) -> None:
     worker, handle = make()
-    worker.ask({**OPEN, "realm": 1}, seconds=30)
+    worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     handle.broken = "Ray has not been started yet."
     with pytest.raises(WorkerDied, match="cannot be asked: Ray has not been started yet"):
-        worker.ask({**OPEN, "realm": 2}, seconds=30)
+        worker.ask(Command({**OPEN, "realm": 2}, seconds=30))

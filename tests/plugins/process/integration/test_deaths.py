@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -28,6 +29,7 @@ from interpstack import (
 )
 from interpstack_process.engine import ProcessEngine
 from interpstack_testing import FakeEngine
+from interpstack_workers import Command
 
 Make = Callable[..., InterpreterStack]
 
@@ -330,8 +332,11 @@ def test_a_suspended_cell_goes_on(
         other = engine.open(Limits(), bridges)
         assert other.start(Cell(source="//! exit\n")).poll(0.0, 5.0).failure is not None
     if dies == "in the poll":
-        workers()[0].kill()
+        execution.settle([Settlement(request.id, "100")])  # the loop does not end then
+        killing = threading.Timer(0.2, workers()[0].kill)
+        killing.start()
         assert execution.poll(0.0, 5.0).failure is not None
+        killing.join()
         execution = realm.start(Cell(source="kept"))
         expected = "41"
     else:
@@ -496,7 +501,7 @@ def test_a_command_that_is_left_half_way_ends_the_worker(make: Make) -> None:
     session.eval_sync("var x = 1")
     worker = session._state.realm.residence.worker
     with pytest.raises(TypeError):
-        worker.ask({"do": "load"}, "no bytes", seconds=5)
+        worker.ask(Command({"do": "load"}, "no bytes", seconds=5))
     assert worker.ended
     assert "could not be sent" in worker.reason
     assert stack.session("two").eval_sync("2").text == "2"

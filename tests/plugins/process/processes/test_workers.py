@@ -22,7 +22,7 @@ from interpstack_process.processes.launch import WorkerConfig
 from interpstack_process.processes.turns import ThreadAsker
 from interpstack_process.processes.workers import WorkerProcess
 from interpstack_process.worker import INTERRUPT
-from interpstack_workers import WorkerDied
+from interpstack_workers import Command, WorkerDied
 
 #: The id of no process on any system.
 NOBODY = 2**30
@@ -126,7 +126,10 @@ def test_a_command_has_a_number_and_its_answer(start: Any) -> None:
     worker.realms |= {7, 8}
     worker.leave(7)
     assert not worker.busy
-    assert [worker.ask({"do": "x"}, seconds=5.0).message["done"] for _ in range(2)] == [1, 2]
+    assert [worker.ask(Command({"do": "x"}, seconds=5.0)).message["done"] for _ in range(2)] == [
+        1,
+        2,
+    ]
     assert [one["number"] for one in seen] == [1, 2]
     assert [one["leave"] for one in seen] == [[7], []]
     assert seen[0]["within"] == 5.2  # with its grace
@@ -145,7 +148,7 @@ def test_output_comes_before_the_answer(start: Any) -> None:
     worker = start(talk)
     worker.realms.add(7)
     heard: list[str] = []
-    worker.ask({"do": "x"}, seconds=5.0, hear=heard.append)
+    worker.ask(Command({"do": "x"}, seconds=5.0, hear=heard.append))
     assert heard == ["hi"]
 
 
@@ -155,8 +158,8 @@ def test_output_comes_before_the_answer(start: Any) -> None:
 def test_refusals_of_the_engine_leave_the_worker_alive(start: Any, kind: type[Exception]) -> None:
     worker = start(_answering({"error": [kind.__name__, "no"]}, {"done": 5}))
     with pytest.raises(kind, match="no"):
-        worker.ask({"do": "x"}, seconds=5.0)
-    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": 5}
+        worker.ask(Command({"do": "x"}, seconds=5.0))
+    assert worker.ask(Command({"do": "x"}, seconds=5.0)).message == {"done": 5}
 
 
 @pytest.mark.parametrize(
@@ -177,11 +180,11 @@ def test_answers_of_another_form_end_the_worker(start: Any, answer: dict[str, An
     worker = start(_answering(answer))
     worker.realms.add(7)
     with pytest.raises(WorkerDied, match="was killed because it sent") as died:
-        worker.ask({"do": "x"}, seconds=5.0)
+        worker.ask(Command({"do": "x"}, seconds=5.0))
     assert not died.value.unread
     assert (worker.ended, worker.told_of_end) == (True, [worker])
     with pytest.raises(WorkerDied) as again:
-        worker.ask({"do": "x"}, seconds=5.0)
+        worker.ask(Command({"do": "x"}, seconds=5.0))
     assert again.value.unread
     assert str(again.value) == str(died.value)
 
@@ -197,15 +200,15 @@ def test_a_second_answer_is_not_taken_for_that_of_the_next_command(start: Any) -
         process.control.recv(1)
 
     worker = start(talk)
-    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": "first"}
+    assert worker.ask(Command({"do": "x"}, seconds=5.0)).message == {"done": "first"}
     with pytest.raises(WorkerDied, match="was killed because it sent an answer to another command"):
-        worker.ask({"do": "x"}, seconds=5.0)
+        worker.ask(Command({"do": "x"}, seconds=5.0))
 
 
 def test_an_answer_that_does_not_come_ends_the_worker(start: Any) -> None:
     worker = start(_answering())
     with pytest.raises(WorkerDied, match="did not answer within") as died:
-        worker.ask({"do": "x"}, seconds=0.01)
+        worker.ask(Command({"do": "x"}, seconds=0.01))
     assert died.value.late
 
 
@@ -216,7 +219,7 @@ def test_a_worker_that_fails_to_start_says_the_last_it_wrote(start: Any) -> None
 
     worker = start(talk)
     with pytest.raises(WorkerDied, match=r"while it started \(OSError: no library\)") as died:
-        worker.ask({"do": "x"}, seconds=5.0)
+        worker.ask(Command({"do": "x"}, seconds=5.0))
     assert died.value.unread
 
 
@@ -227,7 +230,7 @@ def test_another_greeting_is_refused(start: Any) -> None:
 
     worker = start(talk)
     with pytest.raises(WorkerDied, match="a message that is not a greeting"):
-        worker.ask({"do": "x"}, seconds=5.0)
+        worker.ask(Command({"do": "x"}, seconds=5.0))
 
 
 def test_a_worker_that_uses_the_control_connection_is_ended(start: Any) -> None:
@@ -251,7 +254,7 @@ def test_an_interruption_names_the_command(start: Any) -> None:
         process.control.recv(1)
 
     worker = start(talk)
-    worker.ask({"do": "x"}, seconds=5.0, interrupted=lambda: True)
+    worker.ask(Command({"do": "x"}, seconds=5.0, interrupted=lambda: True))
     assert told == [INTERRUPT.pack(1)]
 
 
@@ -260,32 +263,34 @@ def test_a_command_waits_for_those_of_others_unless_it_is_interrupted(start: Any
     other = ThreadAsker()
     worker.turns.take(other)
     assert worker.busy
-    assert worker.ask({"do": "x"}, seconds=5.0, interrupted=lambda: True) is None
+    assert worker.ask(Command({"do": "x"}, seconds=5.0, interrupted=lambda: True)) is None
     worker.turns.give_back(other)
     assert not worker.busy
-    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": 1}
+    assert worker.ask(Command({"do": "x"}, seconds=5.0)).message == {"done": 1}
 
 
 async def test_a_ready_worker_is_asked_on_event_loops(start: Any) -> None:
     worker = start(_answering(*({"done": n} for n in range(4)), {"error": ["ImageError", "no"]}))
-    assert worker.submit({"do": "x"}, seconds=5.0) is None  # it must greet first
-    assert worker.ask({"do": "x"}, seconds=5.0).message == {"done": 0}
-    asked = [asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0)) for _ in range(3)]
+    assert worker.submit(Command({"do": "x"}, seconds=5.0)) is None  # it must greet first
+    assert worker.ask(Command({"do": "x"}, seconds=5.0)).message == {"done": 0}
+    asked = [
+        asyncio.wrap_future(worker.submit(Command({"do": "x"}, seconds=5.0))) for _ in range(3)
+    ]
     assert [(await one).message["done"] for one in asked] == [1, 2, 3]
     with pytest.raises(ImageError, match="no"):
-        await asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0))
-    assert await asyncio.to_thread(worker.submit, {"do": "x"}, seconds=5.0) is None
+        await asyncio.wrap_future(worker.submit(Command({"do": "x"}, seconds=5.0)))
+    assert await asyncio.to_thread(worker.submit, Command({"do": "x"}, seconds=5.0)) is None
     assert not worker.busy
     worker.end("was killed")
     with pytest.raises(WorkerDied) as died:
-        await asyncio.wrap_future(worker.submit({"do": "x"}, seconds=5.0))
+        await asyncio.wrap_future(worker.submit(Command({"do": "x"}, seconds=5.0)))
     assert died.value.unread
 
 
 def test_a_command_that_cannot_be_sent_ends_the_worker(start: Any) -> None:
     worker = start(_answering())
     with pytest.raises(TypeError):
-        worker.ask({"do": object()}, seconds=5.0)
+        worker.ask(Command({"do": object()}, seconds=5.0))
     assert "a command could not be sent" in worker.reason
 
 
