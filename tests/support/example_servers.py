@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import attrs
@@ -58,8 +58,12 @@ class Server:
 
     def workers(self) -> set[int]:
         """The processes of the workers, of which there are several."""
-        children = psutil.Process(self.process.pid).children()
-        return {one.pid for one in children if "resource_tracker" not in " ".join(one.cmdline())}
+        workers: set[int] = set()
+        for one in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                if "resource_tracker" not in " ".join(one.cmdline()):
+                    workers.add(one.pid)
+        return workers
 
     def end(self) -> None:
         """Have it end by itself."""
