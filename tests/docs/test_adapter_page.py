@@ -26,3 +26,8 @@ def test_code_of_the_page_is_the_example() -> None:
     assert found.keys() == {path.relative_to(EXAMPLE).as_posix() for path in files}
     for title, code in found.items():
         assert without_blank_lines(code) == without_blank_lines((EXAMPLE / title).read_text())
+
+
+def test_the_adapter_is_as_small_as_the_page_says() -> None:
+    code = EXAMPLE / "src" / "interpstack_minimal_agent" / "__init__.py"
+    assert len(code.read_text("utf-8").splitlines()) <= 150

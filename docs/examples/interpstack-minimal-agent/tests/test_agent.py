@@ -120,8 +120,3 @@ async def test_an_eval_that_was_left_goes_on_and_repeats_no_call(
     assert await agent.ask("t") == "<result>10 paid 10</result>"
     assert till.paid == [-5, 10]
     await agent.stack.aclose()
-
-
-def test_the_adapter_is_small() -> None:
-    file = Path(__file__).parents[1] / "src" / "interpstack_minimal_agent" / "__init__.py"
-    assert len(file.read_text("utf-8").splitlines()) <= 150
