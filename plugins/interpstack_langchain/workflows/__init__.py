@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from interpstack_langchain.workflows.agents.langchain_agent import LangChainAgent
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_langchain.workflows.middleware import WorkflowMiddleware
+from typing import TYPE_CHECKING
+
+from interpstack_langchain.importing import lazy_names
+
+if TYPE_CHECKING:
+    from interpstack_langchain.workflows.agents.langchain_agent import LangChainAgent
+    from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+    from interpstack_langchain.workflows.middleware import WorkflowMiddleware
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "CheckpointWorkflowStore": "checkpoint_store",
+            "LangChainAgent": "agents.langchain_agent",
+            "WorkflowMiddleware": "middleware",
+        },
+    )
 
 __all__ = ["CheckpointWorkflowStore", "LangChainAgent", "WorkflowMiddleware"]

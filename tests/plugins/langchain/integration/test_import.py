@@ -1,10 +1,11 @@
-"""Importing the middleware adds little to what LangChain itself imports."""
+"""Importing the middleware adds little to what LangChain itself imports, and a store still less."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,17 @@ import json, sys
 import langchain.agents
 
 before = set(sys.modules)
-import interpstack_langchain
+from interpstack_langchain import CodeInterpreterMiddleware
 
 print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+_STORE = """
+import json, sys
+
+from interpstack_workflows.api import open_store
+
+open_store("sqlite:///:memory:")
+print(json.dumps(sorted(sys.modules)))
 """
 #: Packages that are loaded when something of theirs is used.
 _LATE = ("deepagents", "click", "jsrun", "prompt_toolkit", "pydantic_monty", "quickjs_rs", "rich")
@@ -26,14 +35,23 @@ _LATE = ("deepagents", "click", "jsrun", "prompt_toolkit", "pydantic_monty", "qu
 _OWN_LATE = ("interpstack_langchain.js_repl", "interpstack_langchain.background.background")
 
 
+def _told(code: str) -> Any:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 def test_importing_the_middleware_loads_no_package_that_may_not_be_used() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _ADDED], capture_output=True, text=True, check=True
-    )
-    added = json.loads(done.stdout)
+    added = _told(_ADDED)
     assert "interpstack_langchain.middleware" in added
     assert [name for name in added if name.partition(".")[0] in _LATE] == []
     assert [name for name in added if name.startswith(_OWN_LATE)] == []
+
+
+def test_a_store_of_workflows_needs_no_agent() -> None:
+    modules = _told(_STORE)
+    assert "interpstack_langchain.workflows.checkpoint_store" in modules
+    agents = ("langchain", "langgraph.pregel", "interpstack_langchain.middleware")
+    assert [name for name in modules if name.startswith(agents) and "core" not in name] == []
 
 
 def test_a_middleware_that_few_agents_have_is_loaded_by_its_name() -> None:
