@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 SOAK = Path(__file__).parents[1] / "soak"
-SECONDS = float(os.environ.get("INTERPSTACK_SOAK_SECONDS", "4"))
+SECONDS = float(os.environ.get("INTERPSTACK_SOAK_SECONDS", "2"))
 LONG = 60.0
 
 

@@ -58,7 +58,7 @@ async def test_a_clock_that_is_set_forward_rings_at_the_next_look() -> None:
 
 
 async def test_alarms_that_are_due_together_ring_before_their_time_one_after_another() -> None:
-    times = [0.0]
+    times = [900.0]
     rung: list[tuple[float, str]] = []
     pace = Pace(1, 1000)
     alarms = Alarms(lambda key, when: rung.append((times[0], key)), pace, lambda: times[0])
