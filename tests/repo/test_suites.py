@@ -47,8 +47,23 @@ def test_a_version_reads_no_file_that_its_table_does_not_name(
 ) -> None:
     monkeypatch.setattr(suites, "VERSIONS", {"a.py::TestX": (1, "one"), "folder/": (1, "others")})
     files = ["a.py", "folder/b.py", "c.py", "a.pyx"]
-    assert [file for file in files if suites.may_hold(file, "versions")] == files[:2]
-    assert all(suites.may_hold(file, "sampled") for file in files)
+    assert [file for file in files if suites.may_hold(file, "versions", "1")] == files[:2]
+    assert all(suites.may_hold(file, "sampled", "1") for file in files)
+
+
+def test_a_version_reads_some_of_the_files_of_a_large_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suites, "VERSIONS", {"folder/": (1, "many"), "other/": (1, "few")})
+    monkeypatch.setattr(suites, "FILES", {"folder/": 4})
+    files = [f"folder/test_{n}.py" for n in range(40)]
+    drawn = [[file for file in files if suites.may_hold(file, "versions", seed)] for seed in "123"]
+    assert all(2 < len(each) < 20 for each in drawn)
+    assert drawn[0] != drawn[1]
+    met = {f for f in files for n in range(40) if suites.may_hold(f, "versions", str(n))}
+    assert met == set(files)
+    assert all(suites.may_hold(f"other/{n}.py", "versions", "1") for n in range(40))
+    assert all(suites.may_hold(file, "sampled", "1") for file in files)
 
 
 def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
@@ -57,7 +72,7 @@ def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
     assert met == set(IDS)
 
 
-@pytest.mark.parametrize("prefix", [*suites.FAMILIES, *suites.VERSIONS])
+@pytest.mark.parametrize("prefix", [*suites.FAMILIES, *suites.VERSIONS, *suites.FILES])
 def test_tables_name_what_is_there(root: Path, prefix: str) -> None:
     path, _, test = prefix.partition("::")
     assert (root / path).exists(), "tests/support/suites.py names it; did it move?"
