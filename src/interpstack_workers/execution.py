@@ -197,15 +197,15 @@ class WorkerExecution(Execution):
                 spare=self._recording.spare,
                 listen=self._hear is not None,
             )
+            command = Command(
+                message,
+                b"" if before is None else before.data,
+                seconds=seconds,
+                interrupted=lambda: self._interrupted,
+                hear=self._hear or _ignore,
+            )
             residence.go_on()
             try:
-                command = Command(
-                    message,
-                    b"" if before is None else before.data,
-                    seconds=seconds,
-                    interrupted=lambda: self._interrupted,
-                    hear=self._hear or _ignore,
-                )
                 answer: Answer | None = yield Asking(worker, command)
             except WorkerDied as death:
                 if not death.unread:

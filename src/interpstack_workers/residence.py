@@ -245,8 +245,8 @@ class Residence(StateNotes):
         """
         for _ in range(_ATTEMPTS):
             worker = self.attach()
+            command = Command(self.message(do), attached, seconds=self.plain_seconds)
             try:
-                command = Command(self.message(do), attached, seconds=self.plain_seconds)
                 answer = worker.ask(command)
             except WorkerDied as death:
                 if not death.unread:

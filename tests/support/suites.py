@@ -225,8 +225,8 @@ def may_hold(file: str, suite: str, seed: str) -> bool:
     tests = f"{file}::"
     if not any(tests.startswith(prefix) or prefix.startswith(tests) for prefix in VERSIONS):
         return False
-    rate = next((rate for folder, rate in FILES.items() if file.startswith(folder)), 1)
-    return random.Random(f"{seed} {file}").randrange(rate) == 0
+    folder = _family(file, FILES)
+    return folder is None or random.Random(f"{seed} {file}").randrange(FILES[folder]) == 0
 
 
 def _family(case: str, rates: Mapping[str, int]) -> str | None:
