@@ -8,8 +8,9 @@ JSON while other threads go on.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from interpstack_protocol.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_protocol.codec import ProtocolError, from_json, to_json
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
     from interpstack_protocol.json_text import read_json
     from interpstack_protocol.missing_members import naming_missing
     from interpstack_protocol.places import place_at
+else:
+    # A first cell needs one of them.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "GuestClock": "guest_clock",
+            "ProtocolError": "codec",
+            "from_json": "codec",
+            "naming_missing": "missing_members",
+            "place_at": "places",
+            "read_json": "json_text",
+            "to_json": "codec",
+        },
+    )
 
 __all__ = [
     "GuestClock",
@@ -27,27 +42,3 @@ __all__ = [
     "read_json",
     "to_json",
 ]
-
-#: The module of each name; a first cell needs one of them.
-_MODULES: Final = {
-    "GuestClock": "guest_clock",
-    "ProtocolError": "codec",
-    "from_json": "codec",
-    "naming_missing": "missing_members",
-    "place_at": "places",
-    "read_json": "json_text",
-    "to_json": "codec",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """A name of this package, whose module is imported when it is used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found  # the next time, this function is not called
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Tests of interpstack_langchain.importing: missing packages, and names imported late."""
+"""Tests of interpstack_protocol.lazy: names that are imported when they are used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from interpstack_langchain import importing
-
 PACKAGE = """
-from interpstack_langchain.importing import lazy_names
+from interpstack_protocol.lazy import lazy_names
 
 own = 1
 __getattr__, __dir__ = lazy_names(__name__, {"deep": "inner.module", "gone": "inner.module"})
@@ -50,20 +48,3 @@ def test_other_names_are_unknown(package: ModuleType) -> None:
         package.nothing  # noqa: B018
     with pytest.raises(AttributeError, match="gone"):
         package.gone  # noqa: B018
-
-
-def test_what_is_installed_is_enough() -> None:
-    importing.check_requirements()
-
-
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = {"deepagents", "langgraph"}
-    found = importing.find_spec
-    monkeypatch.setattr(
-        importing, "find_spec", lambda name: None if name in missing else found(name)
-    )
-    with pytest.raises(
-        ModuleNotFoundError, match=r"deepagents, langgraph; .*interpstack\[langch"
-    ) as e:
-        importing.check_requirements()
-    assert e.value.name == "deepagents"
