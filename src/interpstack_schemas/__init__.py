@@ -5,8 +5,27 @@ A language subclasses `SchemaWalk`, which knows the schemas, and says how its ty
 
 from __future__ import annotations
 
-from interpstack_schemas.bounded import OutOfTime, bounded_dialect, within
-from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line
+from typing import TYPE_CHECKING
+
+from interpstack_protocol.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from interpstack_schemas.bounded import OutOfTime, bounded_dialect, within
+    from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line
+else:
+    # Languages need no evaluation, and a first cell loads one of them.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "Compound": "walk",
+            "OutOfTime": "bounded",
+            "SchemaWalk": "walk",
+            "bounded_dialect": "bounded",
+            "needed": "walk",
+            "one_line": "walk",
+            "within": "bounded",
+        },
+    )
 
 __all__ = [
     "Compound",

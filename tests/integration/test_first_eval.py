@@ -16,7 +16,8 @@ import pytest
 MODULES = {"import": 48, "eval": 96}
 CLASSES = {"import": 47, "eval": 58}
 #: Needed by cells that declare or import something, by TypeScript, by cells that do not parse, and
-#: by listeners; loaded in a guest's thread, never on the event loop.
+#: by listeners; loaded in a guest's thread, never on the event loop. The evaluation of schemas is
+#: needed by plugins, which are loaded before.
 LATE = (
     "interpstack_javascript.positions",
     "interpstack_javascript.rewriting",
@@ -27,6 +28,7 @@ LATE = (
     "interpstack_quickjs.faults",
     "interpstack_quickjs.heap.allocator",
     "interpstack_quickjs.heap.printed",
+    "interpstack_schemas.bounded",
 )
 
 _PROGRAM = """

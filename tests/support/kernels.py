@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -64,6 +66,19 @@ def has_ended(pid: int, seconds: float = 60.0) -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+def descriptors() -> set[tuple[int, int]]:
+    """What the descriptors of this process lead to, by device and inode.
+
+    Numbers would not tell: the collector may close one of an earlier test at any time.
+    """
+    found = set()
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # that of the listing itself is closed by now
+            stat = os.fstat(int(name))
+            found.add((stat.st_dev, stat.st_ino))
+    return found
 
 
 def end(*, stopped: bool = False, seen: int = 0) -> str:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernels import has_ended, write_program
+from kernels import descriptors, has_ended, write_program
 
 from interpstack_node.kernels.starting.lifeline import Lifeline
 
@@ -69,6 +69,8 @@ def test_processes_that_have_ended_are_no_error(tmp_path: Path) -> None:
 
 
 def test_a_start_that_fails_keeps_no_descriptor() -> None:
-    before = len(list(Path("/dev/fd").iterdir()))
-    Lifeline().close()
-    assert len(list(Path("/dev/fd").iterdir())) == before
+    before = descriptors()
+    lifeline = Lifeline()
+    assert len(descriptors() - before) == 1, "both ends of a pipe have one inode"
+    lifeline.close()
+    assert descriptors() <= before
