@@ -74,9 +74,9 @@ def descriptors() -> set[tuple[int, int]]:
     Numbers would not tell: the collector may close one of an earlier test at any time.
     """
     found = set()
-    for name in os.listdir("/dev/fd"):
+    for entry in Path("/dev/fd").iterdir():
         with suppress(OSError):  # that of the listing itself is closed by now
-            stat = os.fstat(int(name))
+            stat = os.fstat(int(entry.name))
             found.add((stat.st_dev, stat.st_ino))
     return found
 
