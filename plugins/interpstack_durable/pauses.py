@@ -1,4 +1,4 @@
-"""Waits of a run, for a guest that computes or for calls, which record answers that arrive."""
+"""Records of a run's answers, and its waits, during which answers that arrive are recorded."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import TIMER, CellRun, Progress, to_end
+from interpstack import TIMER, CellRun, Progress, Request, Step, to_end
 from interpstack_durable.entries import Computed
+from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal
 
-__all__ = ["GuestTimes", "compute", "quiesce"]
+__all__ = ["STORE_SECONDS", "Answers", "GuestTimes", "compute", "quiesce"]
 
+#: Seconds that a journal has for its last record when the cell is cancelled.
+STORE_SECONDS: Final = 5.0
 #: Seconds of computing after which answers that arrive are recorded in entries of their own.
 _KEEP_SECONDS: Final = 0.05
 
@@ -43,6 +46,43 @@ class GuestTimes:
         if times is not None:
             self.last = times
             self.journal.computed(times)
+
+
+@attrs.define(eq=False, repr=False)
+class Answers:
+    """The answers of one run that its guest has not got, as they are recorded.
+
+    Attributes:
+        held: Knows the requests that they answer.
+        journal: Records them.
+    """
+
+    held: HeldRequests
+    journal: Journal
+    #: How many of them are in the journal.
+    _kept: int = attrs.field(default=0, init=False)
+
+    def restored(self) -> None:
+        """Note that all of them were taken from the journal."""
+        self._kept = len(self.held.run.requests.settled)
+
+    def step(self) -> Step:
+        """The step by which the guest gets all of them."""
+        self._kept = 0
+        requests = self.held.run.requests
+        step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
+        self.held.told(step)
+        return step
+
+    async def keep(self, asked: Sequence[Request] | None) -> bool:
+        """Keep those that are not in the journal; False if there are none."""
+        requests = self.held.run.requests
+        ended = tuple(requests.settled[self._kept :])
+        if ended:
+            self._kept += len(ended)
+            step = Step(time.time(), ended, requests.guards.amounts())
+            await to_end(self.journal.keep(asked, step), STORE_SECONDS)
+        return bool(ended)
 
 
 async def compute(

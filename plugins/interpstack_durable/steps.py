@@ -29,13 +29,11 @@ from interpstack_durable.background.looks import CellAge, Look, StillRunning, sh
 from interpstack_durable.flights import CallsInFlight, Flights
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, ReplayDivergence
-from interpstack_durable.pauses import GuestTimes, compute, quiesce
+from interpstack_durable.pauses import STORE_SECONDS, Answers, GuestTimes, compute, quiesce
 from interpstack_durable.suspensions import StoredRun
 
 __all__ = ["GRACE_SECONDS", "JournalSteps", "journal_of", "made_when"]
 
-#: Seconds that a journal has for its last record when the cell is cancelled.
-_STORE_SECONDS: Final = 5.0
 #: Seconds that a call which was made gets to end when the cell is cancelled.
 GRACE_SECONDS: Final = 5.0
 
@@ -98,11 +96,10 @@ class JournalSteps(StepSource):
     _emitted: list[Call] = attrs.field(factory=list, init=False)
     #: The number of steps that the guest has received.
     _told: int = attrs.field(default=0, init=False)
-    #: How many of the answers that the guest has not got are in the journal.
-    _kept: int = attrs.field(default=0, init=False)
     #: The end of the cell's own code.
     _ended: Completion | None = attrs.field(default=None, init=False)
     _held: HeldRequests = attrs.field(init=False)
+    _answers: Answers = attrs.field(init=False)
     _age: CellAge = attrs.field(init=False)
     _times: GuestTimes = attrs.field(init=False)
 
@@ -124,6 +121,7 @@ class JournalSteps(StepSource):
 
     def begin(self, run: CellRun) -> float:
         self.run, self._held = run, HeldRequests(run)
+        self._answers = Answers(self._held, self.journal)
         self._age = CellAge() if self.look is None else CellAge.of(self.journal, run)
         if run.resumed and (suspension := self._stored.suspension) is not None:
             self.journal.skip(suspension.steps)
@@ -138,15 +136,15 @@ class JournalSteps(StepSource):
 
     def ended(self) -> None:
         super().ended()
-        del self._held
+        del self._held, self._answers
 
     async def left(self, error: BaseException) -> None:
         """Record the answers that the guest has not received: their calls have been made."""
         if not self.records:
             return
         try:
-            async with asyncio.timeout(_STORE_SECONDS):
-                await self._keep(None)
+            async with asyncio.timeout(STORE_SECONDS):
+                await self._answers.keep(None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
 
@@ -230,7 +228,8 @@ class JournalSteps(StepSource):
         undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
             await self._held.take_undelivered(undelivered.step)
-            self._pausing, self._kept = undelivered.pausing, len(self.run.requests.settled)
+            self._pausing = undelivered.pausing
+            self._answers.restored()
         self._replaying = False
         if self.look is not None and self._held.out_of_time:  # while nobody looked
             await self._held.refuse(*self.run.clock.out_of_time())
@@ -249,41 +248,24 @@ class JournalSteps(StepSource):
         return await (self._pause() if requests.paused or self._pausing else self._record())
 
     async def _record(self) -> Step:
-        step = self._new_step()
-        await to_end(self.journal.record(self._asked, step), _STORE_SECONDS)
+        step = self._answers.step()
+        await to_end(self.journal.record(self._asked, step), STORE_SECONDS)
         self._asked = []
         self._told += 1
         return step
-
-    def _new_step(self) -> Step:
-        """The step that has all answers which the guest has not got."""
-        self._kept = 0
-        requests = self.run.requests
-        step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
-        self._held.told(step)
-        return step
-
-    async def _keep(self, asked: Sequence[Request] | None) -> bool:
-        """Keep the answers that are not in the journal; False if there are none."""
-        ended = tuple(self.run.requests.settled[self._kept :])
-        if ended:
-            self._kept += len(ended)
-            step = Step(time.time(), ended, self.run.requests.guards.amounts())
-            await to_end(self.journal.keep(asked, step), _STORE_SECONDS)
-        return bool(ended)
 
     async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
         """Let the guest compute, and record answers that arrive during a long computation."""
         if self._replaying or not self.run.requests.open:
             return await self._times.of(guest)
-        woken = self.run.requests.woken
-        return await self._times.of(lambda: compute(guest, lambda: self._keep(None), woken))
+        woken, keep = self.run.requests.woken, self._answers.keep
+        return await self._times.of(lambda: compute(guest, lambda: keep(None), woken))
 
     # -- pauses ----------------------------------------------------------------------------
 
     async def _put_aside(self) -> BaseException:
         """Leave the cell because a look is over; calls in flight continue."""
-        await self._keep(None)
+        await self._answers.keep(None)
         waits_for = [shown_request(request) for request in self.outstanding]
         self._leave_running()
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
@@ -304,7 +286,8 @@ class JournalSteps(StepSource):
         The guest receives nothing during the pause, so it can start no further calls. Calls that
         outlast `pause_grace` are left running.
         """
-        await quiesce(self.run, self.journal.pause_grace, lambda: self._keep(self._asked))
+        grace, keep = self.journal.pause_grace, self._answers.keep
+        await quiesce(self.run, grace, lambda: keep(self._asked))
         requests = self.run.requests
         if not requests.paused:  # an earlier run was about to pause, this one need not
             if self._held.out_of_time:
@@ -315,7 +298,7 @@ class JournalSteps(StepSource):
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
-        step, asked = self._new_step(), self._asked
+        step, asked = self._answers.step(), self._asked
         error = await self.journal.pause(asked, step, requests.paused, running)
         if running and self.lander is not None and self.look is None:
             calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
