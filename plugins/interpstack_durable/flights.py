@@ -212,6 +212,11 @@ class CallsInFlight:
     def _known(self) -> dict[str, Flight]:
         return {key: one for key in self.keys if (one := self.flights.get(key)) is not None}
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a call still runs, or its answer has not been taken."""
+        return bool(self._known)
+
     async def land(self) -> None:
         """Record the answers as they arrive, until all calls have ended or their time is up.
 

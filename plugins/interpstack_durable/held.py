@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import attrs
 
@@ -111,6 +112,11 @@ class HeldRequests:
             self.held[request.id] = request
         for text, omitted in suspension.console:
             self.run.context.write_console(text, omitted)
+
+    def left_running(self, flights: Flights) -> Sequence[Request]:
+        """Requests whose calls were left running, by this run or before, and have no answer yet."""
+        waiting = (*self.held.values(), *self.untold.values())
+        return [one for one in waiting if flights.get(self.run.requests.key(one.id)) is not None]
 
     @property
     def made(self) -> dict[str, int]:

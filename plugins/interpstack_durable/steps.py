@@ -89,6 +89,8 @@ class JournalSteps(StepSource):
     _began: float = attrs.field(default=0.0, init=False)
     _stored: StoredRun = attrs.field(init=False)
     _replaying: bool = attrs.field(default=True, init=False)
+    #: Whether all recorded steps were replayed.
+    _beyond: bool = attrs.field(default=False, init=False)
     _pausing: bool = attrs.field(default=False, init=False)
     #: What the guest asked for since the last step, in order.
     _asked: list[Request] = attrs.field(factory=list, init=False)
@@ -139,14 +141,31 @@ class JournalSteps(StepSource):
         del self._held, self._answers
 
     async def left(self, error: BaseException) -> None:
-        """Record the answers that the guest has not received: their calls have been made."""
-        if not self.records:
-            return
+        """Record the answers that the guest has not received: their calls have been made.
+
+        Calls that were left running continue, and their answers are recorded when they arrive.
+        """
         try:
-            async with asyncio.timeout(STORE_SECONDS):
-                await self._answers.keep(None)
+            if self.records:
+                async with asyncio.timeout(STORE_SECONDS):
+                    await self._answers.keep(None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
+        try:
+            # After a divergence, nobody will take the answers of calls that still run.
+            if self._beyond and not isinstance(error, ReplayDivergence):
+                await self._pass_on()
+        except Exception as failed:  # noqa: BLE001 - so may who records them
+            error.add_note(f"calls that still run may be made again: {failed!r}")
+
+    async def _pass_on(self) -> None:
+        """Pass the calls that were left running, by this run or before, to who records them."""
+        running = self._held.left_running(self.flights)
+        calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
+        if self.look is not None:
+            self.look.leave(calls)
+        elif running and self.lander is not None:
+            await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
 
     # -- requests of the guest -------------------------------------------------------------
 
@@ -222,6 +241,7 @@ class JournalSteps(StepSource):
 
     async def _go_beyond(self) -> None:
         """Begin after the end of the replay."""
+        self._beyond = True
         self._times.noted(check_aside(self.journal, self._told, self._asked))
         if self._held.held:  # else nothing new is done
             await self.journal.resume()
@@ -267,18 +287,11 @@ class JournalSteps(StepSource):
         """Leave the cell because a look is over; calls in flight continue."""
         await self._answers.keep(None)
         waits_for = [shown_request(request) for request in self.outstanding]
-        self._leave_running()
+        self.flights.leave_running(self.run)
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
         age = self._age.note(self.run, counts=True)
         await self.journal.note({**age, **aside_note(self._told, self._asked, self._times.last)})
         return StillRunning(waits_for, self.run.context.attachments)
-
-    def _leave_running(self) -> Sequence[Request]:
-        """Leave the calls alone that run; returns them."""
-        running = self.flights.leave_running(self.run)
-        if self.look is not None:
-            self.look.leave(CallsInFlight.of(self.run, self.journal, self.flights, running))
-        return running
 
     async def _pause(self) -> Step | None:
         """Leave the cell when the running calls have ended and are recorded.
@@ -294,16 +307,12 @@ class JournalSteps(StepSource):
                 return None
             self._pausing = False
             return await self._record()
-        running = self._leave_running()
+        running = self.flights.leave_running(self.run)
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
         step, asked = self._answers.step(), self._asked
-        error = await self.journal.pause(asked, step, requests.paused, running)
-        if running and self.lander is not None and self.look is None:
-            calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
-            await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
-        raise error
+        raise await self.journal.pause(asked, step, requests.paused, running)
 
 
 async def _in_time(run: CellRun, look: Look | None) -> bool:

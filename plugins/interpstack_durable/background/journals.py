@@ -26,8 +26,9 @@ class Journals:
         look_for: Called with `Session.host`, too. Returns the look of a cell that runs in the
             background; `None`, the default, for a cell that runs to its end.
         lander_for: Called with `Session.host`, too. Returns a function that is awaited with the
-            calls that a pause leaves running, so that the host records their answers in a task of
-            its own (`CallsInFlight.land`). By default, only the next run of the cell records them.
+            calls that a pause leaves running, and again when a later run ends without their
+            answers, so that the host records these in a task of its own (`CallsInFlight.land`). By
+            default, only the next run of the cell records them.
     """
 
     store_for: Callable[[Any], JournalStore | None]

@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 
 import attrs
 
+from interpstack import to_end
 from interpstack_durable.api import CallsInFlight, Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background.fates import CellOver
 from interpstack_langchain.background.lock_tasks import LockTask
@@ -62,32 +63,50 @@ class Hold:
     _released: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
     async def __aenter__(self) -> Self:
-        self._earlier = await self.holds.take_over(self.key)
-        self._holding = LockTask(self._hold)
-        task = self._holding.task
         try:
+            holding = await to_end(self._begun())
             # At least some time: a look of no seconds is to find a lock that is free.
-            entered = await self._holding.entered(max(1.0, self.look.left))
+            entered = await holding.entered(max(1.0, self.look.left))
         except asyncio.CancelledError:
-            task.cancel()
+            self._give_up()
             raise
         if entered:
-            return await self._admitted(task)
-        if task.done():
-            task.result()
-        task.cancel()
+            return await self._admitted()
+        if holding.task.done():
+            holding.task.result()
+        self._give_up()
         raise StillRunning((_ELSEWHERE,))
 
-    async def _admitted(self, task: asyncio.Task[None]) -> Self:
+    async def _begun(self) -> LockTask:
+        """The task that takes the lock, after the earlier look has given it back."""
+        self._earlier = await self.holds.take_over(self.key)
+        self._holding = LockTask(self._hold)
+        return self._holding
+
+    async def _admitted(self) -> Self:
         """The lock itself, which is held, unless the cell is over."""
         try:
             await self.admit()
         except BaseException:
-            task.cancel()
-            await asyncio.wait({task})
+            self._give_up()
+            if self._earlier is None and self._holding is not None:
+                await asyncio.wait({self._holding.task})
             raise
         self.holds.begin(self)
         return self
+
+    def _give_up(self) -> None:
+        """Take no lock, unless an earlier look has left calls whose answers are to be recorded."""
+        if self._earlier is not None:
+            self._go_on(self._earlier)
+        elif self._holding is not None:
+            self._holding.task.cancel()
+
+    def _go_on(self, calls: CallsInFlight) -> None:
+        """Hold the lock until these calls have ended."""
+        self.calls = calls
+        self.holds.add(self)
+        self._released.set()
 
     async def __aexit__(
         self,
@@ -96,12 +115,13 @@ class Hold:
         trace: TracebackType | None,
     ) -> None:
         self.holds.end(self)
-        if error is not None and self.look.calls is not None:
-            self.calls = self.look.calls
-            self.holds.add(self)
-            self._released.set()
+        diverged = isinstance(error, ReplayDivergence)
+        # A look that has failed early has not taken the calls of the earlier one.
+        calls = self.look.calls or (None if diverged else self._earlier)
+        if error is not None and calls is not None and calls.waiting:
+            self._go_on(calls)
             return
-        if self._earlier is not None and isinstance(error, ReplayDivergence):
+        if self._earlier is not None and diverged:
             await self._earlier.stop()  # nobody will take their answers
         self._released.set()
         if self._holding is not None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import Slots, call_blocking
+from interpstack import Slots, call_blocking, to_end
 from interpstack_durable.api import CallsInFlight, Flights
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 from interpstack_langchain.durability.file_locks import FileLocks
@@ -84,12 +84,26 @@ class Database:
         if self.landings.get(landing.key) is landing:
             del self.landings[landing.key]
 
-    async def _take_over(self, key: str) -> bool:
-        """End the landing of a run before this one, which holds the lock by now."""
+    @asynccontextmanager
+    async def _taking_over(self, key: str) -> AsyncIterator[bool]:
+        """End the landing of a run before this one, which holds the lock by now.
+
+        If the run fails before it has passed the calls on, they are recorded as before.
+
+        Yields:
+            Whether there was such a landing.
+        """
         landing = self.landings.pop(key, None)
-        if landing is not None:
-            await landing.stop()
-        return landing is not None
+        try:
+            if landing is not None:
+                await landing.stop()
+            yield landing is not None
+        except GeneratorExit:
+            raise  # the event loop was closed: nothing can be awaited any more
+        except BaseException:
+            if landing is not None and key not in self.landings:
+                await to_end(self.land(key, landing.calls))
+            raise
 
     @asynccontextmanager
     async def alone(
@@ -116,8 +130,10 @@ class Database:
                 if self.locks is None:
                     yield bool(runs)
                 else:
-                    async with self.locks.held(key, lock_timeout, left) as waited:
-                        landed = await self._take_over(key)
+                    async with (
+                        self.locks.held(key, lock_timeout, left) as waited,
+                        self._taking_over(key) as landed,
+                    ):
                         yield bool(runs) or waited or landed
         finally:
             with self._lock:

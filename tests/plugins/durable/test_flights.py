@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -23,7 +23,7 @@ from interpstack import (
 )
 from interpstack_accounts.api import Account, Budget
 from interpstack_durable import steps
-from interpstack_durable.api import Journals
+from interpstack_durable.api import CallsInFlight, Journals, ReplayDivergence
 from interpstack_durable.pauses import quiesce
 
 
@@ -48,6 +48,7 @@ class Host:
         begun: Keys of calls of `slow`, as often as they were begun.
         go: Lets them end.
         asks: Whether the next one to end asks somebody.
+        left: Keys of the calls that each run left to be recorded.
     """
 
     memory: Memory = attrs.field(factory=Memory)
@@ -55,6 +56,7 @@ class Host:
     ended: list[int] = attrs.field(factory=list)
     go: asyncio.Event = attrs.field(factory=asyncio.Event)
     asks: bool = False
+    left: list[Sequence[str]] = attrs.field(factory=list)
 
     async def slow(self, n: int, context: CellContext) -> int:
         self.begun.append(context.call_key)
@@ -78,9 +80,13 @@ class Host:
         ]
         return InterpreterStack("quickjs", ["accounts", "durable"], bridges=bridges, limits=limits)
 
+    async def _land(self, calls: CallsInFlight) -> None:
+        self.left.append(calls.keys)
+
     async def run(self, stack: Any, source: str = BOTH) -> Outcome:
         async with stack.session() as session:
-            session.bind(HostOffer(parts=[Journals(lambda host: self.memory)]))
+            journals = Journals(lambda host: self.memory, lander_for=lambda host: self._land)
+            session.bind(HostOffer(parts=[journals]))
             outcome: Outcome = await session.eval(source)
             return outcome
 
@@ -144,9 +150,20 @@ async def test_a_pause_can_come_again_while_the_call_still_runs(host: Host) -> N
         going_on.cancel()
         with pytest.raises(asyncio.CancelledError):
             await going_on
+        assert host.left == [host.begun] * 4, "each run leaves it to be recorded"
         host.go.set()
         assert (await host.run(stack)).text == "1,2"
     assert (len(host.begun), host.ended) == (1, [1])
+
+
+async def test_a_run_that_diverges_leaves_nothing_to_be_recorded(host: Host) -> None:
+    with host.stack() as stack:
+        with pytest.raises(Waits):
+            await host.run(stack)
+        host.left.clear()
+        with pytest.raises(ReplayDivergence):
+            await host.run(stack, BOTH + " ")
+        assert not host.left
 
 
 async def test_a_call_that_was_left_alone_can_ask_itself(host: Host) -> None:

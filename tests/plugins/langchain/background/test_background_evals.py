@@ -22,6 +22,7 @@ from interpstack import ConfigurationError
 from interpstack_accounts.api import Budget
 from interpstack_langchain import BackgroundOptions
 from interpstack_langchain.background import holds
+from interpstack_langchain.durability import databases
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -153,6 +154,27 @@ async def test_another_agent_continues_it_and_takes_the_answers(
     bank.gate(2).set()
     assert await one.run(wait(first)) == ["<result>3</result>"]
     assert bank.begun == [1, 2]
+
+
+async def test_a_cancelled_wait_leaves_its_calls_to_be_recorded(chat: Any, bank: Bank) -> None:
+    saver = InMemorySaver()
+    agent = chat(checkpointer=saver)
+    (first,) = await agent.run("await tools.slow({n: 1})")
+    waiting = asyncio.ensure_future(agent.run(wait(first)))
+    looks = agent.middleware._interpreter.background.holds
+    await until(lambda: bool(looks._looking))
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await until(lambda: bool(looks._held))
+    bank.gate(1).set()
+    await until(lambda: not looks._held)
+    databases.forget_all()  # as another process, which has never known the call
+    other = chat(checkpointer=saver)
+    other.say([])
+    state = await other.send(None)
+    assert "<result>1</result>" in [m.text for m in state["messages"]]
+    assert (bank.begun, bank.cancelled) == ([1], [])
 
 
 @both

@@ -12,6 +12,7 @@ import pytest
 
 from interpstack_durable.api import Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background import holds
+from interpstack_langchain.background.fates import TERMINATED, CellOver
 from interpstack_langchain.background.holds import Hold, Holds
 
 
@@ -22,6 +23,10 @@ class Calls:
     keys: tuple[str, ...] = ("call",)
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
     stopped: bool = False
+
+    @property
+    def waiting(self) -> bool:
+        return not self.ended.is_set()
 
     async def land(self) -> None:
         await self.ended.wait()
@@ -38,6 +43,8 @@ class Place:
     lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
     holds: Holds = attrs.field(factory=Holds)
     there: bool = True
+    over: bool = False
+    unreadable: bool = False
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
@@ -47,8 +54,14 @@ class Place:
     async def exists(self) -> bool:
         return self.there
 
+    async def admit(self) -> None:
+        if self.over:
+            raise CellOver(TERMINATED)
+        if self.unreadable:
+            raise OSError("unreadable")
+
     def hold(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> Hold:
-        return Hold(self.holds, key, owner, self.alone, self.exists, Look(seconds))
+        return Hold(self.holds, key, owner, self.alone, self.exists, Look(seconds), self.admit)
 
     async def put_aside(self, calls: Any, **about: Any) -> None:
         async def run() -> None:
@@ -122,6 +135,53 @@ async def test_a_lock_that_another_process_holds_is_waited_for_no_longer_than_th
             await place.hold(seconds=0).__aenter__()
     await settled()
     assert not place.lock.locked(), "nobody takes it later"
+
+
+@pytest.mark.parametrize("ends", ["fails", "is cancelled", "is not admitted", "cannot begin"])
+async def test_a_look_that_does_not_take_the_calls_has_them_recorded_on(ends: str) -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    await settled()
+    place.unreadable = ends == "is not admitted"
+    looking = asyncio.ensure_future(_looks(place, ends))
+    if ends == "cannot begin":  # another process has come first
+        await place.lock.acquire()
+    await settled()
+    if ends in ("is cancelled", "cannot begin"):
+        looking.cancel()
+    with pytest.raises((ValueError, OSError, asyncio.CancelledError)):
+        await looking
+    if ends == "cannot begin":
+        place.lock.release()
+    place.unreadable = False
+    await settled()
+    assert place.lock.locked()
+    assert not calls.stopped
+    calls.ended.set()
+    await settled()
+    assert not place.lock.locked()
+    assert not place.holds._held
+
+
+async def _looks(place: Place, ends: str) -> None:
+    async with place.hold():
+        if ends == "fails":
+            raise ValueError("the variables cannot be restored")
+        await asyncio.Event().wait()
+
+
+async def test_the_calls_of_a_cell_that_is_over_are_stopped() -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    await settled()
+    place.over = True
+    with pytest.raises(CellOver):
+        await place.hold().__aenter__()
+    async with asyncio.timeout(30):
+        await calls.ended.wait()
+    await settled()
+    assert calls.stopped
+    assert not place.lock.locked()
 
 
 async def test_calls_of_one_conversation_are_stopped() -> None:

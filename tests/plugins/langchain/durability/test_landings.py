@@ -92,6 +92,21 @@ async def test_the_next_run_of_the_process_takes_the_lock_over(
     assert (calls.recorded, process.held, process.freed) == ([], set(), 1)
 
 
+async def test_a_run_that_fails_leaves_the_calls_to_be_recorded(
+    locks: FileLocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, calls, database = Process(locks, monkeypatch), Calls(), Database(locks)
+    await _pause(database, calls)
+    with pytest.raises(ValueError, match="state"):
+        async with database.alone("eval"):
+            raise ValueError("state")
+    assert process.held
+    assert not process.freed, "no other process gets between the two"
+    calls.go.set()
+    await _until(lambda: database.idle)
+    assert (calls.recorded, process.held, process.freed) == (["answer"], set(), 1)
+
+
 async def test_a_failed_record_is_logged_and_the_lock_held_on(
     locks: FileLocks, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

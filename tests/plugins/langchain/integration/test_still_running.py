@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import sys
 import threading
 from pathlib import Path
 from typing import Annotated, Any
@@ -154,6 +155,39 @@ async def test_another_agent_takes_its_answer(
         result = await other.send(APPROVE)
     assert last(result) == "<result>noted slow,paid,noted a1</result>"
     assert sorted(result["notes"]) == ["a", "slow"]
+    assert (len(bank.begun), bank.paid) == (1, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
+@pytest.mark.parametrize("use_async", [True], ids=["async"])
+@pytest.mark.parametrize("resumed", ["without a decision", "with an unfit one", "and cancelled"])
+async def test_its_answer_is_recorded_although_the_run_in_between_came_to_nothing(
+    talk: Any, bank: Bank, resumed: str, tmp_path: Path
+) -> None:
+    async with open_saver("sqlite-async", str(tmp_path / "checkpoints.db")) as saver:
+        chat = talk(**bank.options(checkpointer=saver))
+        assert (await chat.turn(PAYS))["__interrupt__"]
+        if resumed == "without a decision":
+            assert (await chat.send(None))["__interrupt__"]
+        elif resumed == "with an unfit one":
+            with pytest.raises(ValueError, match="give one decision"):
+                await chat.send(Command(resume={"decisions": []}))
+        else:
+            running = asyncio.ensure_future(chat.send(APPROVE))
+            while not bank.paid:  # noqa: ASYNC110 - a tool
+                await asyncio.sleep(0.01)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+        (database,) = (one for one in databases._known.values() if one.landings)
+        bank.go.set()
+        while database.landings:  # noqa: ASYNC110 - until it is recorded
+            await asyncio.sleep(0.01)
+        databases.forget_all()  # as another process, which has never known the call
+        other = talk(**bank.options(checkpointer=saver))
+        other.say([])
+        result = await other.send(APPROVE)
+    assert last(result) == "<result>noted slow,paid,noted a1</result>"
     assert (len(bank.begun), bank.paid) == (1, 1)
 
 
