@@ -151,6 +151,7 @@ class BackgroundEvals(Evals):
             store.exists,
             look,
             store.admit,
+            lambda: self.stores.across(store),
         )
         running.watch(Watched(look, hold, Shown(cell.chars, cell.digest, cell.attached)))
         if store.continued:

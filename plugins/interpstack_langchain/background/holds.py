@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -47,6 +47,7 @@ class Hold:
         exists: Whether the conversation still exists.
         look: The look for which the cell runs.
         admit: Raises `CellOver` if the cell was terminated, or has ended.
+        across: Keeps other processes out while an earlier look hands the lock on to this one.
         calls: The calls in flight, once the look is over.
     """
 
@@ -57,25 +58,27 @@ class Hold:
     exists: Callable[[], Awaitable[bool]]
     look: Look
     admit: Callable[[], Awaitable[None]] = _admitted
+    across: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     calls: CallsInFlight | None = None
     _earlier: CallsInFlight | None = attrs.field(default=None, init=False)
     _holding: LockTask | None = attrs.field(default=None, init=False)
     _released: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
     async def __aenter__(self) -> Self:
-        try:
-            holding = await to_end(self._begun())
-            # At least some time: a look of no seconds is to find a lock that is free.
-            entered = await holding.entered(max(1.0, self.look.left))
-        except asyncio.CancelledError:
+        async with self.across() if self.holds.has(self.key) else nullcontext():
+            try:
+                holding = await to_end(self._begun())
+                # At least some time: a look of no seconds is to find a lock that is free.
+                entered = await holding.entered(max(1.0, self.look.left))
+            except asyncio.CancelledError:
+                self._give_up()
+                raise
+            if entered:
+                return await self._admitted()
+            if holding.task.done():
+                holding.task.result()
             self._give_up()
-            raise
-        if entered:
-            return await self._admitted()
-        if holding.task.done():
-            holding.task.result()
-        self._give_up()
-        raise StillRunning((_ELSEWHERE,))
+            raise StillRunning((_ELSEWHERE,))
 
     async def _begun(self) -> LockTask:
         """The task that takes the lock, after the earlier look has given it back."""
@@ -192,6 +195,10 @@ class Holds:
         self._held: dict[str, Hold] = {}
         self._looking: dict[str, Hold] = {}
         self._lock = threading.Lock()
+
+    def has(self, key: str) -> bool:
+        """Whether a look has left calls that still run, and the lock with them."""
+        return key in self._held
 
     def begin(self, hold: Hold) -> None:
         """Note a lock whose look begins."""

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from typing import Any, Final
 
 import attrs
@@ -104,6 +104,18 @@ class Database:
             if landing is not None and key not in self.landings:
                 await to_end(self.land(key, landing.calls))
             raise
+
+    @asynccontextmanager
+    async def across(self, key: str) -> AsyncIterator[None]:
+        """Keep the lock on an eval, which this process holds, while a run hands it on to the next.
+
+        Between the two, another process could take the lock and make calls again that still run.
+        """
+        async with AsyncExitStack() as held:
+            if self.locks is not None:
+                with suppress(TimeoutError):  # another process holds it after all
+                    await held.enter_async_context(self.locks.held(key, 0.0))
+            yield
 
     @asynccontextmanager
     async def alone(

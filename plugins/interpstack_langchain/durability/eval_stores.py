@@ -71,3 +71,12 @@ class EvalStores:
         ):
             store.run_in(database, after_another=waited)
             yield
+
+    @asynccontextmanager
+    async def across(self, store: CheckpointStore) -> AsyncIterator[None]:
+        """Keep other processes from an eval while a run hands the lock on to the next one here."""
+        async with (
+            open_database(store.writes.checkpoint.saver) as database,
+            database.across(store.key),
+        ):
+            yield

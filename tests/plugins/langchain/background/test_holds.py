@@ -23,12 +23,18 @@ class Calls:
     keys: tuple[str, ...] = ("call",)
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
     stopped: bool = False
+    error: Exception | None = None
 
     @property
     def waiting(self) -> bool:
         return not self.ended.is_set()
 
     async def land(self) -> None:
+        if self.error is not None:
+            raise self.error
+        await self.over()
+
+    async def over(self) -> None:
         await self.ended.wait()
 
     async def stop(self) -> None:
@@ -45,6 +51,7 @@ class Place:
     there: bool = True
     over: bool = False
     unreadable: bool = False
+    kept: list[bool] = attrs.field(factory=list)
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
@@ -60,8 +67,16 @@ class Place:
         if self.unreadable:
             raise OSError("unreadable")
 
+    @asynccontextmanager
+    async def across(self) -> AsyncIterator[None]:
+        """Keep other processes out; notes whether the lock was held at the start and the end."""
+        self.kept.append(self.lock.locked())
+        yield
+        self.kept.append(self.lock.locked())
+
     def hold(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> Hold:
-        return Hold(self.holds, key, owner, self.alone, self.exists, Look(seconds), self.admit)
+        look, admit, across = Look(seconds), self.admit, self.across
+        return Hold(self.holds, key, owner, self.alone, self.exists, look, admit, across)
 
     async def put_aside(self, calls: Any, **about: Any) -> None:
         async def run() -> None:
@@ -135,6 +150,15 @@ async def test_a_lock_that_another_process_holds_is_waited_for_no_longer_than_th
             await place.hold(seconds=0).__aenter__()
     await settled()
     assert not place.lock.locked(), "nobody takes it later"
+
+
+async def test_other_processes_are_kept_out_between_two_looks() -> None:
+    place, calls = Place(), Calls()
+    await place.put_aside(calls)
+    await settled()
+    assert not place.kept, "without an earlier look, there is nothing to hand on"
+    async with place.hold():
+        assert place.kept == [True, True]
 
 
 @pytest.mark.parametrize("ends", ["fails", "is cancelled", "is not admitted", "cannot begin"])

@@ -107,6 +107,35 @@ async def test_a_run_that_fails_leaves_the_calls_to_be_recorded(
     assert (calls.recorded, process.held, process.freed) == (["answer"], set(), 1)
 
 
+async def test_the_lock_is_kept_while_one_run_hands_it_on_to_the_next(
+    locks: FileLocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, database, go = Process(locks, monkeypatch), Database(locks), asyncio.Event()
+
+    async def hold() -> None:
+        async with database.alone("eval"):
+            await go.wait()
+
+    holding = asyncio.ensure_future(hold())
+    await _until(lambda: process.held)
+    async with database.across("eval"):
+        go.set()
+        await holding
+        assert process.held
+        holding = asyncio.ensure_future(hold())
+        await holding
+        assert not process.held, "it belongs to the next run"
+    assert process.freed == 1
+
+
+async def test_a_lock_of_another_process_is_not_waited_for(
+    locks: FileLocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "take", lambda number: False)
+    async with Database(locks).across("eval"), Database(None).across("eval"):
+        pass
+
+
 async def test_a_failed_record_is_logged_and_the_lock_held_on(
     locks: FileLocks, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
