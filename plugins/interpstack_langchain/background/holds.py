@@ -16,6 +16,7 @@ from interpstack import to_end
 from interpstack_durable.api import CallsInFlight, Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background.fates import CellOver
 from interpstack_langchain.background.lock_tasks import LockTask
+from interpstack_langchain.durability.landings import land
 
 __all__ = ["Hold", "Holds"]
 
@@ -161,7 +162,7 @@ class Hold:
 
     async def _land(self, calls: CallsInFlight) -> None:
         """Record answers until all calls have ended; end the calls of a deleted conversation."""
-        landing = asyncio.ensure_future(calls.land())
+        landing = asyncio.ensure_future(land(calls, self.key))
         try:
             over = await self._over()
             while not landing.done():

@@ -12,7 +12,7 @@ from interpstack_durable.api import CallsInFlight
 from interpstack_langchain.background.lock_tasks import LockTask
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 
-__all__ = ["Landing"]
+__all__ = ["Landing", "land"]
 
 _log = logging.getLogger(__name__)
 
@@ -49,17 +49,7 @@ class Landing:
     async def _run(self, entered: Callable[[], None]) -> None:
         async with self.locks.held(self.key):
             entered()
-            try:
-                await self.calls.land()
-            except Exception as error:  # noqa: BLE001 - a checkpointer may raise anything
-                _log.warning(
-                    "the answer of a call that a pause of eval %s left running could not be "
-                    "recorded (%s: %s); only this process can still use it",
-                    self.key,
-                    type(error).__name__,
-                    error,
-                )
-                await self.calls.over()
+            await land(self.calls, self.key)
 
     async def stop(self) -> None:
         """Stop recording, for the next run in this process; the calls continue.
@@ -68,3 +58,21 @@ class Landing:
         """
         if self._holding is not None:
             await self._holding.stop(_STOP_SECONDS)
+
+
+async def land(calls: CallsInFlight, key: str) -> None:
+    """Record the answers of an eval's calls; returns once all calls have ended.
+
+    Other processes must not make the calls before that, although a record fails.
+    """
+    try:
+        await calls.land()
+    except Exception as error:  # noqa: BLE001 - a checkpointer may raise anything
+        _log.warning(
+            "the answer of a call that eval %s left running could not be recorded (%s: %s); only "
+            "this process can still use it",
+            key,
+            type(error).__name__,
+            error,
+        )
+        await calls.over()

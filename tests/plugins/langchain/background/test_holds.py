@@ -208,6 +208,19 @@ async def test_the_calls_of_a_cell_that_is_over_are_stopped() -> None:
     assert not place.lock.locked()
 
 
+async def test_a_failed_record_is_logged_and_the_lock_held_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    place, calls = Place(), Calls(error=OSError("full"))
+    await place.put_aside(calls)
+    await settled()
+    assert "could not be recorded (OSError: full)" in caplog.text
+    assert place.lock.locked()
+    calls.ended.set()
+    await settled()
+    assert not place.lock.locked()
+
+
 async def test_calls_of_one_conversation_are_stopped() -> None:
     place, mine, others = Place(), Calls(), Calls()
     await place.put_aside(mine, key="a")
