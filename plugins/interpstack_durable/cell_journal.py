@@ -186,10 +186,10 @@ class CellJournal(Journal):
         self._notes.update(notes)
 
     async def _append(self, entry: dict[str, Any]) -> None:
-        index, self._count = self._count, self._count + 1
-        first = header(self._cell, self._began) if index == 0 else {}
+        first = {} if self._count else header(self._cell, self._began)
         step, self._unwritten = self._unwritten, {}
-        await self._store.append(index, {**first, **step, **entry})
+        await self._store.append(self._count, {**first, **step, **entry})
+        self._count += 1  # an entry that could not be stored leaves no gap
 
     def _read_header(self, entry: Entry) -> float:
         if entry["cell"] != digest(self._cell.source):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -15,6 +15,8 @@ from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal
 
 __all__ = ["STORE_SECONDS", "Answers", "GuestTimes", "compute", "quiesce"]
+
+_T = TypeVar("_T")
 
 #: Seconds that a journal has for its last record when the cell is cancelled.
 STORE_SECONDS: Final = 5.0
@@ -73,6 +75,18 @@ class Answers:
         step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
         self.held.told(step)
         return step
+
+    async def recorded(self, step: Step, record: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Record a step, though the cell is cancelled; where that fails, its answers stay here."""
+
+        async def recording() -> _T:
+            try:
+                return await record()
+            except BaseException:
+                self.held.run.requests.settled[:0] = step.settlements
+                raise
+
+        return await to_end(recording(), STORE_SECONDS)
 
     async def keep(self, asked: Sequence[Request] | None) -> bool:
         """Keep those that are not in the journal; False if there are none."""

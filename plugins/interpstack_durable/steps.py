@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -22,7 +23,6 @@ from interpstack import (
     Settlement,
     Step,
     StepSource,
-    to_end,
 )
 from interpstack_durable.background.asides import aside_note, check_aside
 from interpstack_durable.background.looks import CellAge, Look, StillRunning, shown_request
@@ -148,7 +148,8 @@ class JournalSteps(StepSource):
         try:
             if self.records:
                 async with asyncio.timeout(STORE_SECONDS):
-                    await self._answers.keep(None)
+                    pausing = self._asked and self.run.requests.paused
+                    await self._answers.keep(self._asked if pausing else None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
         try:
@@ -269,7 +270,7 @@ class JournalSteps(StepSource):
 
     async def _record(self) -> Step:
         step = self._answers.step()
-        await to_end(self.journal.record(self._asked, step), STORE_SECONDS)
+        await self._answers.recorded(step, partial(self.journal.record, self._asked, step))
         self._asked = []
         self._told += 1
         return step
@@ -312,7 +313,8 @@ class JournalSteps(StepSource):
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
         step, asked = self._answers.step(), self._asked
-        raise await self.journal.pause(asked, step, requests.paused, running)
+        pause = partial(self.journal.pause, asked, step, requests.paused, running)
+        raise await self._answers.recorded(step, pause)
 
 
 async def _in_time(run: CellRun, look: Look | None) -> bool:

@@ -173,7 +173,7 @@ class CheckpointStore:
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.
         self.shared.remembered.note(self.key, index, entry)
-        self._entries.append(entry)
+        self._entries[index:] = [entry]  # one that could not be stored may be there
         await self._keep(index, entry)
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:

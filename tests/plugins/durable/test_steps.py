@@ -289,6 +289,36 @@ async def test_what_ends_while_a_pause_waits_for_others_is_kept_at_once(
     assert len(host.done) == 4
 
 
+@attrs.define(eq=False)
+class Failing(Memory):
+    """A store that fails once, and stores nothing then.
+
+    Attributes:
+        fails: The number of the entry that cannot be stored at first.
+    """
+
+    fails: int = 0
+
+    async def append(self, index: int, entry: Mapping[str, Any]) -> None:
+        if index == self.fails:
+            self.fails = -1
+            raise OSError("the database is locked")
+        await super().append(index, entry)
+
+
+@pytest.mark.parametrize("call", ["free", "gated"], ids=["a step", "a pause"])
+async def test_what_could_not_be_recorded_is_recorded_when_the_run_is_left(
+    host: Host, call: str
+) -> None:
+    host.memory = Failing("cell", fails=1)
+    source = f"(await Promise.all([kit.free({{n: 1}}), kit.{call}({{n: 2}})])).join()"
+    with pytest.raises(OSError, match="locked"):
+        await host.run(source)
+    host.memory.decided = True
+    assert (await host.run(source)).text == "1,2"
+    assert sorted(host.done) == [1, 2]
+
+
 COMPUTES = """
 const slow = kit.slow({n: 1});
 await kit.free({n: 2});

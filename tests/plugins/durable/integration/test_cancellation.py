@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from journal_stores import Ordered
+from journal_stores import Memory, Ordered, Waits
 
 from interpstack import Bridge, HostOffer, InterpreterStack
 from interpstack_durable.api import Journals
@@ -41,14 +41,22 @@ class SlowStore(Ordered):
         await asyncio.sleep(0)
 
 
-async def _run(engine: Any, source: str, handler: Any, store: SlowStore, turns: int | None) -> str:
-    """Run the cell; cancel it `turns` turns of the loop after the third call has ended."""
-    bridge = Bridge(name="kit.act", handler=handler)
-    with InterpreterStack(engine, plugins=["durable"], bridges=[bridge]) as stack:
+async def _run(
+    engine: Any,
+    source: str,
+    handler: Any,
+    store: Ordered,
+    turns: int | None,
+    *others: Bridge,
+    ended: int = 3,
+) -> str:
+    """Run the cell; cancel it `turns` turns of the loop after so many calls have ended."""
+    bridges = [Bridge(name="kit.act", handler=handler), *others]
+    with InterpreterStack(engine, plugins=["durable"], bridges=bridges) as stack:
         session = stack.session("s")
         session.bind(HostOffer(parts=[Journals(lambda host: store)]))
         running = asyncio.ensure_future(session.eval(source))
-        while turns is not None and len(handler.done) < 3:  # noqa: ASYNC110 - counts turns
+        while turns is not None and len(handler.done) < ended:  # noqa: ASYNC110 - counts turns
             await asyncio.sleep(0)
         for _ in range(turns or 0):
             await asyncio.sleep(0)
@@ -95,6 +103,34 @@ async def test_a_call_that_ended_when_its_caller_was_cancelled_is_not_made_again
             await _run(made, source, act, store, turns)
         await _run(FakeEngine() if engine == "fake" else engine, source, act, store, None)
         assert Counter(act.done) == dict.fromkeys(range(8), 1), f"cancelled after {turns} turns"
+
+
+@attrs.define(eq=False)
+class SlowMemory(Memory):
+    """A store as `SlowStore`, for cells that wait for a decision."""
+
+    async def append(self, index: int, entry: Any) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await super().append(index, entry)
+
+
+async def test_a_pause_is_recorded_although_its_caller_is_cancelled() -> None:
+    source = "(await Promise.all([kit.act({n: 1}), kit.gated()])).join()"
+    for turns in range(16):
+        act, store = Acting(), SlowMemory("cell")
+
+        async def gated(store: SlowMemory = store) -> int:
+            if not store.decided:
+                raise Waits
+            return 2
+
+        asks = Bridge(name="kit.gated", handler=gated, passes=(Waits,))
+        with pytest.raises((asyncio.CancelledError, Waits)):
+            await _run("quickjs", source, act, store, turns, asks, ended=1)
+        store.decided = True
+        assert await _run("quickjs", source, act, store, None, asks) == "1,2"
+        assert act.done == [1], f"cancelled after {turns} turns"
 
 
 async def test_an_error_that_tells_of_the_cancellation_is_no_answer() -> None:
