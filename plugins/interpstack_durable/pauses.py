@@ -64,6 +64,11 @@ class Answers:
     #: How many of them are in the journal.
     _kept: int = attrs.field(default=0, init=False)
 
+    @property
+    def unkept(self) -> bool:
+        """Whether some of them are not in the journal."""
+        return len(self.held.run.requests.settled) > self._kept
+
     def restored(self) -> None:
         """Note that all of them were taken from the journal."""
         self._kept = len(self.held.run.requests.settled)

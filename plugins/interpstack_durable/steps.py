@@ -141,14 +141,13 @@ class JournalSteps(StepSource):
         del self._held, self._answers
 
     async def left(self, error: BaseException) -> None:
-        """Record the answers that the guest has not received: their calls have been made.
-
-        Calls that were left running continue, and their answers are recorded when they arrive.
-        """
+        """Record the answers that the guest has not received, now and when they arrive."""
         try:
             if self.records:
                 async with asyncio.timeout(STORE_SECONDS):
                     pausing = self._asked and self.run.requests.paused
+                    if self._asked and not pausing and self._answers.unkept:
+                        await self._note_asked()
                     await self._answers.keep(self._asked if pausing else None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
@@ -158,6 +157,11 @@ class JournalSteps(StepSource):
                 await self._pass_on()
         except Exception as failed:  # noqa: BLE001 - so may who records them
             error.add_note(f"calls that still run may be made again: {failed!r}")
+
+    async def _note_asked(self, others: Mapping[str, Any] = {}) -> None:
+        """Note what the guest asked for, which the next run has to ask for, too."""
+        asked = aside_note(self._told, self._asked, self._times.last)
+        await self.journal.note({**others, **asked})
 
     async def _pass_on(self) -> None:
         """Pass the calls that were left running, by this run or before, to who records them."""
@@ -290,8 +294,7 @@ class JournalSteps(StepSource):
         waits_for = [shown_request(request) for request in self.outstanding]
         self.flights.leave_running(self.run)
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
-        age = self._age.note(self.run, counts=True)
-        await self.journal.note({**age, **aside_note(self._told, self._asked, self._times.last)})
+        await self._note_asked(self._age.note(self.run, counts=True))
         return StillRunning(waits_for, self.run.context.attachments)
 
     async def _pause(self) -> Step | None:

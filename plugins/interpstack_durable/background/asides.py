@@ -1,4 +1,4 @@
-"""Notes on the unanswered requests of cells that are put aside, which the next run must make."""
+"""Notes on the requests of cells that are put aside or left, which the next run must make."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ASKED: Final = "asked aside"
 def aside_note(
     steps: int, asked: Sequence[Request], computed: Computed | None
 ) -> Mapping[str, Any]:
-    """The note on the unanswered requests of a cell that is put aside.
+    """The note on the last requests of a cell that is put aside or left.
 
     Args:
         steps: The number of steps that the guest has received.
@@ -30,7 +30,7 @@ def aside_note(
 
 
 def check_aside(journal: Journal, steps: int, asked: Sequence[Request]) -> Computed | None:
-    """Compare the requests of a cell with those that it had made when it was put aside.
+    """Compare the requests of a cell with those that it had made when it was put aside or left.
 
     Args:
         journal: The journal of the cell.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -222,6 +223,33 @@ async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -
         ReplayDivergence, match=r'at step 1 the code asks for kit.free\(\{"n":9\}\)'
     ):
         await host.run(source)
+    assert host.done == [1]
+
+
+async def test_an_answer_that_was_kept_at_a_cancellation_is_not_told_to_another_call(
+    host: Host,
+) -> None:
+    begun = threading.Event()
+
+    def pay(n: int) -> int:
+        begun.set()
+        time.sleep(0.05)
+        host.done.append(n)
+        return n
+
+    host.names, host.handlers = ("pay", "first"), {"pay": pay}
+    source = "const n = 'first' in kit ? 1 : 9; await kit.pay({n})"
+    running = asyncio.ensure_future(host.run(source))
+    await asyncio.to_thread(begun.wait)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert host.done == [1]
+    host.names = ("pay",)
+    with pytest.raises(ReplayDivergence, match=r'at step 1 the code asks for kit.pay\(\{"n":9\}\)'):
+        await host.run(source)
+    host.names = ("pay", "first")
+    assert (await host.run(source)).text == "1"
     assert host.done == [1]
 
 
