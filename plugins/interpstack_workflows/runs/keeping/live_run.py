@@ -104,6 +104,7 @@ class LiveRun:
             self._standby.gone_on()
             await _stopped([self._main])
             self._alarm.set(None)
+            await self._writer.ended(_STOP_SECONDS)  # also of a run that is stopped
         await self._writer.safe()
         if self._gone is not None:
             raise self._gone

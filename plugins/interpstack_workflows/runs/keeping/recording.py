@@ -57,6 +57,11 @@ class RecordWriter:
         if self._error is not None:
             raise self._error
 
+    async def ended(self, seconds: float) -> None:
+        """Wait until nothing is being written, for at most some seconds."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing}, timeout=seconds)
+
     def renewed(self, lease: Lease) -> None:
         """Write under a lease that was renewed."""
         self._lease = lease

@@ -151,13 +151,14 @@ class ScopeLoop:
         Raises:
             ScopeFailed: The script failed or stalled, or the run was ended.
         """
-        module = None
+        module, complete = None, False
         self._host.begin()
         try:
             module = await self._host.open_module(self.place)
             end = await self._drive(module)
             await self._host.stop(list(self._running.values()))  # nobody awaits them
             await self._host.completed(self.place)
+            complete = True
         except WorkflowModuleError as error:
             raise ScopeFailed.of_module(error) from error
         else:
@@ -166,6 +167,8 @@ class ScopeLoop:
             try:
                 await self._host.stop(list(self._running.values()))
             finally:
+                if not complete:  # the run may be resumed
+                    self._record_settled()
                 if module is not None:
                     await module.aclose()
                 if not self._idle:
@@ -262,15 +265,20 @@ class ScopeLoop:
         """The same error for all open requests, so that the script can come to its end."""
         running, self._running = self._running, {}
         await self._host.stop(list(running.values()))
-        settled, self._settled, self._fresh = self._settled, [], []
-        if settled:  # what has ended is recorded, for the run may be resumed
-            self._host.record(self.place, max(self._now, self._host.now()), settled)
+        self._fresh = []
+        self._record_settled()
         refused = list(self._requests)
         self._refused += len(refused)
         if not refused or self._refused > _MAX_REFUSED:
             raise ScopeFailed(ending.message, ending.name)
         self._requests.clear()
         return [(request_id, ending) for request_id in refused]
+
+    def _record_settled(self) -> None:
+        """Record the steps that have ended, and that the script has not learnt of."""
+        settled, self._settled = self._settled, []
+        if settled:
+            self._host.record(self.place, max(self._now, self._host.now()), settled)
 
 
 def _stalled(awaiting: Sequence[str]) -> str:

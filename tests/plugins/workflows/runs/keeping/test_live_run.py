@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,9 @@ from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaus
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runtime.boundary import Failed
+from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import Lease
 
 
 async def test_cancelling_ends_a_script_that_goes_on() -> None:
@@ -197,6 +200,71 @@ async def test_records_are_safe_before_the_next_effect() -> None:
     async with runner(agent, store) as one:
         await one.run(script("for (let i = 0; i < 4; i++) await agent('a' + i)"))
     assert seen == [0, 1, 2, 3]
+
+
+class _SlowStore(MemoryWorkflowStore):
+    """A store that takes a while for each write of entries."""
+
+    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        await asyncio.sleep(0.1)
+        await super().append(run_id, index, entries, lease)
+
+
+#: Scripts in which `b` ends while the record of `a` is written, while the script computes, and only
+#: when it is stopped.
+_ENDING = {
+    "during a write": "await Promise.all([agent('a'), agent('b')]); return ask('?')",
+    "during computing": (
+        "const b = agent('b'); await agent('a'); let n = 0;"
+        "while (n < 3e6) n++; await b; return ask('?')"
+    ),
+    "at the stop": "const b = agent('b'); await agent('a'); await b; return ask('?')",
+}
+
+
+@pytest.mark.parametrize("when", _ENDING)
+async def test_steps_that_end_before_their_runner_is_closed_are_recorded(when: str) -> None:
+    store, done = _SlowStore(), list[str]()
+
+    async def agent(prompt: str) -> str:
+        try:
+            await asyncio.sleep(0 if prompt == "a" else 60 if when == "at the stop" else 0.05)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)  # it has paid, and can only say so
+        done.append(prompt)
+        return prompt
+
+    async with runner(agent, store, linger_seconds=0) as one:
+        handle = await one.start(script(_ENDING[when]))
+        await until(lambda: len(done) == (1 if when == "at the stop" else 2))
+        if when == "at the stop":
+            await asyncio.sleep(0.2)
+    assert sorted(done) == ["a", "b"]
+    async with runner(agent, store, linger_seconds=0) as two:
+        assert (await (await two.resume(handle.run_id)).rest()).status == "waiting"
+    assert sorted(done) == ["a", "b"]
+
+
+async def test_a_step_that_ends_while_its_script_fails_is_recorded() -> None:
+    store, done = MemoryWorkflowStore(), list[str]()
+
+    async def agent(prompt: str) -> str:
+        await asyncio.sleep(0 if prompt == "a" else 0.05)
+        done.append(prompt)
+        return prompt
+
+    body = (
+        "const b = agent('b'); await agent('a'); let n = 0; while (n < 3e6) n++;"
+        "throw new Error('x')"
+    )
+    async with runner(agent, store) as one:
+        failed = await one.run(script(body))
+        assert failed.status == "failed"
+        assert sorted(done) == ["a", "b"]
+        fixed = body.replace("throw new Error('x')", "return b")
+        handle = await one.resume(failed.run_id, source=script(fixed))
+        assert (await handle.rest()).result == "b"
+    assert sorted(done) == ["a", "b"]
 
 
 async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
