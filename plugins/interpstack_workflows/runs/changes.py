@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
@@ -13,7 +14,8 @@ from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import root_place, with_script
 from interpstack_workflows.runs.values import Script
-from interpstack_workflows.stores.store import Lease, RunRecord
+from interpstack_workflows.steps.entries import Entry
+from interpstack_workflows.stores.store import RunRecord, TakenRun
 
 __all__ = ["change_script", "compared"]
 
@@ -25,9 +27,22 @@ _CHANGE_SECONDS: Final = 15.0
 _LOOK_SECONDS: Final = 0.5
 
 
-async def compared(parts: RunParts, record: RunRecord, script: Script) -> ScriptDifference:
-    """Compare a script with the records of a run; nothing runs."""
-    entries = await parts.store.entries(record.id)
+async def compared(
+    parts: RunParts,
+    record: RunRecord,
+    script: Script,
+    entries: Sequence[Entry] | None = None,
+) -> ScriptDifference:
+    """Compare a script with the records of a run; nothing runs.
+
+    Args:
+        parts: Has the store.
+        record: The run.
+        script: The script.
+        entries: The records; by default, those that the store has now.
+    """
+    if entries is None:
+        entries = await parts.store.entries(record.id)
     place = root_place(with_script(record, script, await metadata_of(script)))
     return await dry_run(parts, place, record.seed, record.created, entries)
 
@@ -47,33 +62,39 @@ async def change_script(
         MetadataError: It has no valid metadata.
         ArgumentsError: It does not take the arguments of the run.
         ScriptChanged: It leaves recorded steps unused.
-        LeaseLost: Another runner works on the run.
+        LeaseLost: Another runner works on the run, or has worked on it meanwhile.
     """
     if script.source == record.source:
         return
     metadata = await metadata_of(script)
     await check_arguments(metadata, record.args)
+    entries = await parts.store.entries(record.id)
     if not accept:
-        found = await compared(parts, record, script)
+        found = await compared(parts, record, script, entries)
         if not found.same:
             raise ScriptChanged(_changed(record.id, found))
-    lease = await _claimed(parts, record.id)
-    if lease is None:
+    taken = await _taken(parts, record.id)
+    if taken.lease is None:
         raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
     try:
-        await parts.store.update(with_script(record, script, metadata), lease)
+        if taken.record != record or len(taken.entries) != len(entries):
+            raise LeaseLost(
+                f"Another runner has gone on with run {record.id} since it was read; look at the"
+                " run, then change it"
+            )
+        await parts.store.update(with_script(record, script, metadata), taken.lease)
     finally:
-        await parts.store.release(lease)
+        await parts.store.release(taken.lease)
 
 
-async def _claimed(parts: RunParts, run_id: str) -> Lease | None:
-    """The right to change a run; `None` if a runner works on it."""
+async def _taken(parts: RunParts, run_id: str) -> TakenRun:
+    """The run with the right to change it, unless a runner works on it."""
     watch, first = LeaseWatch(_CHANGE_SECONDS), None
     while True:
         taken = await watch.take(parts.store, run_id, "change", lambda record: record)
         first = first or taken.held
         if taken.lease is not None or not is_doubtful(taken.held, first, parts.clock()):
-            return taken.lease
+            return taken
         await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 import pytest
 from workflow_runs import Prompts, runner, script
 
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
+from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
@@ -25,3 +28,41 @@ async def test_a_script_is_changed_under_a_lease() -> None:
         handle = await one.resume(run.run_id, source=changed, accept_changes=True)
         assert (await handle.rest()).status == "waiting"
         assert (await one.show(run.run_id)).source == changed
+
+
+class _BusyStore(MemoryWorkflowStore):
+    """A store in which another runner goes on with a run once its entries have been read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other: Callable[[], Awaitable[None]] | None = None
+
+    async def entries(self, run_id: str) -> Sequence[Entry]:
+        found = await super().entries(run_id)
+        other, self.other = self.other, None
+        if other is not None:
+            await other()
+        return found
+
+
+@pytest.mark.parametrize("accepts", [False, True], ids=["compared", "accepted"])
+async def test_a_run_that_went_on_since_it_was_read_is_not_changed(accepts: bool) -> None:
+    store, agent = _BusyStore(), Prompts()
+    async with (
+        runner(agent, store, linger_seconds=0) as one,
+        runner(agent, store, linger_seconds=0) as two,
+    ):
+        run = await one.run(script("return agent('pay ' + await ask('?'))"))
+
+        async def go_on() -> None:
+            handle = await two.resume(run.run_id)
+            await two.answer(run.run_id, run.waiting_for[0]["id"], "ann")
+            assert (await handle.result()).status == "completed"
+
+        store.other = go_on
+        changed = script("return agent('pay in euros ' + await ask('?'))")
+        with pytest.raises(LeaseLost, match="has gone on with run"):
+            await one.resume(run.run_id, source=changed, accept_changes=accepts)
+        stored = await one.show(run.run_id)
+    assert (stored.status, stored.result) == ("completed", "echo: pay ann")
+    assert agent.called == ["pay ann"]
