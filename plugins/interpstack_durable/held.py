@@ -118,6 +118,11 @@ class HeldRequests:
         waiting = (*self.held.values(), *self.untold.values())
         return [one for one in waiting if flights.get(self.run.requests.key(one.id)) is not None]
 
+    def stop_left(self, flights: Flights) -> None:
+        """Stop these calls, because nobody will take their answers."""
+        for request in self.left_running(flights):
+            flights.stop(self.run.requests.key(request.id))
+
     @property
     def made(self) -> dict[str, int]:
         """The number of requests before the unanswered ones, by bridge."""

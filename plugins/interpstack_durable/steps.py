@@ -137,6 +137,7 @@ class JournalSteps(StepSource):
         return not self._replaying
 
     def ended(self) -> None:
+        self._held.stop_left(self.flights)
         super().ended()
         del self._held, self._answers
 

@@ -404,6 +404,17 @@ async def test_the_wall_limit_holds_over_all_looks(kit: Kit, engine: str) -> Non
         assert kit.begun == [1]
 
 
+async def test_the_wall_limit_ends_the_calls_of_earlier_looks(kit: Kit) -> None:
+    async with kit.cells("quickjs", wall_seconds=1.0) as cells:
+        first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
+        answer = await cells.wait(first.id, 30)
+        assert answer.outcome is not None
+        assert answer.outcome.error is not None
+        assert answer.outcome.error.name == "Timeout"
+        await until(lambda: kit.cancelled == [1])
+    assert (kit.begun, kit.ended) == ([1], [])
+
+
 async def test_closing_the_cells_ends_their_calls(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         await cells.eval("await kit.slow({n: 1})", yield_after=0)
