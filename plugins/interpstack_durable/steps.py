@@ -304,8 +304,7 @@ class JournalSteps(StepSource):
         The guest receives nothing during the pause, so it can start no further calls. Calls that
         outlast `pause_grace` are left running.
         """
-        grace, keep = self.journal.pause_grace, self._answers.keep
-        await quiesce(self.run, grace, lambda: keep(self._asked))
+        await quiesce(self.run, self.journal.pause_grace, lambda: self._answers.keep(self._asked))
         requests = self.run.requests
         if not requests.paused:  # an earlier run was about to pause, this one need not
             if self._held.out_of_time:
@@ -318,7 +317,8 @@ class JournalSteps(StepSource):
             await self.journal.note(self._age.note(self.run, counts=False))
         step, asked = self._answers.step(), self._asked
         pause = partial(self.journal.pause, asked, step, requests.paused, running)
-        raise await self._answers.recorded(step, pause)
+        error, self._asked = await self._answers.recorded(step, pause), []
+        raise error
 
 
 async def _in_time(run: CellRun, look: Look | None) -> bool:

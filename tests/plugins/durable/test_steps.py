@@ -347,6 +347,27 @@ async def test_what_could_not_be_recorded_is_recorded_when_the_run_is_left(
     assert sorted(host.done) == [1, 2]
 
 
+class Slow(Memory):
+    """A store that takes its time with the record of a pause."""
+
+    async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:
+        error = await super().pause(journal, paused, running)
+        await asyncio.sleep(0.1)
+        return error
+
+
+async def test_an_answer_that_arrives_after_the_record_of_a_pause_is_not_part_of_it(
+    host: Host,
+) -> None:
+    host.memory = Slow("cell")
+    source = "const woken = new Promise(wake => setTimeout(wake, 20)); await kit.gated({n: 1})"
+    with pytest.raises(Waits):
+        await host.run(source)
+    host.memory.decided = True
+    assert (await host.run(source)).text == "1"
+    assert host.done == [1]
+
+
 COMPUTES = """
 const slow = kit.slow({n: 1});
 await kit.free({n: 2});
