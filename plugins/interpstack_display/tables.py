@@ -15,7 +15,9 @@ __all__ = ["check_parts", "is_table", "json_text", "markdown_table"]
 
 #: Bits of an integer that Python writes as text.
 _BITS: Final = 14_000
-_PIPE: Final = re.compile(r"(\\*+)\|")
+#: A pipe with the backslashes before it. A match begins with the first of these: to try each one of
+#: a long row takes time that grows with the square of the row, and no other thread runs meanwhile.
+_PIPE: Final = re.compile(r"(?<!\\)(\\*+)\|")
 #: Columns of a table.
 _COLUMNS: Final = 50
 #: Items and fields of a value, in all its levels. More take the host long to write as text.
@@ -51,13 +53,18 @@ def _inner(value: Any) -> list[Any]:
 
 
 def is_table(value: Any) -> bool:
-    """Whether a value is a list of records, whose fields hold no other lists and records."""
+    """Whether a value is a list of records, whose fields hold no other lists and records.
+
+    Records that have few fields in common make many empty cells, each of which takes time as well.
+    """
     if not isinstance(value, list) or not value:
         return False
     if not all(isinstance(row, Mapping) and row for row in value):
         return False
-    flat = all(_is_scalar(item) for row in value for item in row.values())
-    return flat and len(_columns(value)) <= _COLUMNS
+    if not all(_is_scalar(item) for row in value for item in row.values()):
+        return False
+    columns = len(_columns(value))
+    return columns <= _COLUMNS and columns * len(value) <= _PARTS
 
 
 def markdown_table(rows: list[Mapping[str, Any]]) -> str:

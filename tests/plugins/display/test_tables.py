@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,8 @@ from interpstack_display.tables import is_table, json_text, markdown_table
         ([{"a": [1]}], False),
         ({"a": 1}, False),
         ([{str(column): 1 for column in range(51)}], False),
+        ([{str(row % 50): 1} for row in range(1000)], True),
+        ([{str(row % 50): 1} for row in range(1001)], False),
     ],
 )
 def test_a_list_of_flat_records_is_a_table(value: Any, found: bool) -> None:
@@ -47,6 +50,14 @@ def test_no_text_leaves_its_column() -> None:
         r"| x\\\|y | \\\\\|\| |",
         r"| C:\new | \ |",
     ]
+
+
+def test_a_row_of_backslashes_takes_time_in_proportion() -> None:
+    text = "\\" * 200_000
+    began = time.thread_time()
+    shown = markdown_table([{"a": text}])
+    assert time.thread_time() - began < 2  # half a minute, if each backslash began a search
+    assert shown.splitlines()[-1] == f"| {text} |"
 
 
 def test_an_integer_without_end_is_described() -> None:
