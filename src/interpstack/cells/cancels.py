@@ -24,11 +24,11 @@ class Cancels:
     """The host's cancellations of one cell; made in the cell's task.
 
     Attributes:
-        tasks: Tasks of requests that were cancelled, or are about to end.
+        tasks: Tasks of requests that were cancelled and have not ended, by id; `None` for requests
+            that may be cancelled by others.
     """
 
-    tasks: list[asyncio.Task[None]] = attrs.field(factory=list)
-    _known: set[int] = attrs.field(factory=set)
+    tasks: dict[int, asyncio.Task[None] | None] = attrs.field(factory=dict)
     _cell: asyncio.Task[Any] = attrs.field(factory=_task)
     #: How often the cell's task had been asked to end before the cell began.
     _before: int = attrs.field(factory=lambda: _task().cancelling())
@@ -36,16 +36,16 @@ class Cancels:
     def cancel(self, request_id: int, task: asyncio.Task[None], grace: float) -> None:
         """Cancel a request that does not end by itself within `grace` seconds."""
         task.get_loop().call_later(grace, task.cancel) if grace else task.cancel()
-        self.expect(request_id)
-        self.tasks.append(task)
+        self.tasks[request_id] = task
+        task.add_done_callback(lambda _: self.tasks.pop(request_id, None))
 
     def expect(self, request_id: int) -> None:
         """Take any cancellation of a request for the host's."""
-        self._known.add(request_id)
+        self.tasks[request_id] = None
 
     def happened(self, request_id: int = 0) -> bool:
         """Whether the host cancelled the cell, or this request, in whose task the caller is."""
-        left = request_id in self._known or self._cell.cancelling() > self._before
+        left = request_id in self.tasks or self._cell.cancelling() > self._before
         return left and _task().cancelling() > 0
 
     def is_for_host(self, error: BaseException, request_id: int = 0) -> bool:

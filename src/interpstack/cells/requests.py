@@ -156,8 +156,8 @@ class Requests:
             self._cancel(*started)
         if not finish:
             self.open.clear()
-        if self._cancels.tasks:
-            await asyncio.wait(self._cancels.tasks, timeout=_GRACE_SECONDS)
+        if tasks := [task for task in self._cancels.tasks.values() if task is not None]:
+            await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
         self.open.clear()
 
     def check_cancelled(self) -> None:
