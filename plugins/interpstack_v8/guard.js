@@ -28,6 +28,7 @@
   const RESIZABLE = 16; // buffers that a resizable one weighs at least: V8 maps its pages
   const INSIDE = 64; // bytes of a typed array that V8 keeps in its heap until code asks for its buffer
   let limit = Infinity, room = STEP, next = WEIGHED;
+  let copies = false, counted; // whether a method copies; what a wrapper made and counted meanwhile
 
   // V8 frees buffers late, by chance; it frees those of young garbage once its young heap is full.
   function collectYoung() {
@@ -90,7 +91,7 @@
       if (new.target === undefined) return Buffer(length); // throws V8's own error
       const bytes = +length;
       take(bytes);
-      return weigh(construct(Buffer, [bytes, reserved(options)], new.target === wrapper ? Buffer : new.target));
+      return noted(weigh(construct(Buffer, [bytes, reserved(options)], new.target === wrapper ? Buffer : new.target)));
     } }.ArrayBuffer;
     dress(wrapper, Buffer);
     defineProperty(globals, "ArrayBuffer", { value: wrapper });
@@ -103,7 +104,7 @@
       if (typeof first !== "object" && typeof first !== "function" || first === null) {
         const items = +first;
         take(items * width);
-        return weighItems(construct(original, [items], maker));
+        return noted(weighItems(construct(original, [items], maker)));
       }
       if (isArray(first)) take(first.length * width);
       const made = arguments.length > 1
@@ -139,6 +140,30 @@
     defineProperty(method, "length", { __proto__: null, value: original.length });
     defineProperty(owner, name, { value: method });
   }
+  function noted(made) {
+    if (copies) counted = made;
+    return made;
+  }
+  // A copy is made by the class that its source names, which is a wrapper; or by V8's own, if the source
+  // names none. Nobody has counted that one, and its size is known only now.
+  function aroundCopy(owner, name, sizeOf, weighed) {
+    const original = owner[name];
+    const method = { [name](first, second) {
+      let made;
+      copies = true;
+      try {
+        made = apply(original, this, [first, second]);
+        if (made === counted) return made;
+      } finally {
+        copies = false;
+        counted = undefined;
+      }
+      take(sizeOf(made));
+      return weighed(made);
+    } }[name];
+    defineProperty(method, "length", { __proto__: null, value: original.length });
+    defineProperty(owner, name, { value: method });
+  }
   // The length that a method is given, as the number that V8 would make of it, once.
   function lengthIn(buffer, given) {
     if (given.length === 0 || given[0] === undefined) return 0;
@@ -158,6 +183,8 @@
   around(ArrayBuffer.prototype, "resize", lengthIn, (nothing) => nothing);
   around(ArrayBuffer.prototype, "transfer", lengthIn, weigh);
   around(ArrayBuffer.prototype, "transferToFixedLength", lengthIn, weigh);
+  aroundCopy(ArrayBuffer.prototype, "slice", bufferLength, weigh);
+  for (const name of ["slice", "map", "filter"]) aroundCopy(typed, name, byteLength, weighItems);
   around(typed, "toSorted", ownSize, weighItems);
   around(typed, "toReversed", ownSize, weighItems);
   around(typed, "with", ownSize, weighItems);

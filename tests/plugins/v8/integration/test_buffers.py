@@ -27,6 +27,11 @@ _KEPT = {
     "array of items": "Uint8Array.from({length: 65})",
     "copy of an array": "many.slice(0)",
     "mapped": "many.map((each) => each)",
+    "filtered": "many.filter(() => true)",
+    "copy of a buffer without a class": "(one.constructor = undefined, one.slice(0))",
+    "copy of an array without a class": "(many.constructor = undefined, many.slice(0))",
+    "mapped without a class": "(many.constructor = {}, many.map((each) => each))",
+    "filtered without a class": "(many.constructor = {}, many.filter(() => true))",
     "sorted": "many.toSorted()",
     "changed": "many.with(0, 1)",
     "buffer of a small array": "new Uint8Array(1).buffer",
@@ -57,6 +62,39 @@ async def test_small_buffers_that_are_kept_count(made: str) -> None:
     told = str(await _run(source))
     assert told.startswith(name + message)
     assert _MOST // 4 < int(told.removeprefix(name + message)) < 2 * _MOST
+
+
+@pytest.mark.parametrize(
+    "copy", ["slice(0)", "map((each) => each)", "filter(() => true)", "buffer.slice(0)"]
+)
+async def test_bytes_of_copies_count_although_their_source_names_no_class(copy: str) -> None:
+    source = f"""
+    const large = new Uint8Array(2 ** 20), nothing = {{get() {{ new ArrayBuffer(1); }}}};
+    Object.defineProperty(large, 'constructor', nothing);
+    Object.defineProperty(large.buffer, 'constructor', nothing);
+    try {{ for (let i = 0; i < 100; i++) kept.push(large.{copy}); }}
+    catch (error) {{ return String(error) + (kept.length <= {_ROOM // 2**20}); }}"""
+    assert await _run(source) == "RangeError: Array buffer allocation failedtrue"
+
+
+async def test_copies_are_of_the_class_that_their_source_names(session: Session) -> None:
+    source = """
+    class Bytes extends Uint8Array {}
+    const own = new Uint8Array(2), b = new Bytes([1, 2, 3]), failures = [];
+    const {slice} = ArrayBuffer.prototype;
+    for (const call of [() => own.slice.call([]), () => own.map(1), () => slice.call(own)])
+      try { call(); } catch (error) { failures.push(error.name); }
+    b.constructor = {[Symbol.species]: function () { return own; }};
+    const filtered = b.filter((each) => each > 1);
+    delete b.constructor;
+    JSON.stringify([
+      filtered === own, own.join(), b.slice(1) instanceof Bytes, b.map((each) => 2 * each).join(),
+      b.slice(-2, 2).join(), b.buffer.slice(1, undefined).byteLength, b.filter(() => false).length,
+      slice.name, slice.length, own.map.name, own.map.length, failures,
+    ])"""
+    told = json.loads((await session.eval(source)).text)
+    names = ["slice", 2, "map", 1, ["TypeError"] * 3]
+    assert told == [True, "2,3", True, "2,4,6", "2", 2, 0, *names]
 
 
 async def test_small_buffers_that_are_dropped_cost_nothing() -> None:
