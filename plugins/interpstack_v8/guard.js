@@ -7,15 +7,15 @@
   "use strict";
   const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-  const RangeErrorClass = RangeError, { random, ceil } = Math, { iterator: iterate } = Symbol;
+  const RangeErrorClass = RangeError, { random, ceil, trunc } = Math, { iterator: iterate } = Symbol;
   const Buffer = ArrayBuffer, Items = Array, { fill } = Array.prototype;
   const globals = globalThis;
-  const { isArray } = Array;
   const RANGE_BYTES = 65536; // what the first range of dates takes
   const STEP = 1048576; // bytes after which V8 is asked again
   const typed = getPrototypeOf(Uint8Array.prototype);
   const byteLength = uncurry(getOwnPropertyDescriptor(typed, "byteLength").get);
   const length = uncurry(getOwnPropertyDescriptor(typed, "length").get);
+  const setItems = uncurry(typed.set), arrayItems = Array.prototype[iterate];
   const bufferOf = uncurry(getOwnPropertyDescriptor(typed, "buffer").get);
   const bufferLength = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "byteLength").get);
   const mostLength = uncurry(getOwnPropertyDescriptor(ArrayBuffer.prototype, "maxByteLength").get);
@@ -106,11 +106,8 @@
         take(items * width);
         return noted(weighItems(construct(original, [items], maker)));
       }
-      if (isArray(first)) take(first.length * width);
-      const made = arguments.length > 1
-        ? construct(original, [first, second, third], maker)
-        : construct(original, arguments, maker);
-      return isArray(first) ? weighItems(made) : taken(made, first);
+      if (isBuffer(first)) return construct(original, [first, second, third], maker); // it costs nothing
+      return weighItems(isItems(first) ? copyOf(original, maker, first, width) : filled(original, maker, first, width));
     } }[name];
     dress(wrapper, original);
     defineProperty(globals, name, { value: wrapper });
@@ -123,11 +120,30 @@
     setPrototypeOf(wrapper, getPrototypeOf(original));
     defineProperty(original.prototype, "constructor", { value: wrapper });
   }
-  // A copy of something with a length of its own; views of buffers cost nothing.
-  function taken(made, source) {
-    try { bufferLength(source); return made; } catch { /* no buffer */ }
-    take(byteLength(made));
-    return weighItems(made);
+  function isBuffer(value) {
+    try { bufferLength(value); return true; } catch { return false; }
+  }
+  function isItems(value) {
+    try { byteLength(value); return true; } catch { return false; }
+  }
+  function copyOf(original, maker, items, width) {
+    take(length(items) * width);
+    return construct(original, [items], maker);
+  }
+  // An array of what a list has, or an object like one, whose length is read once: V8 would read that of a
+  // proxy, or of a getter, again, and take memory for it. What is iterated over is in V8's heap first.
+  function filled(original, maker, list, width) {
+    const items = list[iterate];
+    if (items !== undefined && items !== null && items !== arrayItems) {
+      const made = construct(original, [{ __proto__: null, [iterate]: () => apply(items, list, []) }], maker);
+      take(byteLength(made));
+      return made;
+    }
+    const given = +list.length, count = given > 0 ? trunc(given) : 0;
+    take(count * width);
+    const made = construct(original, [count], maker);
+    setItems(made, list);
+    return made;
   }
   // Count what a method is about to make, and weigh what it made.
   function around(owner, name, size, weighed) {

@@ -77,6 +77,42 @@ async def test_bytes_of_copies_count_although_their_source_names_no_class(copy: 
     assert await _run(source) == "RangeError: Array buffer allocation failedtrue"
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "{length: 3e8}",
+        "{length: 3e8}, 0",
+        "{get length() { return asked++ ? 3e8 : 1; }}",
+        "new Proxy([], {get: (_, key) => key === 'length' ? asked++ ? 3e8 : 1 : undefined})",
+        "{length: 3e8, get [Symbol.iterator]() { return asked++ ? undefined : [].values; }}",
+    ],
+)
+async def test_a_length_without_memory_behind_it_takes_none(session: Session, given: str) -> None:
+    outcome = await session.eval(f"let asked = 0; new Uint8Array({given}).length")
+    if outcome.error is None:
+        assert outcome.text == "0"
+    else:
+        messages = ("Array buffer allocation failed", "offset is out of bounds")
+        assert outcome.error.message in messages
+
+
+async def test_arrays_are_made_of_what_they_ever_were(session: Session) -> None:
+    source = """
+    const two = {length: '2.5', 1: 7}, many = new Uint16Array([257, 2]);
+    const failure = (call) => { try { call(); } catch (error) { return error.name; } };
+    JSON.stringify([
+      [...new Uint8Array([1, , '3'])], [...new Uint8Array(two)], [...new Uint8Array(many)],
+      [...new Uint8Array(new Set([4, 5]))], [...new Uint8Array(function (a, b) {})],
+      [...new Uint8Array(many.buffer, 1, 2)], String(new BigInt64Array([1n])[0]),
+      new (class Bytes extends Uint8Array {})([1]).constructor.name,
+      failure(() => new BigInt64Array([1])), failure(() => new Uint8Array({[Symbol.iterator]: 1})),
+      failure(() => new Uint8Array([Symbol()])), failure(() => new Uint16Array(new ArrayBuffer(3))),
+    ])"""
+    told = json.loads((await session.eval(source)).text)
+    assert told[:6] == [[1, 0, 3], [0, 7], [1, 2], [4, 5], [0, 0], [1, 2]]
+    assert told[6:] == ["1", "Bytes", "TypeError", "TypeError", "TypeError", "RangeError"]
+
+
 async def test_copies_are_of_the_class_that_their_source_names(session: Session) -> None:
     source = """
     class Bytes extends Uint8Array {}
