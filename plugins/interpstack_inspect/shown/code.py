@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Iterator
+from typing import Any, Final
 
 from interpstack_inspect.shown.texts import visible
 
 __all__ = ["code_style", "highlighted"]
+
+#: Seconds that marking may take: for some texts the time grows with the square of their length.
+_SECONDS: Final = 1.0
 
 
 def highlighted(code: str, language: str) -> Any:
@@ -14,10 +19,10 @@ def highlighted(code: str, language: str) -> Any:
 
     Args:
         code: The code, which is escaped.
-        language: Its language; code in an unknown language is not marked.
+        language: Its language; code in an unknown language is not marked, nor code that takes long.
     """
     from markupsafe import Markup
-    from pygments import highlight
+    from pygments import format as written
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
     from pygments.lexers.special import TextLexer
@@ -27,8 +32,26 @@ def highlighted(code: str, language: str) -> Any:
         lexer = get_lexer_by_name(language, stripnl=False)
     except ClassNotFound:
         lexer = TextLexer(stripnl=False)
-    marked = highlight(visible(code), lexer, HtmlFormatter(nowrap=True))
+    text = visible(code)
+    try:
+        tokens = list(_in_time(lexer.get_tokens(text)))
+    except TimeoutError:
+        tokens = list(TextLexer(stripnl=False).get_tokens(text))
+    marked = written(tokens, HtmlFormatter(nowrap=True))
     return Markup(marked)  # noqa: S704 - pygments has escaped the code
+
+
+def _in_time(tokens: Iterator[Any]) -> Iterator[Any]:
+    """The tokens of a lexer, as long as it does not take long.
+
+    Raises:
+        TimeoutError: It does.
+    """
+    until = time.monotonic() + _SECONDS
+    for token in tokens:
+        if time.monotonic() > until:
+            raise TimeoutError
+        yield token
 
 
 def code_style(selector: str) -> str:

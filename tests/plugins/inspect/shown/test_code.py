@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from inspected import HOSTILE, HOSTILE_SEEN, Page
 
@@ -21,6 +23,14 @@ def test_a_token_of_several_lines_is_marked_in_each() -> None:
     assert [line.count("<span") - line.count("</span>") for line in marked] == [0] * 4
     assert "a" in Page(marked[1]).text
     assert "<span" in marked[2]
+
+
+def test_code_that_takes_long_to_mark_is_not_marked() -> None:
+    code = "..." * 30_000
+    began = time.thread_time()
+    marked = str(highlighted(code, "typescript"))
+    assert time.thread_time() - began < 5  # more than a minute, if all of it is marked
+    assert marked == f"{code}\n"
 
 
 def test_the_style_has_both_themes() -> None:
