@@ -49,16 +49,15 @@ def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) ->
         MontyError: The kernel failed, or the session is lost.
         KernelReplaced: The kernel's answer has another form.
     """
-    found = worker.run("__interpstack_globals__(__interpstack_locals__())")
-    if not isinstance(found, list) or len(found) != 2 or not all(map(_is_list, found)):
+    # A text, whatever was put in the kernel's place: other values may take long to convert.
+    found = worker.run('f"{__interpstack_globals__(__interpstack_locals__())}"')
+    lines = found.split("\n") if isinstance(found, str) else []
+    if len(lines) != 2:
         raise KernelReplaced("functions that the engine keeps in the session were replaced")
-    names, taken = (dict.fromkeys(n for n in given if isinstance(n, str)) for given in found)
-    own = (name for name in names if not name.startswith(RESERVED) and name not in hidden)
+    names, taken = (dict.fromkeys(line.split()) for line in lines)
+    named = (name for name in names if name.isidentifier() and not name.startswith(RESERVED))
+    own = (name for name in named if name not in hidden)
     return Globals(own=tuple(own), taken=tuple(name for name in taken if name in bound))
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 def export(worker: Worker, names: Sequence[str]) -> dict[str, Any]:

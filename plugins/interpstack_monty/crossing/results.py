@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pydantic_monty
@@ -15,6 +16,9 @@ __all__ = ["UNDONE", "completion_of", "failure_of", "shown_chars"]
 UNDONE: Final = "what this cell did to variables is undone"
 #: The largest number of omitted characters that is reported.
 _MOST_OMITTED: Final = 2**31
+#: What the kernel's `show` returns: omitted characters, whether the value is a handle, whether it
+#: is `None`, and the text.
+_ANSWER: Final = re.compile(r"([0-9]{1,20}) ([01]) ([01]) (.*)", re.DOTALL)
 _UNREADABLE: Final = (
     "the cell's result cannot be read: it ended with `return` outside a function, or the "
     "functions that the engine keeps in the session were replaced"
@@ -35,15 +39,15 @@ def completion_of(output: Any, room: int) -> Completion:
     """
     if output is None:
         return Completion(text="None", undefined=True)
-    fits = isinstance(output, list) and len(output) == 4
-    if not fits or not isinstance(output[0], str) or type(output[1]) is not int:
+    found = _ANSWER.fullmatch(output) if isinstance(output, str) else None
+    if found is None:
         return Completion(error=GuestError("EngineFailure", _UNREADABLE))
-    text, omitted, handle, undefined = output
+    cut, handle, undefined, text = found.groups()
     return Completion(
         text=text[:room],
-        omitted_chars=min(max(0, omitted), _MOST_OMITTED),
-        handle=handle is True,
-        undefined=undefined is True,
+        omitted_chars=min(int(cut), _MOST_OMITTED),
+        handle=handle == "1",
+        undefined=undefined == "1",
     )
 
 

@@ -11,6 +11,10 @@ __all__ = ["RefusedSource", "prepare"]
 
 #: The variable that holds a value until the engine decides whether to assign it.
 _VALUE: Final = "__interpstack_value__"
+#: The variable that holds the answer of `show`, and the last line of a cell: whatever was put in
+#: the place of `show`, the cell gives the host a text and nothing else.
+_SHOWN: Final = "__interpstack_shown__"
+_TEXT: Final = f'f"{{{_SHOWN}}}"'
 
 
 class RefusedSource(Exception):
@@ -57,8 +61,8 @@ def prepare(
     value = f"({source[start:end]})"
     if value_name:
         value = f"(None if ({_VALUE} := {value}) is None else ({value_name} := {_VALUE}))"
-    shown = f"await __interpstack_show__({value}, {chars:d})"
-    return f"{source[:start]}{shown}{source[end:]}"
+    shown = f"{_SHOWN} = await __interpstack_show__({value}, {chars:d})"
+    return f"{source[:start]}{shown}{source[end:]}\n{_TEXT}"
 
 
 def _line(source: str, position: int) -> int:

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from interpstack_protocol import GuestClock
 
-__all__ = ["answer_system_call"]
+__all__ = ["ANSWERED", "answer_system_call"]
 
-
-_TIMES: Final = ("time.time", "datetime.now", "date.today")
+#: The calls that get an answer; all others are refused.
+ANSWERED: Final = ("time.time", "datetime.now", "date.today")
 
 
 def answer_system_call(name: str, args: Sequence[Any], clock: GuestClock) -> Any:
@@ -22,7 +22,7 @@ def answer_system_call(name: str, args: Sequence[Any], clock: GuestClock) -> Any
         args: The guest's arguments.
         clock: The cell's.
     """
-    if name not in _TIMES:
+    if name not in ANSWERED:
         return None
     now = clock.read()
     if name == "time.time":

@@ -119,7 +119,7 @@ def test_a_commit_notes_names_and_forgets_what_is_there_again(
 ) -> None:
     state = make(lost={"a": "why a", "gone": "why gone"}, roots=frozenset({"old"}))
     worker.bound = "kit = 1"
-    worker.answer = lambda source: [["a", "b", "old", "kit"], []]
+    worker.answer = lambda source: "a b old kit\n"
     assert state.commit(worker) == ()
     saved = state.saved
     assert (saved.dump, saved.names, saved.bound) == (b"dumped", ("a", "b"), "kit = 1")
@@ -130,7 +130,7 @@ def test_a_commit_notes_names_and_forgets_what_is_there_again(
 def test_a_bridge_that_was_overwritten_is_bound_anew(make: Any, worker: FakeWorker) -> None:
     state = make()
     worker.bound = "kit = 1"
-    worker.answer = lambda source: [["a"], ["kit"]]
+    worker.answer = lambda source: "a\nkit"
     assert state.commit(worker) == ("kit",)
     assert state.saved.bound == ""
 
@@ -140,7 +140,7 @@ def test_a_failed_commit_changes_nothing(make: Any, worker: FakeWorker) -> None:
     before = state.saved
     with pytest.raises(KernelReplaced):
         state.commit(worker)  # the answer is None
-    worker.answer = lambda source: [["a"], []]
+    worker.answer = lambda source: "a\n"
     worker.session.dump = lambda: _raise(FULL)("")
     with pytest.raises(MontyError):
         state.commit(worker)

@@ -22,16 +22,21 @@ def test_a_cell_without_a_value_is_none() -> None:
 
 
 def test_the_answer_of_the_kernel_is_taken() -> None:
-    made = completion_of(["text", 3, True, False], 100)
-    assert (made.text, made.omitted_chars, made.handle, made.undefined) == ("text", 3, True, False)
+    made = completion_of("3 1 0 text\n 1", 100)
+    assert (made.text, made.omitted_chars, made.handle, made.undefined) == (
+        "text\n 1",
+        3,
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
     ("output", "fields"),
     [
-        (["x" * 50, 0, False, False], ("x" * 10, 0, False, False)),
-        (["x", -5, 0, 0], ("x", 0, False, False)),
-        (["x", 10**20, 1, "yes"], ("x", 2**31, False, False)),
+        (f"0 0 0 {'x' * 50}", ("x" * 10, 0, False, False)),
+        (f"{'9' * 20} 0 1 x", ("x", 2**31, False, True)),
+        ("0 0 0 ", ("", 0, False, False)),
     ],
 )
 def test_a_forged_answer_is_bounded(output: Any, fields: tuple[Any, ...]) -> None:
@@ -44,11 +49,12 @@ def test_a_forged_answer_is_bounded(output: Any, fields: tuple[Any, ...]) -> Non
     [
         5,
         "text",
-        [],
-        ["x", 0, False],
-        [5, 0, False, False],
-        ["x", True, False, False],
-        ("x", 0, 0, 0),
+        ["0 0 0 x"],
+        "0 0 x",
+        "0 0 2 x",
+        "-5 0 0 x",
+        f"{'9' * 21} 0 0 x",
+        "٣ 0 0 x",
     ],
 )
 def test_an_answer_of_another_form_fails_the_cell(output: Any) -> None:

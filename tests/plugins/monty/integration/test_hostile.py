@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -50,6 +51,49 @@ async def test_endless_work_ends(session: Session, source: str) -> None:
     if "undone" not in outcome.error.message:
         assert (await session.eval("kept")).text == "0"
         await session.eval("kept = 41")
+
+
+#: Integers that have one hash in Python: dictionaries of them take minutes there.
+_SAME = "i * (2**61 - 1)"
+_BAD = f"{{{_SAME}: 0 for i in range(50000)}}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"await kit.echo({_BAD})",
+        f"await kit.echo([{{-{_SAME} for i in range(50000)}}])",
+        f"await kit.echo({{'a': {{({_SAME}, i % 2): 0 for i in range(50000)}}}})",
+        f"await kit.echo({{frozenset([{_SAME}]): 0 for i in range(50000)}})",
+        f"import os\nos.getenv('a', {_BAD})",
+        f"locals()['__inter' + 'pstack_emit__']('kit.echo', {_BAD})",
+        f"exec('async def __inter' + 'pstack_show__(*a): return {_BAD}')\n1",
+        f"exec('def __inter' + 'pstack_globals__(*a): return {_BAD}')",
+    ],
+)
+async def test_keys_of_one_hash_cost_the_host_nothing(stack: InterpreterStack, source: str) -> None:
+    async with stack.session() as session:
+        began = time.process_time()
+        outcome = await session.eval(source)
+        assert time.process_time() - began < 2
+        assert outcome.error is not None
+
+
+async def test_variables_with_keys_of_one_hash_are_not_exported(session: Session) -> None:
+    await session.eval(
+        f"bad = [{{{_SAME}: 0 for i in range(700)}}]\nalso, good = bad, {{5: 0, 'a': 1}}"
+    )
+    values = await session.values()
+    assert "1000 keys" in values["also"]["v"]
+    assert values["good"] == {"$": "map", "v": [[5, 0], ["a", 1]]}
+    assert (await session.eval("len(bad[0]) + len(also[0])")).text == "1400"
+
+
+async def test_a_thousand_keys_of_any_hash_may_be_passed(session: Session) -> None:
+    outcome = await session.eval(f"await kit.echo([{{({_SAME}, 'a') for i in range(1000)}}]); 5")
+    assert (outcome.error, outcome.text) == (None, "5")
+    outcome = await session.eval("await kit.echo([{i for i in range(2000)}, {2.5: 0, None: 1}]); 5")
+    assert (outcome.error, outcome.text) == (None, "5")
 
 
 async def test_endless_requests_end(session: Session) -> None:

@@ -92,9 +92,9 @@ async def test_an_export_may_give_anything(stack: InterpreterStack, code: str) -
 @pytest.mark.parametrize(
     ("code", "failed"),
     [
-        ("lambda *a: [['x', 5, None, 'x', '__inter' + 'pstack_x__', ['y']], [5, None]]", False),
-        ("lambda *a: [[], ['kit', 'x']]", False),
-        ("lambda *a: [5, 5]", True),
+        ("lambda *a: 'x 5 x __inter' + 'pstack_x__\\n5'", False),
+        ("lambda *a: '\\nkit x'", False),
+        ("lambda *a: [['x'], []]", True),
         ("lambda *a: 5", True),
         ("lambda *a: {}", True),
         ("5", True),
@@ -133,17 +133,15 @@ def test_a_kernel_that_never_returns_is_stopped(
 
 @pytest.mark.parametrize(
     "output",
-    [5, [], ["x"], [5, 0, False, False], ["x", True, 0, 0], ["x", "1", 0, 0], {"x": 1}, "text"],
+    [5, [], ["x"], ["x", 0, 0, 0], {"x": 1}, "text", "1 2 3 text"],
 )
 def test_results_of_no_known_form_are_told(output: Any) -> None:
     assert "cannot be read" in completion_of(output, 100).error.message
 
 
-@pytest.mark.parametrize(
-    ("omitted", "told"), [(10**5000, 2**31), (-5, 0), (7, 7)], ids=["large", "negative", "right"]
-)
+@pytest.mark.parametrize(("omitted", "told"), [(10**19, 2**31), (7, 7)], ids=["large", "right"])
 def test_what_is_left_out_is_bounded(omitted: int, told: int) -> None:
-    completion = completion_of(["x" * 200, omitted, 5, None], 100)
+    completion = completion_of(f"{omitted} 0 0 {'x' * 200}", 100)
     assert completion.omitted_chars == told
     assert (len(completion.text), completion.handle, completion.undefined) == (100, False, False)
 

@@ -67,8 +67,9 @@ async def test_statements_have_no_value(session: Session, source: str) -> None:
 def test_lines_stay_where_they_are() -> None:
     source = "a = 1\n\nb = (\n  a,\n  2)  # pair\nb[0] + (\n  1\n)"
     prepared = prepare(source, 10)
-    assert prepared.count("\n") == source.count("\n")
+    assert prepared.count("\n") == source.count("\n") + 1
     assert prepared.split("\n")[:5] == source.split("\n")[:5]
+    assert prepared.endswith('\nf"{__interpstack_shown__}"')  # a text, whatever `show` returns
     for other in ("x = (", "def f(:\n 1", "a for b in c", "", "x = 1"):
         assert prepare(other, 10) == f"{other}\nNone"
 

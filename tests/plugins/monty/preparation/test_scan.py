@@ -43,10 +43,15 @@ VALUES = [
 ]
 
 
+#: What stands before and behind the last expression, and at the end of the cell.
+_BEGIN = "__interpstack_shown__ = await __interpstack_show__("
+_END = '\nf"{__interpstack_shown__}"'
+
+
 @pytest.mark.parametrize("marked", VALUES)
 def test_the_last_expression_is_found(marked: str) -> None:
     source = marked.replace("«", "").replace("»", "")
-    shown = marked.replace("«", "await __interpstack_show__((").replace("»", "), 10)")
+    shown = marked.replace("«", f"{_BEGIN}(").replace("»", "), 10)") + _END
     assert prepare(source, 10) == (f"{source}\nNone" if source == marked else shown)
 
 
@@ -57,7 +62,7 @@ def test_every_expression_of_the_standard_library_is_found() -> None:
             if isinstance(node, ast.JoinedStr | ast.Call | ast.Lambda | ast.BinOp | ast.Dict):
                 text = ast.unparse(node)
                 shown = prepare(f"pass\n{text}", 10)
-                assert shown == f"pass\nawait __interpstack_show__(({text}), 10)"
+                assert shown == f"pass\n{_BEGIN}({text}), 10){_END}"
                 looked_at += 1
     assert looked_at > 1000
 
