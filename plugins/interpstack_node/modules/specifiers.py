@@ -24,6 +24,10 @@ __all__ = [
 ABSENT: Final = "ERR_MODULE_NOT_FOUND"
 #: Characters of a specifier that a message repeats.
 SHOWN_CHARS: Final = 200
+#: Characters of an address, of which three may stand for one of a path.
+_MOST_CHARS: Final = 12_500
+#: Parts of a path. The event loop looks for each one, and a guest may ask for thousands of paths.
+_MOST_PARTS: Final = 200
 
 
 class Refused(Exception):
@@ -79,7 +83,10 @@ def joined(folder: Path, specifier: str) -> Path:
         raise not_found(specifier)
     if specifier.startswith("file:"):
         return path_of(specifier)
-    return folder / unquote(specifier.replace("\\", "/"))
+    path = unquote(specifier.replace("\\", "/"))
+    if path.count("/") > _MOST_PARTS:
+        raise not_found(specifier)
+    return folder / path
 
 
 def address_of(path: Path) -> str:
@@ -93,6 +100,8 @@ def path_of(address: str) -> Path:
     Raises:
         Refused: The address is not that of a file.
     """
+    if len(address) > _MOST_CHARS:
+        raise not_found(address)
     try:
         parts = urlsplit(address)
     except ValueError as error:
@@ -100,6 +109,8 @@ def path_of(address: str) -> Path:
     path = unquote(parts.path)
     plain = parts.scheme == "file" and parts.netloc in ("", "localhost")
     if not plain or parts.query or parts.fragment or "\0" in path or not path.startswith("/"):
+        raise not_found(address)
+    if path.count("/") > _MOST_PARTS:
         raise not_found(address)
     return Path(path)
 

@@ -50,6 +50,19 @@ def test_paths_of_specifiers() -> None:
         joined(folder, "a\0b")
 
 
+def test_paths_have_a_number_of_parts_that_is_soon_looked_for() -> None:
+    folder = Path("/x")
+    assert joined(folder, "./" + "a/" * 199) == Path("/x", *"a" * 199)
+    assert path_of("file://" + "/a" * 200) == Path("/", *"a" * 200)
+    for specifier in ("./" + "a/" * 200, ".%2f" + "a%2F" * 200, ".\\" + "a\\" * 200):
+        with pytest.raises(Refused) as refused:
+            joined(folder, specifier)
+        assert refused.value.code == "ERR_MODULE_NOT_FOUND"
+    for address in ("file://" + "/a" * 201, "file://" + "%2fa" * 201, "file:///" + "a" * 12_500):
+        with pytest.raises(Refused, match="Module not found: file://"):
+            path_of(address)
+
+
 def test_addresses_lead_back_to_their_files() -> None:
     path = Path("/x/a b#c?d%.mjs")
     assert path_of(address_of(path)) == path
