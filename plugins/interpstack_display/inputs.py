@@ -39,9 +39,13 @@ def read_attachments(
     Raises:
         ValueError: The value cannot be shown. The message says what is accepted.
     """
+    check_parts(value)  # once, and not for each content block inside another one
+    yield from _read(value, mime_type, name)
+
+
+def _read(value: Any, mime_type: str | None, name: str | None) -> Iterator[Attachment]:
     if value is None or value is UNDEFINED:
         raise ValueError("display takes bytes, a data URL, a text, a table or an object")
-    check_parts(value)
     if isinstance(value, bytes):
         yield Attachment.of(value, mime_type, name)
     elif isinstance(value, str):
@@ -49,7 +53,7 @@ def read_attachments(
     elif _holds_content(value):
         content = value["content"] if isinstance(value, Mapping) else value
         for item in content:
-            yield from read_attachments(item, mime_type, name)
+            yield from _read(item, mime_type, name)
     elif isinstance(value, Mapping) and _is_file(value):
         yield _of_file(value, mime_type, name)
     else:

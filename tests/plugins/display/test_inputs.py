@@ -149,3 +149,13 @@ def test_percent_signs_are_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch, ch
     for text in ("%41%4", "ab%", "abc%4x", "%%41", "%41%42%43%4"):
         with pytest.raises(ValueError, match="two hexadecimal digits"):
             read(f"data:text/plain,{text}")
+
+
+def test_content_in_content_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[Any] = []
+    monkeypatch.setattr("interpstack_display.inputs.check_parts", counted.append)
+    value: Any = [{"type": "text", "text": "x"}]
+    for _ in range(90):
+        value = [{"type": "text", "text": "y", "content": value}]
+    assert [item.text for item in read(value)] == ["x"]
+    assert counted == [value]
