@@ -26,6 +26,7 @@ from interpstack_agents.progress import Progress
 from interpstack_agents.records import Record, are_records, joined
 from interpstack_agents.tool_bridges import (
     as_single_field,
+    has_many_parts,
     plain_input,
     tool_handler,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "are_records",
     "as_single_field",
     "found_tools",
+    "has_many_parts",
     "joined",
     "persistence_mode",
     "persistence_modes",

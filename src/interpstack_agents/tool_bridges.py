@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from interpstack_core import (
     UNDEFINED,
@@ -13,9 +14,13 @@ from interpstack_core import (
     HostTool,
     MapValue,
     SetValue,
+    call_blocking,
 )
 
-__all__ = ["as_single_field", "plain_input", "tool_handler"]
+__all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler"]
+
+#: Parts of an input that are prepared on the event loop.
+_MOST_PARTS: Final = 1000
 
 
 def tool_handler(
@@ -44,9 +49,35 @@ def tool_handler(
         if not isinstance(value, dict):
             example = language.call(name, {"field": "…"})
             raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
-        return tool.call(value if context.plain_input else plain_input(value), context)
+        if context.plain_input or not has_many_parts(value):
+            return tool.call(value if context.plain_input else plain_input(value), context)
+        return prepared_apart(value, context)
+
+    async def prepared_apart(value: Any, context: CellContext) -> Any:
+        return await tool.call(await call_blocking(partial(plain_input, value)), context)
 
     return call
+
+
+def has_many_parts(value: Any) -> bool:
+    """Whether a value of code has so many parts that an event loop must not go through all of them.
+
+    Args:
+        value: Any value that a guest passes.
+    """
+    parts = [value]
+    for part in parts:
+        if isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+        elif isinstance(part, MapValue):
+            parts += [inner for entry in part.entries for inner in entry]
+        elif isinstance(part, SetValue):
+            parts += part.items
+        if len(parts) > _MOST_PARTS:
+            return True
+    return False
 
 
 def as_single_field(value: Any, tool: HostTool) -> Any:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -20,6 +21,8 @@ from interpstack import (
     GuestLanguage,
     start_anew_after_fork,
 )
+from interpstack_agents import has_many_parts
+from interpstack_core import call_blocking
 from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
@@ -172,7 +175,8 @@ class McpServers:
 
         async def call(given: dict[str, Any], context: CellContext) -> Any:
             connection = self._connections()[server]
-            arguments = to_arguments(given)
+            making = partial(to_arguments, given)
+            arguments = await call_blocking(making) if has_many_parts(given) else making()
             name, key = f"mcp.{server}.{tool.name}", context.call_key
             listeners = [one for one in (self.on_progress, _listener.get()) if one is not None]
             reporter = _Reporter(listeners, self.limits, name, key) if listeners else None

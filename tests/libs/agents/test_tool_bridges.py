@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,7 +17,7 @@ from interpstack import (
     MapValue,
     SetValue,
 )
-from interpstack_agents import as_single_field, plain_input, tool_handler
+from interpstack_agents import as_single_field, has_many_parts, plain_input, tool_handler
 from interpstack_javascript import JAVASCRIPT
 from interpstack_python import PYTHON
 
@@ -48,6 +49,40 @@ async def test_the_handler_passes_a_plain_input_on_as_it_is() -> None:
     value = {"a": [1]}
     context = CellContext("key", None).for_request(1, "call", True)
     assert await tool_handler("tools.t", _tool("a"), JAVASCRIPT)(value, context) is value
+
+
+@pytest.mark.parametrize(
+    ("value", "large"),
+    [
+        ([0] * 999, False),
+        ([0] * 1000, True),
+        ({"a": [{"b": 1}] * 500}, True),
+        (MapValue([(1, 2)] * 500), True),
+        ([SetValue([1] * 999)], True),
+        ("x" * 2000, False),
+    ],
+)
+def test_inputs_of_many_parts(value: Any, large: bool) -> None:
+    assert has_many_parts(value) is large
+
+
+class _Noted(dict[str, Any]):
+    """An input that notes the threads in which its fields are read."""
+
+    threads: ClassVar[list[str]] = []
+
+    def items(self) -> Any:
+        self.threads.append(threading.current_thread().name)
+        return super().items()
+
+
+@pytest.mark.parametrize("parts", [10, 1000])
+async def test_an_input_of_many_parts_is_prepared_off_the_loop(parts: int) -> None:
+    _Noted.threads.clear()
+    context = CellContext("key", None).for_request(1, "call", False)
+    handler = tool_handler("tools.t", _tool("a"), JAVASCRIPT)
+    assert await handler(_Noted(a=[UNDEFINED] * parts), context) == {"a": [None] * parts}
+    assert _Noted.threads[0].startswith("interpstack-handler") is (parts == 1000)
 
 
 @pytest.mark.parametrize(
