@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from interpstack import (
     GuestSource,
     HostTool,
 )
-from interpstack_agents import as_single_field, plain_input
+from interpstack_agents import as_single_field, has_many_parts, plain_input
+from interpstack_core import call_blocking
 from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
@@ -27,6 +29,8 @@ from interpstack_protocol import from_json, read_json
 __all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "tool_input"]
 
 _OWNER: Final = "interpstack_langchain.js_repl"
+#: Characters of a JSON text that are read on the event loop.
+_AT_ONCE_CHARS: Final = 2**14
 #: Read when this is imported: an event loop must not wait for files.
 _SOURCE: Final = (files("interpstack_langchain") / "js_repl" / "guest_global.js").read_text("utf-8")
 
@@ -108,7 +112,14 @@ def has_helpers(namespace: str, bridges: BridgeSet) -> bool:
 
 def _caller(namespace: str, tool: HostTool) -> Callable[[Any, CellContext], Awaitable[Any]]:
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
+        large = len(value) > _AT_ONCE_CHARS if isinstance(value, str) else has_many_parts(value)
+        if large:  # the loop would stop for as long as a second for 3 MB
+            return prepared_apart(value, context)
         return tool.call(tool_input(namespace, tool, value), context)
+
+    async def prepared_apart(value: Any, context: CellContext) -> Any:
+        given = await call_blocking(partial(tool_input, namespace, tool, value))
+        return await tool.call(given, context)
 
     return call
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 from langchain_core.tools import tool
 
 from interpstack import GuestException, HostTool
+from interpstack_langchain.js_repl import guest_global
 from interpstack_langchain.js_repl.guest_global import tool_input
 
 ENDED: list[str] = []
@@ -206,6 +208,23 @@ async def test_calls_have_a_budget_and_the_name_of_their_tool(repl: Any) -> None
     chat = repl(tools=TOOLS, max_ptc_calls=2)
     (said,) = await chat.run("for (let i = 0; i < 3; i++) await codex.tool('look')")
     assert "the cell may make 2 calls; this was one more" in said
+
+
+@pytest.mark.parametrize("chars", [10, 20_000])
+async def test_large_texts_are_read_off_the_loop(
+    repl: Any, monkeypatch: pytest.MonkeyPatch, chars: int
+) -> None:
+    threads: list[str] = []
+
+    def noted(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
+        threads.append(threading.current_thread().name)
+        return tool_input(namespace, tool, value)
+
+    monkeypatch.setattr(guest_global, "tool_input", noted)
+    chat = repl(tools=TOOLS)
+    await chat.run(f"await codex.tool('look', JSON.stringify({{place: 'x'.repeat({chars})}}))")
+    (name,) = threads
+    assert name.startswith("interpstack-handler") is (chars > 10)
 
 
 async def _never(given: dict[str, Any], context: Any) -> None:
