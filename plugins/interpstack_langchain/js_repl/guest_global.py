@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from importlib.resources import files
@@ -31,6 +32,9 @@ __all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "too
 _OWNER: Final = "interpstack_langchain.js_repl"
 #: Characters of a JSON text that are read on the event loop.
 _AT_ONCE_CHARS: Final = 2**14
+#: Values in a JSON text: code makes millions of them for nothing, and the host has each in memory.
+_MOST_VALUES: Final = 300_000
+_STRINGS: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 #: Read when this is imported: an event loop must not wait for files.
 _SOURCE: Final = (files("interpstack_langchain") / "js_repl" / "guest_global.js").read_text("utf-8")
 
@@ -136,6 +140,8 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         GuestException: It is none of these.
     """
     if isinstance(value, str):
+        if _has_many_values(value):
+            raise _refused(namespace, tool, f"a text of more than {_MOST_VALUES} values")
         read = _read_json(value)
         value = read if isinstance(read, dict) else as_single_field(value, tool)
         if isinstance(value, str):
@@ -144,6 +150,17 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         raise _refused(namespace, tool, shown(value, JAVASCRIPT.literal))
     given: dict[str, Any] = plain_input(value)
     return given
+
+
+def _has_many_values(text: str) -> bool:
+    """Whether a JSON text has too many values, by its commas and opening brackets."""
+    if _marks(text) <= _MOST_VALUES:
+        return False
+    return _marks(re.sub(_STRINGS, "", text, flags=re.DOTALL)) > _MOST_VALUES
+
+
+def _marks(text: str) -> int:
+    return sum(map(text.count, ",[{"))
 
 
 def _read_json(text: str) -> Any:

@@ -246,6 +246,15 @@ def test_text_is_json_or_the_only_field() -> None:
         tool_input("codex", _host("a", "b"), "{" * 100_000)
 
 
+def test_text_has_a_number_of_values_that_the_host_can_take() -> None:
+    text = '{"a": [' + "[]," * 149_999 + "0]}"
+    assert len(tool_input("codex", _host("a", "b"), text)["a"]) == 150_000
+    with pytest.raises(GuestException, match="got a text of more than 300000 values"):
+        tool_input("codex", _host("a", "b"), text.replace("0]", "[],0]"))
+    commas = "," * 400_000 + '\\"' + "[" * 400_000
+    assert tool_input("codex", _host("a", "b"), f'{{"a": "{commas}"}}')["a"].count("[") == 400_000
+
+
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a":' * 700 + "1" + "}" * 700])
 def test_text_crosses_under_the_rules_for_values(text: str) -> None:
     with pytest.raises(GuestException, match="not a JSON object"):
