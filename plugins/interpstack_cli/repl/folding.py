@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import attrs
@@ -14,9 +15,8 @@ _STEP: Final = 2
 #: Characters up to which a text is looked through.
 _MOST: Final = 200_000
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
-_TOKEN: Final = re.compile(
-    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|[()\[\]{}]|, ?|[^\"'`()\[\]{},]+|."
-)
+_STRINGS: Final = {quote: rf"{quote}(?:\\.|[^{quote}\\])*+{quote}" for quote in "\"'`"}
+_OTHERS: Final = r"[()\[\]{}]|, ?|[^\"'`()\[\]{},]+|."
 #: What a value with brackets begins with: maybe the name of its class, and a count.
 _HEAD: Final = re.compile(r"(?:[A-Za-z_$][\w$.]*(?:\(\d+\))? ?)?[(\[{]")
 
@@ -28,9 +28,29 @@ def fold(text: str, width: int) -> str:
     """
     if not width < len(text) <= _MOST or "\n" in text or not _HEAD.match(text):
         return text
-    tokens = _TOKEN.findall(text)
+    tokens = _tokens(text)
     groups = _groups(tokens)
     return _laid_out(tokens, groups, width) if groups else text
+
+
+def _tokens(text: str) -> list[str]:
+    """Strings, brackets, commas and what is between them; a quote that is not closed is alone."""
+    tokens: list[str] = []
+    quotes, at = "".join(_STRINGS), 0
+    while at < len(text):
+        for found in _token(quotes).finditer(text, at):
+            tokens.append(found[0])
+            at = found.end()
+            if found[0] in _STRINGS:
+                # No later one of its kind is closed, either: to look takes as long for each.
+                quotes = quotes.replace(found[0], "")
+                break
+    return tokens
+
+
+@cache
+def _token(quotes: str) -> re.Pattern[str]:
+    return re.compile("|".join([*(_STRINGS[quote] for quote in quotes), _OTHERS]), re.DOTALL)
 
 
 @attrs.define

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from interpstack_cli.repl.folding import fold
@@ -41,3 +43,12 @@ def test_nothing_but_white_space_is_added(text: str) -> None:
 def test_what_is_huge_is_left_alone() -> None:
     text = "[" + "1, " * 100_000 + "1]"
     assert fold(text, 80) is text
+
+
+def test_quotes_that_are_not_closed_take_time_in_proportion() -> None:
+    text = '[/"' + '\\"' * 90_000 + "/, can't, [1, 2]]"
+    began = time.thread_time()
+    shown = fold(text, 80)
+    assert time.thread_time() - began < 5  # minutes, if each quote is looked for to the end
+    assert "".join(shown.split()) == "".join(text.split())
+    assert shown.count("\n") > 2
