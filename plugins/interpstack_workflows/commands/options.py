@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -103,13 +104,13 @@ def agents_named(
     module, colon, attribute = text.partition(":")
     if not (module and colon and attribute):
         raise click.BadParameter(f"takes MODULE:ATTRIBUTE; got {text}", ctx, option)
-    sys.path.insert(0, "")  # modules of the working directory, as `python -m` finds them
+    folder = os.getcwd()  # noqa: PTH109
+    if folder not in sys.path:  # it stays, for agents that import when they are called
+        sys.path.insert(0, folder)
     try:
         imported = import_module(module)
     except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
         raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
-    finally:
-        sys.path.remove("")
     if not hasattr(imported, attribute):
         names = ", ".join([name for name in dir(imported) if name[0] != "_"][:_NAMES_SHOWN])
         told = f"{module} has no {attribute}; it has {names or 'no public names'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,19 @@ def test_one_agent_is_the_default_one() -> None:
     assert set(agents_named(_CONTEXT, _OPTION, "json:dumps")) == {"default"}
     assert agents_named(_CONTEXT, _OPTION, None) == {}
     assert set(agents_named(_CONTEXT, _OPTION, "http.client:responses")) != {"default"}
+
+
+async def test_agents_may_import_modules_of_their_folder_when_they_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late_team.py").write_text(
+        "async def agent(prompt):\n    import late_helper\n    return late_helper.said(prompt)\n"
+    )
+    (tmp_path / "late_helper.py").write_text("def said(prompt): return f'{prompt}!'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    agents = agents_named(_CONTEXT, _OPTION, "late_team:agent")
+    assert await agents["default"]("hello") == "hello!"
 
 
 def test_a_script_is_a_file(tmp_path: Path) -> None:
