@@ -54,13 +54,13 @@ def mcp(
 
     Args:
         servers: The usual `mcpServers` JSON: the path of a file, or its content; or `McpServers`,
-            to share connections with other stacks.
+            to share connections with other stacks, which have the other arguments already.
         auth: An `httpx2.Auth`, such as the SDK's `OAuthClientProvider`, for servers by name.
         limits: Limits of everything that servers send.
-        on_progress: Receives the progress of calls, on the event loop of the cell.
+        on_progress: Receives the progress of calls, on the event loop of the cell; not async.
 
     Raises:
-        ConfigurationError: The configuration is wrong.
+        ConfigurationError: The configuration or another argument is wrong.
     """
     made = McpServers.of(servers, auth=auth, limits=limits, on_progress=on_progress)
     return McpPlugin(made)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -17,12 +18,14 @@ from mcp.shared.exceptions import MCPError
 
 from interpstack import (
     CellContext,
+    ConfigurationError,
     GuestException,
     GuestLanguage,
     start_anew_after_fork,
 )
 from interpstack_agents import has_many_parts
 from interpstack_core import call_blocking
+from interpstack_core.checks import expect, shown
 from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
@@ -100,6 +103,11 @@ class McpServers:
     _users: set[object] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
+        expect(self.limits, McpLimits, "limits takes an McpLimits object")
+        if self.on_progress is not None and not _is_plain_function(self.on_progress):
+            raise ConfigurationError(
+                f"on_progress takes a function that is not async; got {shown(self.on_progress)}"
+            )
         self.start_anew()
         start_anew_after_fork(self)
 
@@ -119,11 +127,19 @@ class McpServers:
         """The servers of a configuration; see `mcp`.
 
         Raises:
-            ConfigurationError: The configuration is wrong.
+            ConfigurationError: The configuration is wrong, or there are options for servers that
+                have theirs already.
         """
-        if isinstance(given, McpServers):
-            return given
-        return cls(read_servers(given, auth), limits or McpLimits(), on_progress)
+        if not isinstance(given, McpServers):
+            limits = McpLimits() if limits is None else limits
+            return cls(read_servers(given, auth), limits, on_progress)
+        options = {"auth": auth, "limits": limits, "on_progress": on_progress}
+        for name in (name for name, value in options.items() if value is not None):
+            raise ConfigurationError(
+                f"{name} belongs to the servers when they are an McpServers: make it with "
+                f"McpServers.of(…, {name}=…)"
+            )
+        return given
 
     def names(self, language: GuestLanguage) -> dict[str, str]:
         """Names of the servers in the spelling of code, by their names in the configuration.
@@ -220,6 +236,12 @@ class McpServers:
 
     async def __aexit__(self, *raised: object) -> None:
         await self.leave(self)
+
+
+def _is_plain_function(value: Any) -> bool:
+    return callable(value) and not any(
+        map(iscoroutinefunction, (value, getattr(type(value), "__call__", None)))  # noqa: B004
+    )
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.auth.settings import AuthSettings
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import expect
+from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
 
 __all__ = ["OAuthResource", "TokenVerifier", "owner_of"]
@@ -35,6 +37,10 @@ class TokenVerifier(Protocol):
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The access that a token gives; `None` for none."""
+
+
+def _scopes(given: Any) -> Sequence[str]:
+    return texts("scopes", given)
 
 
 @attrs.frozen(kw_only=True)
@@ -62,7 +68,7 @@ class OAuthResource:
     introspection: str = ""
     client_id: str = ""
     client_secret: str = attrs.field(default="", repr=False)
-    scopes: Sequence[str] = ()
+    scopes: Sequence[str] = attrs.field(default=(), converter=_scopes)
     verifier: TokenVerifier | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -99,10 +105,11 @@ class OAuthResource:
         return self.verifier or _Introspection(self)
 
 
-def _check_url(name: str, url: str, empty: bool) -> None:
+def _check_url(name: str, url: Any, empty: bool) -> None:
     """Refuse URLs by which tokens or secrets would be sent in the clear."""
-    if empty and not url:
+    if empty and url == "":
         return
+    expect(url, str, f"{name} takes a URL")
     parts = urlsplit(url)
     secure = parts.scheme == "https" or (
         parts.scheme == "http" and is_loopback(parts.hostname or "")

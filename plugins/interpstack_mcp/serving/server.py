@@ -24,12 +24,14 @@ from interpstack import (
     render,
 )
 from interpstack_agents import found_tools
+from interpstack_core.checks import expect
 from interpstack_mcp.bridge_schemas import described_bridge
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.passing.clients import gateway_of
 from interpstack_mcp.passing.gateway import Gateway, PassingServer
 from interpstack_mcp.plugin import McpCalls
 from interpstack_mcp.serving.approvals import ApprovalPatterns, answered, asked
+from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.clients import (
     Client,
     Clients,
@@ -65,8 +67,8 @@ class CodeServer:
             the clients, too.
 
     Raises:
-        ConfigurationError: `approve` names something that code cannot call, or `through` a server
-            that is not configured.
+        ConfigurationError: An argument is of a wrong type, `approve` names something that code
+            cannot call, or `through` a server that is not configured.
     """
 
     stack: InterpreterStack
@@ -79,7 +81,10 @@ class CodeServer:
     _gateway: Gateway | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        patterns = self._patterns = ApprovalPatterns(tuple(self.approve))
+        expect(self.stack, InterpreterStack, "stack takes an InterpreterStack")
+        expect(self.offer, HostOffer, "offer takes a HostOffer")
+        expect(self.limits, ServerLimits, "limits takes a ServerLimits object")
+        patterns = self._patterns = ApprovalPatterns(texts("approve", self.approve))
         if patterns.patterns and "mcp-gate" not in {one.name for one in self.stack.describe()}:
             raise ConfigurationError("approve needs the plugin interpstack_mcp.api.GATE")
         offer = attrs.evolve(self.offer, code_tool="run_code")
@@ -88,7 +93,9 @@ class CodeServer:
             rules = McpCalls(lambda tool: tool, patterns.required)
             offer = attrs.evolve(offer, parts=(*offer.parts, rules))
         self._clients = Clients(self.stack, offer, self.limits)
-        self._gateway = gateway_of(self.through, patterns, self.stack, self._clients)
+        self._gateway = gateway_of(
+            texts("through", self.through), patterns, self.stack, self._clients
+        )
 
     def app(self) -> Server[Any]:
         """The server, as the SDK's transports run it."""

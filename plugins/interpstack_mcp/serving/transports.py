@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, Final
 
 import attrs
@@ -14,6 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import expect, shown
+from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
 from interpstack_mcp.serving.oauth import OAuthResource
 from interpstack_mcp.serving.server import CodeServer
@@ -25,6 +28,14 @@ __all__ = ["HttpOptions", "http_app", "serve_http"]
 _TOKEN_CHARS: Final = 16
 #: Requests that are served at once; open streams count.
 _CONCURRENCY: Final = 256
+
+
+def _hosts(given: Any) -> Sequence[str]:
+    return texts("hosts", given)
+
+
+def _origins(given: Any) -> Sequence[str]:
+    return texts("origins", given)
 
 
 @attrs.frozen(kw_only=True)
@@ -49,16 +60,20 @@ class HttpOptions:
     oauth: OAuthResource | None = None
     host: str = "127.0.0.1"
     port: int = 0
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
+    hosts: Sequence[str] = attrs.field(default=(), converter=_hosts)
+    origins: Sequence[str] = attrs.field(default=(), converter=_origins)
 
     def __attrs_post_init__(self) -> None:
+        expect(self.oauth, (OAuthResource, NoneType), "oauth takes an OAuthResource or None")
+        expect(self.host, str, "host takes an address, such as '127.0.0.1'")
         if self.oauth is None:
             _check_token(self.token)
         elif self.token:
             raise ConfigurationError("a server takes a token or oauth, and not both")
-        if not 0 <= self.port <= 65535:
-            raise ConfigurationError(f"port takes a number from 0 to 65535; got {self.port}")
+        if type(self.port) is not int or not 0 <= self.port <= 65535:
+            raise ConfigurationError(
+                f"port takes a whole number from 0 to 65535; got {shown(self.port)}"
+            )
         if not self.hosts and not is_loopback(self.host):
             raise ConfigurationError(
                 f"{self.host} is reached from other machines: name the hosts by which clients "

@@ -222,6 +222,8 @@ async def test_a_verifier_of_ones_own(login: Login, serve: Any) -> None:
         ({"introspection": "ftp://login.example"}, "OAuth introspection takes an https URL"),
         ({"introspection": ""}, "an introspection URL or a verifier"),
         ({"client_id": ""}, "needs the client_id"),
+        ({"scopes": "code:run"}, "scopes takes a list of strings; got 'code:run'"),
+        ({"issuer": 1}, "OAuth issuer takes a URL; got 1"),
         ({"scopes": ["a b"]}, "'a b' is not a name of a scope"),
     ],
 )

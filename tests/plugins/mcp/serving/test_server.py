@@ -186,6 +186,23 @@ async def test_functions_are_found(serve: Any) -> None:
     assert nothing.content[0].text == "no tool has all of these words"
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"approve": "tools.pay"}, "approve takes a list of strings; got 'tools.pay'"),
+        ({"approve": None}, "approve takes a list of strings; got None"),
+        ({"through": "a"}, "through takes a list of strings; got 'a'"),
+        ({"through": [1]}, r"through takes a list of strings; got \[1\]"),
+        ({"limits": {}}, "limits takes a ServerLimits object"),
+        ({"offer": None}, "offer takes a HostOffer; got None"),
+        ({"stack": "quickjs"}, "stack takes an InterpreterStack; got 'quickjs'"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_refused(changed: dict[str, Any], message: str) -> None:
+    with InterpreterStack() as stack, pytest.raises(ConfigurationError, match=message):
+        CodeServer(**{"stack": stack, "offer": HostOffer(), **changed})
+
+
 def test_patterns_that_match_nothing_are_refused(serve: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"approve names 'tools\.pai', which code"):
         serve("tools.pai")

@@ -97,7 +97,12 @@ async def test_sessions_are_bounded(address: str) -> None:
         ({"token": "with space in the middle"}, "printable ASCII"),
         ({"host": "0.0.0.0"}, "0.0.0.0 is reached from other machines"),
         ({"host": "example.org"}, "--allow-host"),
-        ({"port": 70000}, "port takes a number from 0 to 65535"),
+        ({"port": 70000}, "port takes a whole number from 0 to 65535; got 70000"),
+        ({"port": "8000"}, "port takes a whole number from 0 to 65535; got '8000'"),
+        ({"host": None}, "host takes an address, such as '127.0.0.1'; got None"),
+        ({"hosts": "tools.example.org"}, "hosts takes a list of strings; got 'tools.example.org'"),
+        ({"origins": "https://a.org"}, "origins takes a list of strings; got 'https://a.org'"),
+        ({"token": "", "oauth": "https://a.org"}, "oauth takes an OAuthResource or None"),
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
