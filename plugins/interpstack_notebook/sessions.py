@@ -102,7 +102,7 @@ class GuestSession:
             UnsupportedValue: A value has no form in code.
         """
         most = self.stack.limits.value_bytes
-        portable = {name: encode(for_guest(value), most) for name, value in values.items()}
+        portable = {name: encode(value, most, for_guest) for name, value in values.items()}
         run_sync(self.session.load(portable))
 
     def run(self, cell: Cell, on_console: Callable[[str], None]) -> Outcome:

@@ -10,10 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from interpstack import UNDEFINED, ConfigurationError, encode
+from interpstack import (
+    UNDEFINED,
+    ConfigurationError,
+    SetValue,
+    UnsupportedValue,
+    decode,
+    encode,
+)
 from interpstack_notebook.values import as_frame, for_guest, is_records
 
 DAY = datetime(2020, 1, 2)
+
+
+def given(value: Any) -> Any:
+    """A value as code gets it."""
+    return decode(encode(value, None, for_guest))
 
 
 def test_a_data_frame_becomes_records_of_python() -> None:
@@ -27,14 +39,13 @@ def test_a_data_frame_becomes_records_of_python() -> None:
             "l": [[np.int64(1)], []],
         }
     )
-    rows = for_guest(frame)
+    rows = given(frame)
     assert rows == [
         {"n": 1, "x": 0.5, "s": "a", "d": DAY, "b": True, "l": [1]},
         {"n": 2, "x": None, "s": None, "d": None, "b": False, "l": []},
     ]
     assert [type(value) for value in rows[0].values()] == [int, float, str, datetime, bool, list]
-    encode(rows)  # raises if a value has no form
-    assert for_guest(frame.iloc[:0]) == []
+    assert given(frame.iloc[:0]) == []
 
 
 @pytest.mark.parametrize(
@@ -45,11 +56,30 @@ def test_a_data_frame_becomes_records_of_python() -> None:
         (np.float64(0.5), 0.5),
         ({"a": (np.int32(1), pd.Timestamp(DAY))}, {"a": [1, DAY]}),
         ("text", "text"),
+        ({"a": {np.int64(1)}}, {"a": SetValue((1,))}),
+        ([pd.NaT, pd.NA, np.datetime64("NaT")], [None, None, None]),
+        ([DAY, DAY.date()], [DAY, "2020-01-02"]),
+        (pd.DataFrame({"d": [DAY.date()]}), [{"d": "2020-01-02"}]),
     ],
 )
 def test_other_values(value: Any, made: Any) -> None:
-    assert for_guest(value) == made
-    encode(for_guest(value))
+    assert given(value) == made
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_times_of_numpy_are_times_in_every_unit(unit: str) -> None:
+    time = np.datetime64(DAY, unit)
+    day = DAY.date().isoformat() if unit == "D" else DAY
+    assert given([time, np.array([time])]) == [day, [day]]
+    with pytest.raises(UnsupportedValue, match=r"a datetime\.timedelta cannot be passed"):
+        given(np.timedelta64(7_000_000_000, "ns"))
+
+
+def test_a_value_that_contains_itself_is_refused_at_once() -> None:
+    twice: list[Any] = []
+    twice += [twice, twice]
+    with pytest.raises(UnsupportedValue, match="contains itself"):
+        given({"a": twice})
 
 
 def test_columns_of_one_name_are_refused() -> None:
