@@ -10,7 +10,7 @@ import attrs
 
 from interpstack import ConfigurationError
 
-__all__ = ["CellArguments", "read_arguments"]
+__all__ = ["CellArguments", "read_arguments", "read_engine"]
 
 _FORM: Final = "[engine=NAME] [--in NAME …] [--out NAME …] [--frames] [--tools NAME …]"
 
@@ -65,6 +65,22 @@ def read_arguments(magic: str, line: str, engine: str | None) -> CellArguments:
     if given["frames"] and not outs:
         raise ConfigurationError(f"{magic}: --frames needs --out NAME, which becomes a data frame")
     return CellArguments(engine=chosen, ins=ins, outs=outs, frames=given["frames"], tools=tools)
+
+
+def read_engine(magic: str, line: str) -> str | None:
+    """Read the one argument of a magic without a cell: an engine, or `None` for all.
+
+    Args:
+        magic: Its name, for messages.
+        line: The text behind its name.
+
+    Raises:
+        ConfigurationError: There is something else.
+    """
+    words = line.split()
+    if len(words) > 1:
+        raise ConfigurationError(f"{magic} takes engine=NAME, or nothing; got {line.strip()!r}")
+    return _engine(magic, words[0], None) if words else None
 
 
 def _engine(magic: str, chosen: str | None, engine: str | None) -> str:

@@ -12,7 +12,7 @@ import attrs
 
 from interpstack import Cell, ConfigurationError, InterpstackError, Outcome
 from interpstack_display.api import attachments_of
-from interpstack_notebook.arguments import CellArguments, read_arguments
+from interpstack_notebook.arguments import CellArguments, read_arguments, read_engine
 from interpstack_notebook.failures import CellFailed, GuestCodeError
 from interpstack_notebook.sessions import GuestSession, Sessions
 from interpstack_notebook.shown import Shown, outcome_bundle
@@ -44,8 +44,9 @@ class GuestMagics:
 
     def register(self) -> None:
         """Add the magics to the shell, in place of IPython's own of the same names."""
-        known = self.shell.magics_manager.magics["cell"]
-        self._replaced = {name: known[name] for name in _MAGICS if name in known}
+        # Asked for by name, a magic is loaded, which IPython leaves to its first use.
+        found = {name: self.shell.find_cell_magic(name) for name in _MAGICS}
+        self._replaced = {name: magic for name, magic in found.items() if magic is not None}
         for name in _MAGICS:
             run: Callable[..., Any] = partial(self.cell, name)
             self.shell.register_magic_function(run, "cell", name)
@@ -89,9 +90,7 @@ class GuestMagics:
     def reset(self, line: str) -> None:
         """Forget the variables of code: `%guest_reset`, or `%guest_reset engine=NAME`."""
         try:
-            chosen = line.strip()
-            named = read_arguments(f"%{_RESET}", chosen, None).engine if chosen else None
-            self.sessions.reset(named)
+            self.sessions.reset(read_engine(f"%{_RESET}", line))
         except InterpstackError as error:
             raise CellFailed(str(error)) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_notebook.arguments import CellArguments, read_arguments
+from interpstack_notebook.arguments import CellArguments, read_arguments, read_engine
 
 
 def test_all_arguments_are_read() -> None:
@@ -34,3 +34,11 @@ def test_wrong_arguments_are_refused(line: str, engine: str | None, advice: str)
     with pytest.raises(ConfigurationError) as caught:
         read_arguments("%%guest", line, engine)
     assert advice in str(caught.value)
+
+
+def test_an_engine_alone() -> None:
+    assert read_engine("%reset", " engine=node ") == "node"
+    assert read_engine("%reset", " ") is None
+    for line in ("node", "engine=", "engine=node --in a", "--frames"):
+        with pytest.raises(ConfigurationError, match=r"^%reset takes engine=NAME, .* got "):
+            read_engine("%reset", line)

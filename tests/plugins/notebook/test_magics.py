@@ -72,6 +72,7 @@ def test_images_are_shown(running: Kernel) -> None:
         ("%%guest engine=nope\n1", "CellFailed", ["nope"]),
         ("%%ts engine=monty\n1", "CellFailed", ["use %%guest engine=monty"]),
         ("%guest_reset nope", "CellFailed", ["%guest_reset takes engine=NAME"]),
+        ("%guest_reset engine=node --in a", "CellFailed", ["or nothing; got 'engine=node --in a'"]),
         ("%guest_reset engine=nope", "CellFailed", ["unknown engine 'nope'; known: "]),
     ],
 )
@@ -101,6 +102,7 @@ def test_an_outcome_of_a_session_is_rich_as_well(running: Kernel) -> None:
 
 def test_the_extension_can_be_unloaded_and_loaded(running: Kernel) -> None:
     running.run("%%js\nlet kept = 1")
+    running.run("%%html\n<b>one of the magics that IPython loads with its own %%js</b>")
     assert running.run("%unload_ext interpstack").status == "ok"
     assert "Cell magic `%%guest` not found" in running.run("%%guest engine=v8\n1").text
     (own,) = running.run("%%js\nkept").bundles  # IPython's own, which a browser runs
