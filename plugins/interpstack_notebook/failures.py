@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpstack import GuestError
 from interpstack_notebook.texts import printable
 
-__all__ = ["CellFailed", "GuestCodeError", "guest_failure"]
+__all__ = ["CellFailed", "GuestCodeError", "guest_failure", "interrupted"]
 
 
 class CellFailed(Exception):
@@ -39,3 +39,10 @@ class GuestCodeError(CellFailed):
 def guest_failure(error: GuestError) -> GuestCodeError:
     """The exception for an error of guest code."""
     return GuestCodeError(error)
+
+
+def interrupted(error: KeyboardInterrupt) -> KeyboardInterrupt:
+    """The interrupt of a cell, shown in one line: people know where they have stopped it."""
+    line = "KeyboardInterrupt: the code was stopped; the session continues"
+    vars(error)["_render_traceback_"] = lambda: [line]  # of the object: IPython names its class
+    return error

@@ -13,7 +13,7 @@ import attrs
 from interpstack import Cell, ConfigurationError, InterpstackError, Outcome
 from interpstack_display.api import attachments_of
 from interpstack_notebook.arguments import CellArguments, read_arguments, read_engine
-from interpstack_notebook.failures import CellFailed, GuestCodeError
+from interpstack_notebook.failures import CellFailed, GuestCodeError, interrupted
 from interpstack_notebook.sessions import GuestSession, Sessions
 from interpstack_notebook.shown import Shown, outcome_bundle
 from interpstack_notebook.texts import ConsoleWriter
@@ -74,6 +74,7 @@ class GuestMagics:
 
         Raises:
             CellFailed: An argument is wrong, or the code failed.
+            KeyboardInterrupt: The kernel was interrupted.
         """
         engine = _MAGICS[magic]
         try:
@@ -85,6 +86,8 @@ class GuestMagics:
             self._take_out(guest, arguments)
         except InterpstackError as error:
             raise CellFailed(str(error)) from None
+        except KeyboardInterrupt as error:
+            raise interrupted(error) from None
         return shown
 
     def reset(self, line: str) -> None:

@@ -25,6 +25,7 @@ def test_an_interrupt_stops_the_code_and_leaves_the_session(ending: str) -> None
         output = running.run(f"%%js\nawait tools.begin({{}}); {ending}", interrupt_at="begun")
         assert output.error is not None
         assert output.error[0] == "KeyboardInterrupt"
+        assert len("\n".join(output.error[2]).splitlines()) == 1
         assert running.run("%%js\na + 1").bundles[0]["text/plain"] == "42"
 
 
