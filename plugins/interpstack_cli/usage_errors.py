@@ -11,13 +11,16 @@ from interpstack_cli.printing import without_controls
 
 __all__ = ["worded"]
 
-#: What click says of texts that are not numbers.
+#: What click says of texts that are not numbers, and of numbers that are too small or too large.
 _NO_NUMBER: Final = re.compile(
-    r"(?P<value>.*) is not a valid (?:float|integer)(?: range)?\.", re.DOTALL
+    r"(?P<value>.*) is not (?:a valid (?:float|integer)(?: range)?|in the range .*)\.", re.DOTALL
 )
 #: What click says of paths.
 _NO_PATH: Final = re.compile(
     r"(?P<kind>File|Directory|Path) (?P<path>'.*') does not exist\.", re.DOTALL
+)
+_OTHER_KIND: Final = re.compile(
+    r"(?:File|Directory) (?P<path>'.*') is a (?P<found>file|directory)\.", re.DOTALL
 )
 _KINDS: Final = {"File": "file", "Directory": "folder", "Path": "file or folder"}
 
@@ -36,6 +39,11 @@ def worded(error: click.UsageError) -> str:
             message = f"there is no {_KINDS[path['kind']]} {path['path']}; " + (
                 f"the option names: {told}" if told else "name another one"
             )
+        elif path := _OTHER_KIND.fullmatch(message):
+            found, wanted = "file", "folder"
+            if path["found"] == "directory":
+                found, wanted = wanted, found
+            message = f"{path['path']} is a {found}; name a {wanted}"
     return without_controls(message)
 
 

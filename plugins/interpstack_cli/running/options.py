@@ -122,10 +122,17 @@ _OPTIONS: Final = (
 )
 
 
+def _folder(ctx: click.Context, option: click.Parameter, value: str | None) -> Path | None:
+    if value == "":  # as a path, it would be the current directory
+        raise click.BadParameter("takes a folder, such as '.'; got an empty name", ctx, option)
+    return None if value is None else Path(value)
+
+
 save_option: Final = click.option(
     "--save",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False),
+    callback=_folder,
     help="Save images and files that the code shows here. [default: draw or print them on a "
     "terminal that can, else a new folder]",
 )

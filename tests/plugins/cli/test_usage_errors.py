@@ -34,6 +34,27 @@ def test_a_text_that_is_no_number(kind: Any, told: str) -> None:
     assert _message(kind, "--n", "x") == told
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        (click.IntRange(1), "-1", "takes a whole number from 1, such as 30; got -1"),
+        (click.IntRange(0, 9), "10", "takes a whole number from 0 to 9, such as 9; got 10"),
+        (click.FloatRange(0, min_open=True), "0", "takes a number above 0, such as 30; got 0.0"),
+    ],
+)
+def test_a_number_outside_of_its_range(kind: Any, value: str, told: str) -> None:
+    assert _message(kind, "--n", value) == told
+
+
+def test_a_path_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    folder, file = click.Path(file_okay=False), click.Path(exists=True, dir_okay=False)
+    assert _message(folder, "--n", str(tmp_path / "a.txt")).endswith(
+        "a.txt' is a file; name a folder"
+    )
+    assert _message(file, "--n", str(tmp_path)) == f"'{tmp_path}' is a folder; name a file"
+
+
 def test_a_path_of_no_file() -> None:
     file = click.Path(exists=True, dir_okay=False, path_type=Path)
     assert _message(file, "--n", "a\x1b.json") == (

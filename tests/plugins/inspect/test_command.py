@@ -70,7 +70,10 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     ("args", "text"),
     [
         ((), "Missing argument 'DB|MODULE:ATTR'"),
-        (("x.db", "--port", "70000"), "70000 is not in the range 0<=x<=65535"),
+        (
+            ("x.db", "--port", "70000"),
+            "takes a whole number from 0 to 65535, such as 65535; got 70000",
+        ),
         (("mysql://host/db",), "mysql:// is not a supported kind of database"),
         ((".", "--signing-key-env", "NO_SUCH_KEY"), "no such environment variable"),
         ((".", "--aes-key-env", "A", "--serializer", "b:c"), "exclude each other"),

@@ -104,6 +104,13 @@ def test_a_folder_that_takes_no_files_is_refused_before_code_runs(
     assert "cannot write to file/folder: " in result.stderr
 
 
+def test_an_empty_name_is_no_folder(run: Any, tmp_path: Path) -> None:
+    result = run("run", "-e", "await display('a')", "--save", "")
+    assert result.exit_code == 2
+    assert "'--save': takes a folder, such as '.'; got an empty name" in result.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_run_saves_where_it_is_told(run: Any, tmp_path: Path) -> None:
     code = f"await display('{URL}', {{name: 'a.png'}}); 5"
     result = run("run", "-e", code, "--save", "out")
