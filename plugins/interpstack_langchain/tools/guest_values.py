@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping, Sequence, Set
 from datetime import date, time, timedelta
 from enum import Enum
@@ -20,6 +21,9 @@ __all__ = ["to_guest"]
 _DEPTH = 100
 #: Types whose values need no conversion.
 _PLAIN = frozenset({bool, bytes, float, int, str, type(None)})
+#: Units of NumPy's times that are finer than those of Python: such a time becomes a bare number.
+_FINE = ("[ns]", "[ps]", "[fs]", "[as]")
+_NONE = object()
 
 
 def to_guest(value: Any) -> Any:
@@ -29,8 +33,8 @@ def to_guest(value: Any) -> Any:
     of a tool becomes its content. A content block with the data of an image, a file, a sound or a
     film becomes `{"type", "mimeType", "data"}` and its other fields. Dates, times, durations,
     paths, UUIDs and decimals become text; numbers of numeric libraries become numbers, and their
-    arrays lists. Keys become text as in JSON. Any other value becomes its `str()`, as in a message
-    to the model.
+    arrays lists; the missing values of pandas become `None`. Keys become text as in JSON. Any other
+    value becomes its `str()`, as in a message to the model.
 
     Raises:
         ValueError: The value contains itself or is nested too deep.
@@ -78,6 +82,8 @@ class _Conversion:
             return self._record(value, depth)
         if isinstance(value, (bytearray, memoryview)):
             return bytes(value)
+        if _is_missing(value):
+            return None
         # Left to the core: text in ISO 8601, and lists such as a range, whose size it counts.
         if isinstance(value, (date, time, timedelta, Sequence)):
             return value
@@ -87,7 +93,11 @@ class _Conversion:
         """Values that are recognised by their methods, such as scalars and arrays of numpy."""
         # Of the class: an instance may answer to any name.
         to_list = getattr(type(value), "tolist", None)
-        return self.of(to_list(value), depth) if callable(to_list) else str(value)
+        if not callable(to_list):
+            return str(value)
+        if str(getattr(value, "dtype", "")).endswith(_FINE):
+            value = value.astype(f"{value.dtype.kind}8[us]")
+        return self.of(to_list(value), depth)
 
     def _record(self, value: Any, depth: int) -> Any:
         fields = getattr(value, "__attrs_attrs__", None) or dataclasses.fields(value)
@@ -96,6 +106,12 @@ class _Conversion:
     def _object(self, value: Mapping[Any, Any], depth: int) -> Any:
         made = {_key(key): self.of(item, depth) for key, item in value.items()}
         return (to_block(made) or made) if "type" in made else made
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is one of those that pandas has for nothing."""
+    pandas = sys.modules.get("pandas")  # whoever has one of them has imported it
+    return any(value is getattr(pandas, name, _NONE) for name in ("NaT", "NA"))
 
 
 def _key(key: Any) -> str:
