@@ -15,6 +15,8 @@ __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 #: What `ptc` takes: names of the agent's tools, and tools.
 PTCOption = Iterable[str | BaseTool]
 
+#: Characters of a tool's name that every provider takes.
+_NAME_CHARS = 64
 #: The largest values, as `Limits` has them.
 _MOST = {float: 10**9, int: 2**53}
 
@@ -63,10 +65,11 @@ def _seconds(instance: object, attribute: attrs.Attribute[Any], value: Any) -> N
 def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
         raise WrongType(f"{attribute.name} takes a string; got {value!r}")
-    if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
+    plain = value.isascii() and value.replace("_", "").replace("-", "").isalnum()
+    if not plain or len(value) > _NAME_CHARS:
         raise ConfigurationError(
-            f"{attribute.name} takes letters, digits, '_' and '-', as model providers do; "
-            f"got {value!r}"
+            f"{attribute.name} takes at most {_NAME_CHARS} letters, digits, '_' and '-', as model "
+            f"providers do, and at least one letter or digit; got {value!r:.100}"
         )
 
 
@@ -114,8 +117,9 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
 def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
     if value is None:
         return ()
-    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise WrongType(f"ptc takes a list of tool names and tools; got {value!r}")
+    # A tool can be iterated over, too: it yields its fields.
+    if isinstance(value, (str, Mapping, BaseTool)) or not isinstance(value, Iterable):
+        raise WrongType(f"ptc takes a list of tool names and tools; got {value!r:.100}")
     items = tuple(value)
     for item in items:
         name = item.name if isinstance(item, BaseTool) else item

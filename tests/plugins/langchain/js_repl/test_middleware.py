@@ -152,7 +152,7 @@ def test_another_language_is_refused() -> None:
         ({"cell_seconds": True}, "cell_seconds takes a number; got True"),
         ({"cwd": 1}, "cwd takes a string or None; got 1"),
         ({"home_dir": b"/"}, "home_dir takes a string or None"),
-        ({"tool_name": "a b"}, "tool_name takes letters"),
+        ({"tool_name": "a b"}, "tool_name takes at most 64 letters"),
         ({"tools_only": 1}, "tools_only takes True or False"),
     ],
 )
