@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from io import StringIO
 from typing import Any, TextIO
 
@@ -28,7 +32,7 @@ async def serve_stdio(server: CodeServer) -> None:
     try:
         with _standard_input() as source:
             async with stdio_server(stdin=nothing) as (unused, write), unused:
-                reader = MessageReader(anyio.wrap_file(source), write)
+                reader = MessageReader(partial(_next_line, source), write)
                 await app.run(reader, write, app.create_initialization_options())
     finally:
         await server.aclose()
@@ -42,11 +46,11 @@ class MessageReader:
     for those of other requests are dropped.
 
     Attributes:
-        lines: The client's lines.
+        next_line: Returns the client's next line, empty at the end.
         write: The stream for messages to the client.
     """
 
-    lines: anyio.AsyncFile[str]
+    next_line: Callable[[], Awaitable[str]]
     write: Any
     _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
 
@@ -56,7 +60,7 @@ class MessageReader:
         Raises:
             EndOfStream: The client has closed the stream.
         """
-        while line := await self.lines.readline():
+        while line := await self.next_line():
             message = read_message(line)
             if isinstance(message, Refused):
                 await self.write.send(SessionMessage(message.answer))
@@ -81,6 +85,24 @@ class MessageReader:
 
     async def aclose(self) -> None:
         """End the stream; a line that is being read stays behind."""
+
+
+async def _next_line(source: TextIO) -> str:
+    """The next line of a stream, read in a thread that does not keep the process alive.
+
+    After Ctrl-C, the line that is being read may never come, and nothing can stop the thread.
+    """
+    line: Future[str] = Future()
+    line.set_running_or_notify_cancel()
+
+    def read() -> None:
+        try:
+            line.set_result(source.readline())
+        except BaseException as error:  # noqa: BLE001 - whoever awaits gets it
+            line.set_exception(error)
+
+    threading.Thread(target=read, name="interpstack-stdin", daemon=True).start()
+    return await asyncio.wrap_future(line)
 
 
 @contextmanager

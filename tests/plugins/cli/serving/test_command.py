@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from mcp_config import TOOLS_SERVER
+from mcp_requests import INITIALIZE
 
 mcp = pytest.importorskip("mcp")
 OAUTH = [
@@ -58,6 +60,17 @@ async def test_a_client_of_the_sdk_calls_the_tools_of_a_server_through_it(tmp_pa
             "run_code", {"code": "await mcp.tools.add({first: 1, second: 3})"}
         )
         assert "4" in ran.structured_content["result"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_ends_the_server_while_it_waits_for_its_client(spawn: Any) -> None:
+    process = spawn("mcp", "serve")
+    process.stdin.write(json.dumps(INITIALIZE) + "\n")
+    process.stdin.flush()
+    assert "serverInfo" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert process.stderr.read() == "Interrupted.\n"
 
 
 def test_http_needs_the_token(tmp_path: Path) -> None:
