@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import click
@@ -34,11 +34,11 @@ from interpstack_workflows.commands.shown import (
 )
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
+from interpstack_workflows.stores.store import STATUSES
 
 __all__ = ["command"]
 
 _T = TypeVar("_T")
-_STATUSES: Final = ("pending", "running", "waiting", "completed", "failed", "cancelled")
 
 _database = click.option(
     "--db",
@@ -263,7 +263,7 @@ def resume(
 
 @command.command("list")
 @_database
-@click.option("--status", type=click.Choice(_STATUSES), help="Only runs in this state.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs in this state.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @_json
 def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:

@@ -28,10 +28,15 @@ def find_agents(targets: Mapping[str, Any], stack: InterpreterStack) -> dict[str
         stack: Its plugins are asked first, then those of this project.
 
     Raises:
-        ConfigurationError: No plugin knows one of the objects.
+        ConfigurationError: A name is wrong, or no plugin knows one of the objects.
     """
     if not isinstance(targets, Mapping):
         raise ConfigurationError(f"agents takes agents by name; got {targets!r:.100}")
+    for name in targets:
+        if not isinstance(name, str) or not name:
+            raise ConfigurationError(
+                f"agents takes names that are non-empty strings; got {name!r:.100}"
+            )
     return {name: _agent(target, name, stack) for name, target in targets.items()}
 
 

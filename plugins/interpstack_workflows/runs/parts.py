@@ -38,12 +38,20 @@ def _whole(value: Any, *, least: int) -> bool:
     return type(value) is int and value >= least
 
 
+def _workflows(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        named = value.items()
+        return all(isinstance(k, str) and isinstance(v, (Path, str)) for k, v in named)
+    return isinstance(value, (str, Path, Iterable))
+
+
 #: What a runner takes, and the test of it.
 _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "store": ("a WorkflowStore, or its URL", lambda v: isinstance(v, (str, WorkflowStore))),
-    "workflows": (
-        "workflows by name, or their folders",
-        lambda v: isinstance(v, (str, Path, Mapping, Iterable)),
+    "workflows": ("files or sources by name, or folders of workflows", _workflows),
+    "models": (
+        "selectors by name, as in {'fast': 'provider/model'}, or None",
+        lambda v: v is None or isinstance(v, Mapping),
     ),
     "sandboxes": (
         "async functions by profile, or None",

@@ -16,6 +16,7 @@ from interpstack_workflows.steps.entries import Entry
 
 __all__ = [
     "RUN_ID_TAKES",
+    "STATUSES",
     "Lease",
     "Message",
     "MessageKind",
@@ -28,7 +29,7 @@ __all__ = [
 
 RunStatus: TypeAlias = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
 MessageKind: TypeAlias = Literal["signal", "answer", "cancel", "wake"]
-_STATUSES: Final = get_args(RunStatus)
+STATUSES: Final = get_args(RunStatus)
 _KINDS: Final = get_args(MessageKind)
 #: Describes the id of a run, for messages.
 RUN_ID_TAKES: Final = "1 to 200 letters, digits, '-', '_' and '.'"
@@ -82,7 +83,7 @@ class RunRecord:
     created: float = 0.0
     status: RunStatus = attrs.field(
         default="pending",
-        validator=_takes(f"a status of {', '.join(_STATUSES)}", fits=_STATUSES.__contains__),
+        validator=_takes(f"a status of {', '.join(STATUSES)}", fits=STATUSES.__contains__),
     )
     budget: Mapping[str, Any] = attrs.field(factory=dict)
     options: Mapping[str, Any] = attrs.field(factory=dict)

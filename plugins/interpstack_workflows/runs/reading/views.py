@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from interpstack import call_blocking
+from interpstack import ConfigurationError, call_blocking
+from interpstack_core.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.events.tree import RunTree
@@ -22,7 +23,7 @@ from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
 from interpstack_workflows.runs.values import ENDED
-from interpstack_workflows.stores.store import RunRecord, RunStatus
+from interpstack_workflows.stores.store import STATUSES, RunRecord, RunStatus
 
 __all__ = ["RunnerViews"]
 
@@ -100,7 +101,17 @@ class RunnerViews:
         )
 
     async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
-        """The runs of the store."""
+        """The runs of the store, the newest first.
+
+        Raises:
+            ConfigurationError: There is no such status, or the limit is not a number above 0.
+        """
+        if status is not None and status not in STATUSES:
+            raise ConfigurationError(
+                f"status takes {', '.join(STATUSES)}, or None for all; got {shown(status)}"
+            )
+        if type(limit) is not int or limit < 1:
+            raise ConfigurationError(f"limit takes a whole number above 0; got {shown(limit)}")
         return await self._parts.store.runs(status=status, limit=limit)
 
     async def show(self, run_id: str) -> RunRecord:

@@ -56,3 +56,9 @@ def test_calls_name_agents() -> None:
         agent_named({"writer": one, "reader": two}, "writr")
     with pytest.raises(UnknownAgent, match=r"Unknown agent: default\. Known agents: none"):
         agent_named({}, None)
+
+
+@pytest.mark.parametrize("name", [1, "", None])
+def test_names_that_no_script_can_write_are_refused(name: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"names that are non-empty strings; got (1|''|N)"):
+        find_agents({name: _echo}, InterpreterStack())

@@ -15,7 +15,9 @@ from interpstack_workflows.api import MemoryWorkflowStore, Scheduler, WorkflowRu
     ("name", "value", "accepted"),
     [
         ("store", 3, "a WorkflowStore, or its URL; got 3"),
-        ("workflows", 3, "workflows by name, or their folders; got 3"),
+        ("workflows", 3, "files or sources by name, or folders of workflows; got 3"),
+        ("workflows", {"a": 5}, "files or sources by name, or folders of workflows; got {'a': 5}"),
+        ("models", ["fast"], "selectors by name, as in {'fast': 'provider/model'}, or None; got"),
         ("sandboxes", 3, "async functions by profile, or None; got 3"),
         ("sandboxes", {"local/a": 1}, "async functions by profile, or None; got"),
         ("output_bytes", -1, "a whole number, 0 or more; got -1"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workflow_runs import Prompts, runner, script, until
 
+from interpstack import ConfigurationError
 from interpstack_workflows.api import (
     MemoryWorkflowStore,
     UnknownRun,
@@ -79,3 +81,19 @@ async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() 
         assert await elsewhere.questions(handle.run_id) == []
         resting = await one.run(script("return ask('Ship?')"))
         assert await elsewhere.questions(resting.run_id) == list(resting.waiting_for)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"status": "done"}, "status takes pending, running, .*, or None for all; got 'done'"),
+        ({"status": ["failed"]}, "status takes pending"),
+        ({"limit": 0}, "limit takes a whole number above 0; got 0"),
+        ({"limit": None}, "limit takes a whole number above 0; got None"),
+    ],
+)
+async def test_runs_that_there_cannot_be_are_refused(wanted: Any, message: str) -> None:
+    async with WorkflowRunner() as one:
+        with pytest.raises(ConfigurationError, match=message):
+            await one.runs(**wanted)
+        assert await one.runs(None, 1) == await one.runs("failed") == []
