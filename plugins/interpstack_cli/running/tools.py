@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import functools
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,11 @@ from interpstack_cli.running.references import attribute_of, import_named, neare
 __all__ = ["Tools", "load_tools"]
 
 _ACCEPTED = "a function, a Bridge, a HostTool, a list of those, or a module"
+#: What to do about a function of a whole module that code cannot call.
+_OF_A_MODULE = (
+    "; name those that code needs, as in --tools {module}:NAME, or begin the name of this one "
+    "with '_'"
+)
 
 
 @attrs.frozen
@@ -45,21 +50,20 @@ def load_tools(references: Iterable[str], language: GuestLanguage) -> Tools:
         ConfigurationError: A reference cannot be imported, or is nothing to call.
         BridgeError: A function cannot be called with named fields.
     """
-    loaded = (_load(reference, language) for reference in dict.fromkeys(references))
-    items = [item for some in loaded for item in some]
+    found = {id(item): (item, reference) for reference in references for item in _named(reference)}
+    items = [_item(item, reference, language) for item, reference in found.values()]
     return Tools(
         tuple(item for item in items if isinstance(item, Bridge)),
         tuple(item for item in items if isinstance(item, HostTool)),
     )
 
 
-def _load(reference: str, language: GuestLanguage) -> Iterator[Bridge | HostTool]:
+def _named(reference: str) -> Iterable[Any]:
+    """The objects that a reference names; several references may name the same one."""
     module_name, _, attribute = reference.partition(":")
     given = f"--tools {reference}"
     module = import_named(given, module_name)
-    target = attribute_of(given, module, attribute, _offer(module, attribute))
-    for item in _items(target, reference):
-        yield _item(item, reference, language)
+    return _items(attribute_of(given, module, attribute, _offer(module, attribute)), reference)
 
 
 def _items(target: Any, reference: str) -> Iterable[Any]:
@@ -90,7 +94,9 @@ def _item(item: Any, reference: str, language: GuestLanguage) -> Bridge | HostTo
     try:
         plain = Bridge(name=f"tools.{language.identifier(name)}", handler=item, owner=owner)
     except BridgeError as error:
-        raise BridgeError(f"--tools {reference}: {error}") from error
+        module, _, attribute = reference.partition(":")
+        advice = "" if attribute else _OF_A_MODULE.format(module=module)
+        raise BridgeError(f"--tools {reference}: {error}{advice}") from error
     return plain if plain.on_loop else _off_loop(plain)
 
 

@@ -62,6 +62,7 @@ def _module(tmp_path, monkeypatch):
     (tmp_path / "cli_broken.py").write_text("import no_such_package_of_anybody")
     (tmp_path / "cli_raises.py").write_text("raise ValueError('not today')")
     (tmp_path / "cli_exits.py").write_text("raise SystemExit(3)")
+    (tmp_path / "cli_other.py").write_text("def fetch(): ...\ndef log(*parts): ...")
     (tmp_path / "cli_empty.py").write_text("_private = print")
     yield
     for name in [name for name in sys.modules if name.startswith("cli_")]:
@@ -142,14 +143,24 @@ def test_bad_references_say_what_is_accepted(reference, told):
 
 
 def test_a_name_given_twice_names_both_owners(run):
-    result = run("run", "--tools", "cli_tools", "--tools", "cli_tools:fetch", "-e", "1")
+    result = run("run", "--tools", "cli_tools", "--tools", "cli_other:fetch", "-e", "1")
     assert result.exit_code == 2
-    assert "'tools.fetch' (from cli_tools.fetch) is already offered by" in result.stderr
+    told = "'tools.fetch' (from cli_other.fetch) is already offered by cli_tools.fetch"
+    assert told in result.stderr
 
 
-def test_a_reference_given_twice_counts_once(run):
-    result = run("run", "--tools", "cli_tools", "--tools", "cli_tools", "-e", "1")
+@pytest.mark.parametrize("again", ["cli_tools", "cli_tools:fetch", "cli_tools:several"])
+def test_a_function_given_twice_counts_once(run, again):
+    result = run("run", "--tools", "cli_tools", "--tools", again, "-e", "1")
     assert (result.exit_code, result.stdout) == (0, "1\n")
+
+
+def test_a_function_of_a_module_that_code_cannot_call_can_be_left_out():
+    with pytest.raises(InterpstackError) as caught:
+        load_tools(["cli_other"], JAVASCRIPT)
+    advice = "as in --tools cli_other:NAME, or begin the name of this one with '_'"
+    assert str(caught.value).endswith(advice)
+    assert len(load_tools(["cli_other:fetch"], JAVASCRIPT).bridges) == 1
 
 
 def test_the_cause_is_kept():
