@@ -140,13 +140,12 @@ def bridge(name: Callable[..., Any], /) -> Bridge: ...
 @overload
 def bridge(
     name: str | None = None,
-    /,
     *,
     awaited: bool = True,
     concurrency: int | None = None,
     budget: int | None = None,
 ) -> Callable[[Callable[..., Any]], Bridge]: ...
-def bridge(name: Any = None, /, **fields: Any) -> Any:
+def bridge(name: Any = None, **fields: Any) -> Any:
     """Turn a function into a bridge.
 
     ```python

@@ -62,6 +62,14 @@ def test_decorator_with_and_without_a_name() -> None:
     )
 
 
+def test_the_name_may_be_passed_by_keyword() -> None:
+    @bridge(name="weather.today", budget=2)
+    async def today(city: str) -> str:
+        return city
+
+    assert (today.name, today.budget) == ("weather.today", 2)
+
+
 @pytest.mark.parametrize(
     "name",
     [
