@@ -19,6 +19,7 @@ __all__ = ["HostOffer", "HostTool"]
 
 _P = TypeVar("_P")
 _text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
+_schema = takes("a mapping", Mapping, of=lambda tool: "a HostTool", error=ConfigurationError)
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -40,7 +41,7 @@ class HostTool(Value):
     name: str = attrs.field(validator=_text)
     call: Callable[[dict[str, Any], CellContext], Awaitable[Any]]
     description: str = attrs.field(default="", validator=_text)
-    input_schema: Mapping[str, Any] = attrs.field(factory=dict)
+    input_schema: Mapping[str, Any] = attrs.field(factory=dict, validator=_schema)
     output_schema: Mapping[str, Any] | None = None
     passes: tuple[type[BaseException], ...] = ()
     concurrency: int | None = None
@@ -48,6 +49,7 @@ class HostTool(Value):
 
 
 def _as_tools(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:
+    expect(tools, Iterable, "tools takes a list of HostTools")
     given = tuple(tools)
     for tool in given:
         expect(tool, HostTool, "the tools of a HostOffer are HostTools")

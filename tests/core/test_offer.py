@@ -35,6 +35,18 @@ def test_names_and_descriptions_of_host_tools_are_text(wrong: Any) -> None:
         HostTool(call=_call, **wrong)
 
 
+@pytest.mark.parametrize("wrong", [None, [], "{}"])
+def test_the_schema_of_a_host_tool_is_a_mapping(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a HostTool: input_schema takes a mapping; got "):
+        HostTool(name="a", call=_call, input_schema=wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, HostTool(name="a", call=_call)])
+def test_the_tools_of_an_offer_are_a_list(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="tools takes a list of HostTools; got "):
+        HostOffer(tools=wrong)
+
+
 def test_an_offer_takes_host_tools_alone() -> None:
     with pytest.raises(ConfigurationError, match="tools of a HostOffer are HostTools; got 5"):
         HostOffer(tools=[5])  # type: ignore[list-item]
