@@ -27,6 +27,7 @@ from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
+from interpstack_langchain.evals.eval_tool import check_own
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.siblings import graph_run
 from interpstack_langchain.options import Options
@@ -185,6 +186,7 @@ class Interpreter:
     ) -> ModelRequest[Any]:
         self.names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
+        check_own(tools, self.surface.names)
         self.offered.note(owner_of(state), tools)
         return with_section(request, self.offers.prompt(tools))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from copy import deepcopy
 from functools import cache, cached_property
 from typing import Any, Final, Self
@@ -11,11 +11,11 @@ from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackMan
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, create_model
 
-from interpstack import GuestLanguage, run_sync
+from interpstack import ConfigurationError, GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.prompt import code_description
 
-__all__ = ["EvalSchema", "EvalTool", "traced_as"]
+__all__ = ["EvalSchema", "EvalTool", "check_own", "traced_as"]
 
 
 #: Where traces look for the language of a tool's code.
@@ -103,6 +103,24 @@ class EvalTool(BaseTool):
                 "interpreter: it would wait for itself"
             )
         return running
+
+
+def check_own(tools: Iterable[BaseTool], names: Collection[str]) -> None:
+    """Refuse a tool of the agent that takes the place of one of the interpreter's own.
+
+    Args:
+        tools: The tools of a model's call.
+        names: Names of the interpreter's own tools.
+
+    Raises:
+        ConfigurationError: Another tool has one of the names, so the agent would run that one.
+    """
+    for tool in tools:
+        if tool.name in names and not isinstance(tool, EvalTool):
+            raise ConfigurationError(
+                f"the agent has another tool named {tool.name!r}, which takes the place of the "
+                "interpreter's; give one of the two another name, as with tool_name='run_code'"
+            )
 
 
 def traced_as(language: GuestLanguage) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
-from interpstack import SessionClosed
+from interpstack import ConfigurationError, SessionClosed
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.evals.eval_call import running_eval
 from interpstack_langchain.interpreter import Interpreter, ModelCall
@@ -170,3 +170,13 @@ async def test_a_stack_of_its_own_is_closed_and_a_ready_one_is_not(make: Any) ->
     await found.aclose()
     with pytest.raises(SessionClosed):
         found.stack.session()
+
+
+def test_a_tool_with_the_name_of_the_interpreter_is_refused(make: Any) -> None:
+    found = make(tool_name="look")
+    with pytest.raises(
+        ConfigurationError, match=r"another tool named 'look'.*tool_name='run_code'"
+    ):
+        called(found, request(tools=[*found.tools(), look]))
+    copied = [one.model_copy() for one in found.tools()]
+    assert called(found, request(tools=copied)).request.tools == copied
