@@ -75,11 +75,13 @@ class Claim:
         terms: The store, and for how long.
         key: The session's.
         token: The token of the last claim; empty before the first, and after it was lost.
+        until: The time of the event loop until which the claim holds at least.
     """
 
     terms: Terms
     key: str
     token: str = ""
+    until: float = attrs.field(default=0.0, init=False)
 
     def __attrs_post_init__(self) -> None:
         start_anew_after_fork(self)
@@ -112,13 +114,17 @@ class Claim:
             raise
 
     async def _claimed(self) -> bytes | None:
-        seconds = self.terms.claim_seconds
-        return await self.terms.call(lambda store: store.claim(self.key, self.token, seconds))
+        seconds, began = self.terms.claim_seconds, _now()
+        data = await self.terms.call(lambda store: store.claim(self.key, self.token, seconds))
+        self.until = began + seconds
+        return data
 
     async def renew(self, seconds: float | None = None) -> bool:
         """Let the claim hold on; with 0, give the session free. False if it was lost."""
-        seconds = self.terms.claim_seconds if seconds is None else seconds
-        return await self._kept(lambda store, token: store.renew(self.key, token, seconds))
+        seconds, began = self.terms.claim_seconds if seconds is None else seconds, _now()
+        kept = await self._kept(lambda store, token: store.renew(self.key, token, seconds))
+        self.until = began + seconds if kept else 0.0
+        return kept
 
     async def save(self, data: bytes, *, keep: bool) -> bool:
         """Save a state, and keep the claim or give the session free. False if it was lost."""
@@ -149,24 +155,36 @@ class Claim:
         self.token = ""
 
     @asynccontextmanager
-    async def renewed(self, lost: Callable[[], None]) -> AsyncIterator[None]:
-        """Renew the claim again and again; call `lost` once if another process has taken it."""
-        task = asyncio.create_task(self._renew_on(lost))
+    async def renewed(
+        self, lost: Callable[[], None], renewed: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[None]:
+        """Renew the claim again and again.
+
+        Args:
+            lost: Called once if another process has taken it.
+            renewed: Called each time that it was renewed.
+        """
+        task = asyncio.create_task(self._renew_on(lost, renewed))
         try:
             yield
         finally:
             task.cancel()
             await to_end(asyncio.wait({task}))
 
-    async def _renew_on(self, lost: Callable[[], None]) -> None:
+    async def _renew_on(self, lost: Callable[[], None], renewed: Callable[[], None]) -> None:
         while True:
             await asyncio.sleep(self.terms.claim_seconds / 3)
             try:
                 if not await self.renew():
                     lost()
                     return
+                renewed()
             except SessionStoreError as error:
                 _log.warning("the claim of session %r was not renewed: %s", self.key, error)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def check_seconds(name: str, value: float, least: float) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 from interpstack_core import to_end
 from interpstack_core.checks import expect
 from interpstack_sessions.claims import Claim, Terms, check_seconds
-from interpstack_stores import SessionStore, SessionTaken, check_key
+from interpstack_stores import SessionStore, SessionTaken, StoreUnavailable, check_key
 
 __all__ = ["HeldKeys"]
+
+#: The part of a claim's time that a block has to stop when the claim cannot be renewed.
+_STOPPING: Final = 0.1
 
 
 class HeldKeys:
@@ -46,19 +51,36 @@ class HeldKeys:
             SessionBusy: Another process or block held the key for longer than `patience_seconds`.
             SessionTaken: This process did not respond for longer than its claim held, and another
                 process has the key now; the block was cancelled.
-            StoreUnavailable: The store failed.
+            StoreUnavailable: The store failed before the block, or did not renew the claim in time;
+                then the block was cancelled, a tenth of `claim_seconds` before the claim ended.
         """
         check_key(key)
         claim = Claim(self._terms, key)
         await claim.take()
         try:
-            async with asyncio.timeout(None) as bound:
-                now = asyncio.get_running_loop().time
-                async with claim.renewed(lambda: bound.reschedule(now())):
+            async with asyncio.timeout_at(_end(claim)) as bound:
+                move = partial(_move, bound, claim)
+                async with claim.renewed(move, move):
                     yield
         except TimeoutError:
-            if claim.token:
+            if not bound.expired():
                 raise  # of the block itself
-            raise SessionTaken(key) from None
+            if not claim.token:
+                raise SessionTaken(key) from None
+            raise StoreUnavailable(
+                f"the claim of session {key!r:.80} was not renewed in time, so another process may "
+                "hold it; this block was cancelled"
+            ) from None
         finally:
             await to_end(claim.give_up())
+
+
+def _end(claim: Claim) -> float:
+    """When a block is to be cancelled: before its claim ends, or at once if it was lost."""
+    return claim.until - _STOPPING * claim.terms.claim_seconds
+
+
+def _move(bound: asyncio.Timeout, claim: Claim) -> None:
+    """Move the end of a block with that of its claim, unless it is being cancelled already."""
+    if not bound.expired():
+        bound.reschedule(_end(claim))

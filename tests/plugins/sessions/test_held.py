@@ -9,7 +9,7 @@ import pytest
 
 from interpstack import ConfigurationError
 from interpstack_sessions.api import HeldKeys
-from interpstack_stores import MemoryStore, SessionBusy, SessionTaken
+from interpstack_stores import MemoryStore, SessionBusy, SessionTaken, StoreUnavailable
 
 
 async def test_blocks_of_one_key_run_one_after_another() -> None:
@@ -57,6 +57,47 @@ async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
         await lose()
     with pytest.raises(SessionBusy):  # the claim of the other was not given back
         store.claim("talk", "third", 60)
+
+
+class Away(MemoryStore):
+    """A store that cannot be reached, once it is away."""
+
+    away = False
+
+    def renew(self, key: str, token: str, seconds: float) -> None:
+        if self.away:
+            raise StoreUnavailable("connection refused")
+        super().renew(key, token, seconds)
+
+
+async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_away() -> None:
+    store, ended = Away(), False
+    keys = HeldKeys(store, claim_seconds=0.3)
+
+    async def hold() -> None:
+        nonlocal ended
+        async with keys.held("talk"):
+            await asyncio.sleep(0.6)  # renewed meanwhile
+            store.away = True
+            try:
+                await asyncio.Event().wait()
+            finally:
+                with pytest.raises(SessionBusy):  # no other process has it yet
+                    store.claim("talk", "another", 60)
+                ended = True
+
+    with pytest.raises(StoreUnavailable, match="'talk' was not renewed in time"):
+        await hold()
+    assert ended
+
+
+async def test_a_block_outlives_a_store_that_is_away_for_a_moment() -> None:
+    store = Away()
+    async with HeldKeys(store, claim_seconds=1).held("talk"):
+        store.away = True
+        await asyncio.sleep(0.5)
+        store.away = False
+        await asyncio.sleep(1)
 
 
 async def test_a_time_limit_of_the_block_is_its_own() -> None:
