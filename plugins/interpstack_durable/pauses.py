@@ -73,35 +73,42 @@ class Answers:
         """Note that all of them were taken from the journal."""
         self._kept = len(self.held.run.requests.settled)
 
-    def step(self) -> Step:
-        """The step by which the guest gets all of them."""
-        self._kept = 0
+    async def recorded(self, record: Callable[[Step], Coroutine[Any, Any, _T]]) -> tuple[Step, _T]:
+        """Record the step by which the guest gets all of them, though the cell is cancelled.
+
+        Where that fails, they stay here.
+
+        Returns:
+            The step, and what `record` returns.
+        """
         requests = self.held.run.requests
+        kept, self._kept = self._kept, 0
         step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
         self.held.told(step)
-        return step
-
-    async def recorded(self, step: Step, record: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Record a step, though the cell is cancelled; where that fails, its answers stay here."""
 
         async def recording() -> _T:
             try:
-                return await record()
+                return await record(step)
             except BaseException:
-                self.held.run.requests.settled[:0] = step.settlements
+                requests.settled[:0], self._kept = step.settlements, kept
                 raise
 
-        return await to_end(recording(), STORE_SECONDS)
+        return step, await to_end(recording(), STORE_SECONDS)
 
     async def keep(self, asked: Sequence[Request] | None) -> bool:
         """Keep those that are not in the journal; False if there are none."""
         requests = self.held.run.requests
         ended = tuple(requests.settled[self._kept :])
-        if ended:
+        if not ended:
+            return False
+        step = Step(time.time(), ended, requests.guards.amounts())
+
+        async def keeping() -> None:
+            await self.journal.keep(asked, step)
             self._kept += len(ended)
-            step = Step(time.time(), ended, requests.guards.amounts())
-            await to_end(self.journal.keep(asked, step), STORE_SECONDS)
-        return bool(ended)
+
+        await to_end(keeping(), STORE_SECONDS)
+        return True
 
 
 async def compute(

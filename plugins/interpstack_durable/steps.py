@@ -274,8 +274,7 @@ class JournalSteps(StepSource):
         return await (self._pause() if requests.paused or self._pausing else self._record())
 
     async def _record(self) -> Step:
-        step = self._answers.step()
-        await self._answers.recorded(step, partial(self.journal.record, self._asked, step))
+        step, _ = await self._answers.recorded(partial(self.journal.record, self._asked))
         self._asked = []
         self._told += 1
         return step
@@ -315,9 +314,9 @@ class JournalSteps(StepSource):
         await self._stored.suspend(self._held, self._told, tuple(self._asked))
         if self.look is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
-        step, asked = self._answers.step(), self._asked
-        pause = partial(self.journal.pause, asked, step, requests.paused, running)
-        error, self._asked = await self._answers.recorded(step, pause), []
+        pause = partial(self.journal.pause, self._asked, paused=requests.paused, running=running)
+        _, error = await self._answers.recorded(pause)
+        self._asked = []  # of the recorded step, which has none of the answers from now on
         raise error
 
 

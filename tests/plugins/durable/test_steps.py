@@ -347,6 +347,26 @@ async def test_what_could_not_be_recorded_is_recorded_when_the_run_is_left(
     assert sorted(host.done) == [1, 2]
 
 
+@pytest.mark.parametrize("fails", [1, 2])
+async def test_what_was_kept_while_a_record_fails_is_recorded_once(host: Host, fails: int) -> None:
+    host.memory = Failing("cell", fails=fails)
+    host.names = ("free", "slow", "gated")
+    source = """
+    const slow = kit.slow({n: 3}), gated = kit.gated({n: 2});
+    [await kit.free({n: 1}), await slow, await gated].join()"""
+    with pytest.raises(OSError, match="locked"):
+        await host.run(source)
+    kept = [one[0] for entry in host.memory.entries for one in _kept_in(entry)]
+    assert len(kept) == len({*kept}) == len(host.done)
+    host.memory.decided = True
+    assert (await host.run(source)).text == "1,3,2"
+    assert sorted(host.done) == [1, 2, 3]
+
+
+def _kept_in(entry: Mapping[str, Any]) -> Sequence[Any]:
+    return entry["kept"]["settled"] if "kept" in entry else ()
+
+
 class Slow(Memory):
     """A store that takes its time with the record of a pause."""
 
