@@ -5,18 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from away_store import AwayStore
 
 from interpstack_sessions.claims import Claim, Terms
-from interpstack_stores import MemoryStore, SessionBusy, SessionStore, StoreUnavailable
-
-
-class _Broken(MemoryStore):
-    broken = False
-
-    def renew(self, key: str, token: str, seconds: float) -> None:
-        if self.broken:
-            raise StoreUnavailable("the store is away")
-        super().renew(key, token, seconds)
+from interpstack_stores import MemoryStore, SessionBusy, SessionStore
 
 
 def _terms(store: SessionStore, claim: float = 60.0, patience: float = 0.0) -> Terms:
@@ -97,14 +89,14 @@ async def test_who_loses_a_claim_in_use_is_told_once() -> None:
 async def test_a_store_that_is_away_for_a_while_is_no_loss(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    store = _Broken()
+    store = AwayStore()
     claim = Claim(_terms(store, 0.3), "a")
     await claim.take()
-    store.broken = True
+    store.away = True
     async with claim.renewed(lambda: pytest.fail("it was not lost")):
         while "was not renewed: the store is away" not in caplog.text:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    store.broken = False
+    store.away = False
     assert await claim.renew()
 
 

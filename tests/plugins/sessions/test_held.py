@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from away_store import AwayStore
 
 from interpstack import ConfigurationError
 from interpstack_sessions.api import HeldKeys
@@ -59,19 +60,8 @@ async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
         store.claim("talk", "third", 60)
 
 
-class Away(MemoryStore):
-    """A store that cannot be reached, once it is away."""
-
-    away = False
-
-    def renew(self, key: str, token: str, seconds: float) -> None:
-        if self.away:
-            raise StoreUnavailable("connection refused")
-        super().renew(key, token, seconds)
-
-
 async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_away() -> None:
-    store, ended = Away(), False
+    store, ended = AwayStore(), False
     keys = HeldKeys(store, claim_seconds=0.3)
 
     async def hold() -> None:
@@ -92,7 +82,7 @@ async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_awa
 
 
 async def test_a_block_outlives_a_store_that_is_away_for_a_moment() -> None:
-    store = Away()
+    store = AwayStore()
     async with HeldKeys(store, claim_seconds=1).held("talk"):
         store.away = True
         await asyncio.sleep(0.5)

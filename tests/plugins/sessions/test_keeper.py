@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from away_store import AwayStore
 
 from interpstack import InterpreterStack, SessionState, bridge
 from interpstack_stores import (
@@ -19,24 +20,6 @@ from interpstack_stores import (
 from interpstack_testing import FakeEngine
 
 Make = Callable[..., InterpreterStack]
-
-
-class _Away(MemoryStore):
-    """A store that can be away."""
-
-    away = False
-
-    def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
-        self._look()
-        super().save(key, token, data, seconds)
-
-    def renew(self, key: str, token: str, seconds: float) -> None:
-        self._look()
-        super().renew(key, token, seconds)
-
-    def _look(self) -> None:
-        if self.away:
-            raise StoreUnavailable("the store is away")
 
 
 class _Counting(MemoryStore):
@@ -202,7 +185,7 @@ async def test_a_cancelled_cell_is_saved_and_leaves_the_session_free(make: Make)
 async def test_a_store_that_is_away_costs_no_outcome_and_no_variables(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = _Away()
+    store = AwayStore()
 
     @bridge
     def fall() -> None:
