@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from interpstack_core import Cell, GuestError
 from interpstack_javascript.positions import faulty, offset_of
@@ -26,20 +26,12 @@ def told_error(
         source: The source that ran.
     """
     name, message = told["name"], told["message"]
-    if place is None or not _is_place(place):
+    offset = None if place is None else offset_of(source, *place)
+    if offset is None:
         return GuestError(name, message, _guest_frames(told["stack"]))
-    return faulty(cell, source, offset_of(source, *place), name, message)
+    return faulty(cell, source, offset, name, message)
 
 
 def _guest_frames(stack: str) -> str:
     """A stack trace without the frames of Node, through which cells are entered."""
     return "\n".join(line for line in stack.split("\n") if not _NODE_FRAME.search(line))
-
-
-def _is_place(place: Any) -> bool:
-    """Whether this is a line and a column, as a kernel may tell them."""
-    return (
-        isinstance(place, list)
-        and len(place) == 2
-        and all(type(number) is int and 0 < number < 2**31 for number in place)
-    )

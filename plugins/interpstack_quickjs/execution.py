@@ -246,7 +246,10 @@ class QuickJSExecution(KernelExecution):
 
         line, column = int(found["line"]), int(found["column"])
         offset = find_module_fault(self._live.guest, source, error.message, line)
-        place = place_at(source, offset_of(source, line, column) if offset is None else offset)
+        offset = offset_of(source, line, column) if offset is None else offset
+        if offset is None:
+            return error
+        place = place_at(source, offset)
         start, end = found.start("line"), found.end("column")
         stack = f"{stack[:start]}{place.line}:{place.column}{stack[end:]}"
         return attrs.evolve(error, stack=stack, place=place)

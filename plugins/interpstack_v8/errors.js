@@ -133,13 +133,17 @@
   return {
     __proto__: null,
     writtenBy(given) { places = given; },
-    // An error that no guest has seen, made without a trace, for native code to read.
+    // An error that no guest has seen, made without a trace, for native code to read; `undefined` for none.
     untraced(make) {
       const limit = Native.stackTraceLimit;
       Native.stackTraceLimit = 0;
-      const error = make();
-      Native.stackTraceLimit = limit;
-      setPrototypeOf(error, native);
+      let error;
+      try {
+        error = make();
+      } finally {
+        Native.stackTraceLimit = limit;
+      }
+      if (error !== undefined) setPrototypeOf(error, native);
       return error;
     },
   };

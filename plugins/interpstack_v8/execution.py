@@ -262,9 +262,9 @@ class V8Execution(ParkableExecution):
         name, message = told["name"], told["message"]
         if self._mistyped:
             return GuestError(name, message)  # the stack is that of our own `throw`
-        if place is None:
+        offset = None if place is None else offset_of(self._source, *place)
+        if offset is None:
             return module_fault(GuestError(name, message, told["stack"]), self._modules)
-        offset = offset_of(self._source, *place)
         return faulty(self._cell, self._source, offset, name, message)
 
     def _waits_for_module(self, progress: Progress) -> bool:

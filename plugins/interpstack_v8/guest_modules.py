@@ -79,6 +79,9 @@ def module_fault(error: GuestError, table: ModuleTable) -> GuestError:
     source = None if found is None else table.source(found["name"])
     if found is None or source is None:
         return error
-    place = place_at(source, offset_of(source, int(found["line"]), int(found["column"])))
+    offset = offset_of(source, int(found["line"]), int(found["column"]))
+    if offset is None:
+        return error
+    place = place_at(source, offset)
     stack = f"    at {found['name']}:{place.line}:{place.column}{error.stack[found.end() :]}"
     return attrs.evolve(error, stack=stack, place=place)

@@ -48,15 +48,15 @@
   function placeOf(source) {
     let lines = 1;
     for (let at = indexOf(source, "\n"); at >= 0; at = indexOf(source, "\n", at + 1)) lines++;
-    const first = faultOf(source + TAIL);
+    const first = faultOf(source + TAIL); // V8 has no place for a few faults, and says line 0
     const told = first === undefined || first.lineNumber > lines ? faultOf(HEAD + source + "\n})") : first;
     if (told === undefined || typeof told.lineNumber !== "number") return undefined;
     const column = told.columnNumber - (told !== first && told.lineNumber === 1 ? HEAD.length : 0);
     return "[" + told.lineNumber + "," + column + "]";
   }
   function faultOf(text) {
-    const error = untraced(() => evalContext(text, SCRIPT)[1].thrown);
-    return destructureError(error).frames[0];
+    const error = untraced(() => evalContext(text, SCRIPT)[1]?.thrown); // nothing is wrong with a text that parses
+    return error === undefined ? undefined : destructureError(error).frames[0];
   }
   // jsrun reads what a command answered after it has run the jobs that were left behind. Unless the
   // command was short, jsrun hands it over up to 10 ms late; then the host is told directly.

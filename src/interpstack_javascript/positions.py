@@ -16,6 +16,8 @@ from interpstack_protocol import place_at
 __all__ = ["faulty", "offset_of", "original_offset"]
 
 _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+#: Code units of the longest line break; an engine may name one of them.
+_BREAK_UNITS: Final = 2
 #: What preparation replaces by a word of the same width.
 _REPLACED: Final = re.compile(r"\b(?:let|const|import)\b")
 
@@ -35,23 +37,34 @@ def faulty(cell: Cell, prepared: str, offset: int, name: str, message: str) -> G
     return GuestError(name, message, stack, place=place)
 
 
-def offset_of(source: str, line: int, column: int) -> int:
-    """Index of the character that an engine names.
+def offset_of(source: str, line: int, column: int) -> int | None:
+    """Return the index of the character that an engine names.
+
+    An engine may name any numbers: V8 has faults without a place, and guest code writes stack
+    traces of its own.
 
     Args:
         source: The source for the engine.
         line: From 1.
         column: From 1, in UTF-16 code units, as engines count.
+
+    Returns:
+        The index; the length of the source for the line behind the last one, which engines add;
+        `None` for numbers that are no place of the source.
     """
+    if not 0 < line <= len(source) + 2 or column < 1:
+        return None
     breaks = islice(_BREAK.finditer(source), line - 1)
     ends = [0, *(found.end() for found in breaks)]
     if len(ends) < line:
-        return len(source)
+        return len(source) if len(ends) == line - 1 else None
     start = ends[-1]
     following = _BREAK.search(source, start)
     text = source[start : len(source) if following is None else following.start()]
-    units = text.encode("utf-16-le", "surrogatepass")[: 2 * max(0, column - 1)]
-    return start + len(units.decode("utf-16-le", "ignore"))
+    units = text.encode("utf-16-le", "surrogatepass")
+    if column - 1 > len(units) // 2 + _BREAK_UNITS:
+        return None
+    return start + len(units[: 2 * (column - 1)].decode("utf-16-le", "ignore"))
 
 
 def original_offset(source: str, prepared: str, offset: int) -> int:

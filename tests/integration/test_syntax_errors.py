@@ -113,6 +113,25 @@ def test_places_are_those_of_the_source_as_written(
             assert error.stack == f"    at mine:{error.place.line}:{column}"
 
 
+#: V8 gives no place for these.
+_PLACELESS = (
+    "async function f() { for await (const [...x = []] of y) {} }",
+    "for await (const [...x = []] of y) {}",
+)
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("source", _PLACELESS)
+def test_a_fault_without_a_place_is_an_error_of_its_cell(on_engine: OnEngine, source: str) -> None:
+    with InterpreterStack(on_engine.name) as stack, stack.session() as session:
+        session.eval_sync("function kept() { return 41 }")
+        error = session.eval_sync(source).error
+        assert error is not None
+        assert error.name == "SyntaxError"
+        assert "binding" in error.message or "rest element" in error.message
+        assert session.eval_sync("kept() + 1").text == "42"
+
+
 _ENDLESS = {
     "string": ("let a = 1; // 'it\nlet b = 'oops;\nlet c = 'x' + \"y\";", 2, 9),
     "string, continued": ("const x = 'abc\\\n", 1, 11),

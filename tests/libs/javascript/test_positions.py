@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from interpstack import Cell
 from interpstack_javascript.positions import faulty, offset_of, original_offset
@@ -12,16 +14,36 @@ from interpstack_javascript.positions import faulty, offset_of, original_offset
     ("source", "line", "column", "offset"),
     [
         ("abc", 1, 1, 0),
-        ("abc", 1, 99, 3),
+        ("abc", 1, 4, 3),
         ("a\nbc", 2, 2, 3),
         ("a\r\nbc", 2, 1, 3),
         ("a\u2028b", 2, 1, 2),
         ("\U0001f600x", 1, 3, 1),  # two UTF-16 units
-        ("a", 9, 1, 1),
+        ("a", 2, 4, 1),  # in a line that the engine has added
+        ("a\r\nb", 1, 3, 1),  # in the line break
     ],
 )
 def test_characters_that_an_engine_names(source: str, line: int, column: int, offset: int) -> None:
     assert offset_of(source, line, column) == offset
+
+
+@pytest.mark.parametrize(
+    ("line", "column"), [(0, 0), (0, 1), (1, 0), (-1, 1), (1, -5), (1, 9), (4, 1), (2**70, 2**70)]
+)
+def test_numbers_that_are_no_place_of_the_source_name_no_character(line: int, column: int) -> None:
+    assert offset_of("abc\nd", line, column) is None
+
+
+_TEXTS = some.text(some.sampled_from("ab\n\r\u2028\U0001f600"), max_size=20)
+
+
+@given(_TEXTS, some.integers(), some.integers())
+def test_whatever_an_engine_names_is_a_character_of_the_source_or_none(
+    source: str, line: int, column: int
+) -> None:
+    for numbers in ((line, column), (line % 9, column % 9)):
+        offset = offset_of(source, *numbers)
+        assert offset is None or 0 <= offset <= len(source)
 
 
 @pytest.mark.parametrize(

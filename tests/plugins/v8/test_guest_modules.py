@@ -68,6 +68,8 @@ def test_the_place_of_a_fault_is_read(stack: str, shown: str, line: int, column:
         ("SyntaxError", "    at module:kit/other.js:2:18"),
         ("SyntaxError", "    at module:kit/index.js:2"),
         ("SyntaxError", "    at module:kit/index.js:9999999999:1"),
+        ("SyntaxError", "    at module:kit/index.js:0:0"),
+        ("SyntaxError", "    at module:kit/index.js:2:99"),
         ("SyntaxError", "    at f\n    at module:kit/index.js:2:18"),
         ("SyntaxError", ""),
     ],

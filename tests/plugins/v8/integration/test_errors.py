@@ -80,6 +80,17 @@ async def test_a_trace_begins_with_the_error(session: Session) -> None:
     assert (await session.eval(broken)).text.splitlines()[0] == ""
 
 
+async def test_traces_go_on_after_a_syntax_error_of_code_that_parses(session: Session) -> None:
+    error = "Object.assign(new SyntaxError('x'), {stack: ''})"
+    outcome = await session.eval(f"throw {error}")
+    assert outcome.error is not None
+    assert (outcome.error.name, outcome.error.place) == ("SyntaxError", None)
+    assert (await session.eval("Error.stackTraceLimit")).text == "10"
+    outcome = await session.eval("null.x")
+    assert outcome.error is not None
+    assert outcome.error.stack == "    at <cell> (cell:1:6)"
+
+
 async def test_traces_of_traces_end(session: Session) -> None:
     code = "class E extends Error { get message() { return new E().stack } }; typeof new E().stack"
     assert (await session.eval(code)).text == "string"
