@@ -46,6 +46,16 @@ class StoreTests:
         with pytest.raises(WorkflowError, match="there is a run 'run_1' already"):
             await store.create(run)
 
+    async def test_one_of_many_makers_makes_a_run(self, store: WorkflowStore) -> None:
+        makers = [store.create(RunRecord(id="run_1", args=n, created=n)) for n in range(8)]
+        ends = await asyncio.gather(*makers, return_exceptions=True)
+        (made,) = [number for number, end in enumerate(ends) if end is None]
+        record = await store.read("run_1")
+        assert record is not None
+        assert record.args == made
+        refused = [end for end in ends if end is not None]
+        assert all("there is a run 'run_1' already" in str(end) for end in refused)
+
     async def test_a_runner_changes_its_run(self, store: WorkflowStore) -> None:
         run = RunRecord(id="run_1")
         await store.create(run)

@@ -3,7 +3,7 @@
 A run is a thread of its own with three namespaces, each of one checkpoint: the record of the run,
 its entries, and its leases with the messages to it. The record is put again when it changes. All
 else are writes of tasks, which checkpointers store once: of two writes under one name the first one
-stays, which decides who gets a lease or the next number of a message.
+stays, which decides who makes a run, who gets a lease, and the next number of a message.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from interpstack_langchain.workflows.checkpoints import (
     use_of_saver,
 )
 from interpstack_langchain.workflows.stored_writes import (
+    CREATION,
     claims,
+    creation_of,
     is_held,
     lease_of,
     messages_of,
@@ -91,17 +93,31 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         await self._together(lambda: self._create(run))
 
     async def _create(self, run: RunRecord) -> None:
-        if await self.read(run.id) is not None:
-            raise WorkflowError(
-                f"there is a run {run.id!r} already; leave the id out for a new one"
-            )
+        if await self._read(run.id) is not None:
+            raise _exists(run.id)
         for namespace in (ENTRIES, TURNS):
             await self._put(run.id, namespace, namespace, "", {})
+        # The run exists from this write on. A checkpoint could not decide who makes it: checkpoints
+        # replace each other.
+        mine = secrets.token_hex(8)
+        making = _to_json({"by": mine, "run": run_to_json(run)})
+        await self._write(run.id, TURNS, [(WRITES, making)], CREATION)
+        made = creation_of(run.id, await self._known(run.id, TURNS))
+        if made is None or made["by"] != mine:
+            raise _exists(run.id)
         await self._put_run(run)
 
     async def read(self, run_id: str) -> RunRecord | None:
+        return await self._together(lambda: self._read(run_id))
+
+    async def _read(self, run_id: str) -> RunRecord | None:
         found = await self._get(run_id, RUN)
-        return None if found is None else _run_of(found, run_id)
+        if found is not None:
+            return _run_of(found, run_id)
+        # Its maker may have stopped before the record was put.
+        turns = await self._get(run_id, TURNS)
+        made = None if turns is None else creation_of(run_id, turns)
+        return None if made is None else run_from_json(made["run"], run_id)
 
     async def update(self, run: RunRecord, lease: Lease) -> None:
         await self._together(lambda: self._update(run, lease))
@@ -127,7 +143,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
     async def delete(self, run_id: str) -> None:
         thread, saver = thread_of(run_id), self._saver
         with suppress(WorkflowError):  # a damaged run is deleted, too
-            if await self._get(run_id, RUN) is None:
+            if await self.read(run_id) is None:
                 return
         with use_of_saver("deleted"):
             if self._is_async:
@@ -242,7 +258,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         lease, turns = await self._claim(
             run_id, owner, seconds, lambda held: held == lapsed or held.owner == owner
         )
-        record = await self.read(run_id)
+        record = await self._read(run_id)
         if lease is None:
             return TakenRun(record=record, held=lease_of(run_id, turns))
         try:
@@ -301,6 +317,10 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
         return sent_messages(run_id, await self._known(run_id, TURNS), after)
+
+
+def _exists(run_id: str) -> WorkflowError:
+    return WorkflowError(f"there is a run {run_id!r} already; leave the id out for a new one")
 
 
 def _any_lease(held: Lease) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.types import RESUME
 
 from interpstack import ConfigurationError, InterpstackError, call_blocking, to_end
@@ -36,6 +38,9 @@ WRITES: Final = "workflow"
 LATEST: Final = RESUME
 #: The beginning of the names of threads that have a run.
 _THREADS: Final = "workflow:"
+#: The saver in memory looks whether there is a write, then adds its own; event loops in several
+#: threads may share it.
+_IN_MEMORY: Final = threading.Lock()
 
 
 class CheckpointsOfRuns(WorkflowStore):
@@ -132,7 +137,10 @@ class CheckpointsOfRuns(WorkflowStore):
     ) -> None:
         config, saver = self._place(run_id, namespace), self._saver
         with use_of_saver("written", run_id):
-            if self._is_async:
+            if isinstance(saver, InMemorySaver):
+                with _IN_MEMORY:
+                    saver.put_writes(config, writes, task)
+            elif self._is_async:
                 await saver.aput_writes(config, writes, task)
             else:
                 await self._call(lambda: saver.put_writes(config, writes, task))

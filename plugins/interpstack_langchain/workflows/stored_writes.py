@@ -1,4 +1,4 @@
-"""Leases, messages and entries of a run, as the writes to its checkpoints.
+"""The creation, leases, messages and entries of a run, as the writes to its checkpoints.
 
 Other programs may have changed the database. A write of a known kind that has another form is an
 error: to leave it out would lose an answer or a claim, or have an agent called again.
@@ -24,7 +24,9 @@ from interpstack_workflows.api import (
 )
 
 __all__ = [
+    "CREATION",
     "claims",
+    "creation_of",
     "is_held",
     "lease_of",
     "messages_of",
@@ -33,6 +35,8 @@ __all__ = [
     "stored_entries",
 ]
 
+#: The task that makes a run.
+CREATION: Final = "create"
 #: Digits of the longest number in the name of a task; the store itself writes ten.
 _MOST_DIGITS: Final = 18
 #: No lease ends later, in seconds since 1970: the end of the year 9999.
@@ -69,6 +73,21 @@ def _number(run_id: str, digits: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
         raise damaged_run(run_id, f"a stored value has the number {digits[:40]!r}")
     return int(digits)
+
+
+def creation_of(run_id: str, found: CheckpointTuple) -> Mapping[str, Any] | None:
+    """The creation of a run: who made it, and its first record; `None` in records of old releases.
+
+    Raises:
+        WorkflowError: The stored value is damaged.
+    """
+    text = next((text for task, _, text in found.pending_writes or () if task == CREATION), None)
+    if text is None:
+        return None
+    made = read_json(run_id, text)
+    if not isinstance(made, dict) or not isinstance(made.get("by"), str) or "run" not in made:
+        raise damaged_run(run_id, "its creation is malformed")
+    return made
 
 
 def claims(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Mapping[str, Any]]]:

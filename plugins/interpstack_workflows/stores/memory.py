@@ -72,11 +72,11 @@ class MemoryWorkflowStore(WorkflowStore):
         self._stored: dict[str, _Stored] = {}
 
     async def create(self, run: RunRecord) -> None:
-        if run.id in self._stored:
+        made = _Stored(run)
+        if self._stored.setdefault(run.id, made) is not made:
             raise WorkflowError(
                 f"there is a run {run.id!r} already; leave the id out for a new one"
             )
-        self._stored[run.id] = _Stored(run)
 
     async def read(self, run_id: str) -> RunRecord | None:
         stored = self._stored.get(run_id)

@@ -280,3 +280,32 @@ async def test_a_checkpoint_that_cannot_be_read_is_an_error_of_the_store(
 def test_it_takes_checkpointers() -> None:
     with pytest.raises(ConfigurationError, match="takes a checkpointer, such as SqliteSaver"):
         CheckpointWorkflowStore("a.db")  # type: ignore[arg-type]
+
+
+class _Dying(CheckpointWorkflowStore):
+    """A store whose process ends before it puts the record of a new run."""
+
+    async def _put_run(self, run: RunRecord) -> None:
+        raise ZeroDivisionError
+
+
+@both_databases
+async def test_a_run_whose_maker_stopped_can_be_resumed_and_deleted(store: Any) -> None:
+    async with store.open() as saver:
+        for end in ("resumed", "deleted"):
+            run_id = f"run_{end}"
+            with pytest.raises(ZeroDivisionError):
+                async with runner(Prompts(), _Dying(saver)) as dying:
+                    await dying.start(script("return agent('a')"), run_id=run_id)
+            kept = CheckpointWorkflowStore(saver)
+            async with runner(Prompts(), kept) as later:
+                with pytest.raises(WorkflowError, match=f"there is a run '{run_id}' already"):
+                    await later.start(script("return agent('b')"), run_id=run_id)
+                if end == "deleted":
+                    await kept.delete(run_id)
+                    handle = await later.start(script("return agent('b')"), run_id=run_id)
+                    assert (await handle.result()).result == "echo: b"
+                else:
+                    result = await (await later.resume(run_id)).result()
+                    assert (result.status, result.result) == ("completed", "echo: a")
+                assert run_id in [run.id for run in await kept.runs()]
