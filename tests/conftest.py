@@ -13,7 +13,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells have jobs in the background ignore it, and so would every process a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["clocks", "engines", "npm_packages", "stores", "suites"]
+pytest_plugins = ["clocks", "engines", "npm_packages", "skips", "stores", "suites"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -33,6 +33,8 @@ def _parameter(cls: griffe.Class, found: inspect.Parameter) -> griffe.Parameter:
     """One parameter, with its annotation as the source writes it."""
     field = cls.members.get(found.name)
     written = field.annotation if isinstance(field, griffe.Attribute) else None
+    if written is None and isinstance(found.annotation, str):  # a field of a base class
+        written = found.annotation
     default = None if found.default is inspect.Parameter.empty else _shown(found.default)
     kind = griffe.ParameterKind(found.kind.description)
     return griffe.Parameter(found.name, annotation=written, kind=kind, default=default)

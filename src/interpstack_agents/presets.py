@@ -59,7 +59,7 @@ class Preset:
         ConfigurationError: A plugin is listed twice, or is not a plugin.
     """
 
-    _slots: tuple[_Slot, ...] = attrs.field(default=(), converter=_as_slots)
+    _slots: tuple[_Slot, ...] = attrs.field(default=(), alias="plugins", converter=_as_slots)
 
     @property
     def plugins(self) -> tuple[Any, ...]:

@@ -145,7 +145,13 @@ def bridge(
     concurrency: int | None = None,
     budget: int | None = None,
 ) -> Callable[[Callable[..., Any]], Bridge]: ...
-def bridge(name: Any = None, **fields: Any) -> Any:
+def bridge(
+    name: Any = None,
+    *,
+    awaited: bool = True,
+    concurrency: int | None = None,
+    budget: int | None = None,
+) -> Any:
     """Turn a function into a bridge.
 
     ```python
@@ -176,7 +182,14 @@ def bridge(name: Any = None, **fields: Any) -> Any:
         if own is None:
             raise BridgeError(f"{shown(function)} has no name; pass one, as in @bridge('weather')")
         owner = f"{named.__module__}.{named.__qualname__}"
-        return Bridge(name=own, handler=function, owner=owner, **fields)
+        return Bridge(
+            name=own,
+            handler=function,
+            awaited=awaited,
+            concurrency=concurrency,
+            budget=budget,
+            owner=owner,
+        )
 
     return decorate(name) if callable(name) else decorate
 

@@ -88,3 +88,7 @@ def test_a_slip_says_what_there_is(change: Any, said: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         change()
     assert said in str(caught.value)
+
+
+def test_a_preset_takes_its_plugins_by_name() -> None:
+    assert Preset(plugins=["ptc", "console"]).names == ("ptc", "console")
