@@ -8,7 +8,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from interpstack_workflows.api import Entry, StepNames, StepRecord, entry_from_json, entry_to_json
+from interpstack_workflows.api import (
+    Entry,
+    StepNames,
+    StepRecord,
+    check_entry,
+    entry_from_json,
+    entry_to_json,
+)
+from interpstack_workflows.steps.stages import AgentStage, approvals_of, stage_of
 
 STORED = json.loads((Path(__file__).parent / "workflows" / "entries-1.json").read_text())
 
@@ -65,3 +73,29 @@ def test_stored_entries_are_read() -> None:
 
 def test_entries_are_written_in_the_stored_form() -> None:
     assert [entry_to_json(entry) for entry in expected()] == STORED
+
+
+ATTEMPTS = json.loads((Path(__file__).parent / "workflows" / "attempts-1.json").read_text())
+
+
+def test_stored_stages_of_agents_are_read() -> None:
+    entries = [entry_from_json(data) for data in ATTEMPTS]
+    for entry in entries:
+        check_entry(entry)
+    steps = [step for entry in entries for step in entry.settled]
+    faults = ["$: 'x' is not of type 'object'"]
+    work = {"patch": "", "base": "0", "files": [], "id": "7"}
+    assert [stage_of(step) for step in steps] == [
+        AgentStage(2, since=1000.5),
+        AgentStage(2, faults, work),
+        AgentStage(2),
+    ]
+    assert [approvals_of(step) for step in steps] == [None, None, [{"id": "a1"}]]
+
+
+def test_stages_of_agents_are_written_in_the_stored_form() -> None:
+    entries = [entry_from_json(data) for data in ATTEMPTS]
+    assert [entry_to_json(entry) for entry in entries] == ATTEMPTS
+    stored = dict(ATTEMPTS[0]["settled"][0]["value"])
+    del stored["count"], stored["now"]
+    assert AgentStage(2, since=1000.5).to_json() == stored

@@ -16,8 +16,8 @@ from interpstack_workflows.stores.store import WorkflowStore
 __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
 
-def _ignore(event: Mapping[str, Any]) -> None:
-    """Ignore an event of an agent without a listener."""
+def _ignore(told: Any) -> None:
+    """Ignore what an agent tells outside a run."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,6 +48,8 @@ class AgentCall:
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.
+        report: Takes the resources that the call has used so far; the last report counts if the
+            call is stopped before it ends. Returns at once.
         store: The store of the run, in which an agent may keep its own state beside the records of
             the run; `None` outside a run.
     """
@@ -70,6 +72,7 @@ class AgentCall:
     needs_cost: bool = False
     decisions: Mapping[str, Any] | None = None
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
+    report: Callable[[Usage], None] = attrs.field(default=_ignore, repr=False)
     store: WorkflowStore | None = attrs.field(default=None, repr=False)
 
 

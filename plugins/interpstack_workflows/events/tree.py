@@ -29,6 +29,7 @@ from interpstack_workflows.events.events import (
     WorkflowEvent,
 )
 from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.steps.stages import approvals_of
 from interpstack_workflows.stores.store import RunRecord
 
 __all__ = ["NodeStatus", "RunTree", "StepNode", "WorkflowNode", "preview"]
@@ -233,7 +234,9 @@ class RunTree:
         if record.usage:
             step.used(step.usage + Usage.from_json(record.usage))
         if record.started:
-            step.stands("running" if record.kind in ("workflow", "exec") else "waiting")
+            asks = record.kind == "agent" and approvals_of(record) is not None
+            waits = asks or record.kind not in ("workflow", "exec", "agent")
+            step.stands("waiting" if waits else "running")
             if record.kind == "workflow":
                 child = node.children.setdefault(record.name, WorkflowNode(""))
                 child.called(str(record.value["name"]))

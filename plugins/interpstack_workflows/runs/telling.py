@@ -43,6 +43,7 @@ __all__ = ["RunTeller"]
 #: Characters of an agent's event as JSON.
 _EVENT_CHARS: Final = 16_384
 _TEXT_CHARS: Final = 10_000
+_NOTHING: Final = Usage()
 
 
 class RunTeller:
@@ -59,6 +60,8 @@ class RunTeller:
         self._created = record.created
         self._sessions: dict[tuple[str, str], str | None] = {}
         self._census = Census()
+        #: What agents had used when the stages of their steps were recorded.
+        self._earlier: dict[tuple[str, str], Usage] = {}
 
     def census(self) -> Mapping[str, Any]:
         """See `Census.to_json`."""
@@ -132,10 +135,18 @@ class RunTeller:
         scope = opened.scope.place.scope
         self._tell(WaitOpenedEvent, scope, opened.name, waiting_for=wait.to_json())
 
+    def began(self, scope: str, steps: Iterable[StepRecord]) -> None:
+        """Note what agents have used before their steps end, now or in an earlier stay."""
+        for step in steps:
+            if step.started and step.usage:
+                used = self._earlier.get((scope, step.name), _NOTHING)
+                self._earlier[scope, step.name] = used + Usage.from_json(step.usage)
+
     def step_ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         """The end of a step is recorded, now or by an earlier stay."""
         scope = opened.scope.place.scope
         session = self._sessions.pop((scope, opened.name), None)
+        earlier = self._earlier.pop((scope, opened.name), _NOTHING)
         if step.kind != "agent":
             self._census.count(step)
             self._tell(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
@@ -150,7 +161,8 @@ class RunTeller:
             name: value if isinstance(value := options.get(name), str) else None
             for name in ("label", "phase", "model")
         }
-        fields |= {"agent": agent, "usage": step.usage, "replayed": replayed}
+        used = (earlier + Usage.from_json(step.usage)).to_json()
+        fields |= {"agent": agent, "usage": used, "replayed": replayed}
         fields["prompt_preview"] = preview(opened.request.prompt)
         if step.ok:
             self._tell(AgentCompletedEvent, scope, opened.name, session_id=session, **fields)

@@ -101,7 +101,8 @@ _BEGUN: Final[Mapping[str, Mapping[str, _Fits]]] = {
     "agent": {
         **_MOMENT,
         "count": lambda value: type(value) is int,
-        "approvals": lambda value: type(value) is list,
+        "approvals": lambda value: value is None or type(value) is list,
+        "since": lambda value: value is None or _is_number(value),
         "attempt": _is_whole_or_none,
         "faults": lambda value: value is None or type(value) is list,
         "worktree": lambda value: value is None or type(value) is dict,

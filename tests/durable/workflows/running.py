@@ -119,7 +119,8 @@ async def recorded_prompts(store: WorkflowStore) -> set[str]:
     if await store.read(RUN) is None:
         return set()
     steps = [step for entry in await store.entries(RUN) for step in entry.settled]
-    return {json.loads(step.signature)["prompt"] for step in steps if step.kind == "agent"}
+    ended = [step for step in steps if step.kind == "agent" and not step.started]
+    return {json.loads(step.signature)["prompt"] for step in ended}
 
 
 async def run(job: dict[str, Any], begun: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Mapping
 from typing import Any, Final
@@ -82,6 +83,9 @@ class LangChainAgent(Agent):
             output, thread = await self._output(call, meter)
             meter.check()
             return AgentAnswer(value_of(output, call), meter.usage, thread)
+        except asyncio.CancelledError:
+            call.report(meter.usage)
+            raise
         except AgentPaused as paused:
             raise AgentPaused(paused.approvals, meter.usage) from paused
         except AgentFailed as failed:

@@ -77,6 +77,8 @@ class LiveRun:
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
         self.teller = RunTeller(parts, record)
+        for entry in entries:
+            self.teller.began(entry.scope, entry.settled)
         self._active, self._parking, self._complete = 0, False, False
         self._ending: Failed | None = None
         self._main: asyncio.Task[ScopeEnd] | None = None
@@ -213,6 +215,7 @@ class LiveRun:
 
     def record(self, place: ScopePlace, now: float, steps: Sequence[StepRecord]) -> Any:
         budget = {"total": self._budget.total, "spent": self._budget.spent}
+        self.teller.began(place.scope, steps)
         self._writer.write(Entry(scope=place.scope, now=now, settled=tuple(steps), budget=budget))
         return budget
 

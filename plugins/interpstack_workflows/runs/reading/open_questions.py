@@ -8,6 +8,7 @@ from typing import Any
 
 from interpstack_workflows.runs.verbs.waits import approval_id, wait_id
 from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.steps.stages import approvals_of
 
 __all__ = ["open_questions"]
 
@@ -22,11 +23,16 @@ def open_questions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     for entry in entries:
         for step in entry.settled:
             place = entry.scope, step.name
-            if step.started and step.kind in ("ask", "agent"):
+            if step.started and (step.kind == "ask" or _asks(step)):
                 begun[place] = step
             else:
                 begun.pop(place, None)
     return [_shown(scope, step) for (scope, _), step in begun.items()]
+
+
+def _asks(step: StepRecord) -> bool:
+    """Whether an agent had asked for approvals when its step was recorded."""
+    return step.kind == "agent" and approvals_of(step) is not None
 
 
 def _shown(scope: str, step: StepRecord) -> dict[str, Any]:

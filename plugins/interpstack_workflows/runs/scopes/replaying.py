@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from interpstack_workflows.steps.entries import Entry, StepRecord
+from interpstack_workflows.steps.stages import begun_anew
 
 __all__ = ["RecordedAnswers", "RecordedScopes", "Replayed"]
 
@@ -52,11 +53,18 @@ class RecordedAnswers:
                     self._ended[step.name] = (index, place, step)
                 else:
                     self._ended.pop(step.name, None)
-                    if step.kind == "exec":  # known to have ended, so it may begin anew
-                        self._started.pop(step.name, None)
+                    self._begin_anew(step)
         #: Open requests that have records: entry, place in it, id of the request.
         self._open: list[tuple[int, int, str]] = []
         self._taken: dict[str, StepRecord] = {}
+
+    def _begin_anew(self, failed: StepRecord) -> None:
+        """Let a failed step run again; it is known to have ended."""
+        begun = self._started.get(failed.name)
+        if failed.kind == "exec":
+            self._started.pop(failed.name, None)
+        elif failed.kind == "agent" and begun is not None:
+            self._started[failed.name] = begun_anew(begun)
 
     def open(self, request_id: str, name: str) -> bool:
         """Whether the step of a request just made is recorded; then `take` answers it."""

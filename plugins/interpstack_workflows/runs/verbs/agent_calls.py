@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -34,8 +34,9 @@ from interpstack_workflows.runs.verbs.isolation import (
     isolated_value,
 )
 from interpstack_workflows.steps.names import canonical
+from interpstack_workflows.steps.stages import AgentStage
 
-__all__ = ["AgentCalls", "AgentHost", "AgentStage", "AgentWaits", "Spending"]
+__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "Spending"]
 
 
 #: Types whose values are the same in JSON.
@@ -55,39 +56,45 @@ class AgentHost(Protocol):
     async def before_effects(self) -> None:
         """Wait until everything is stored that was recorded before."""
 
+    def now(self) -> float:
+        """Seconds since 1970."""
+
     @property
     def teller(self) -> RunTeller:
         """Tells the events of the run."""
 
 
 class Spending:
-    """The resources that one step has used since it began, or was last resumed.
+    """The resources that one step has used and not recorded, and the stage that it has reached.
 
     Attributes:
-        used: The use of all attempts and corrections, including those that failed.
+        used: The use of attempts and corrections, including those that failed.
+        stage: The stage at which the step continues if it is stopped now.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, record: Callable[[AgentStage, Usage], None], stage: AgentStage) -> None:
         self.used = _NOTHING
+        self.stage = stage
+        self._record = record
 
     def add(self, usage: Usage) -> None:
         """Count what one call of an agent used."""
         self.used = usage if self.used is _NOTHING else self.used + usage
 
+    def take(self) -> Usage:
+        """Take what is to be recorded now."""
+        used, self.used = self.used, _NOTHING
+        return used
 
-@attrs.frozen
-class AgentStage:
-    """The stage that the attempts of one step have reached.
+    def reached(self, stage: AgentStage) -> None:
+        """Record the stage that the step has reached, with what was used before."""
+        self.stage = stage
+        self._record(stage, self.take())
 
-    Attributes:
-        attempt: The number of the attempt, from 1.
-        faults: Faults of the answer that the agent is to correct; `None` if it has not answered.
-        worktree: The work of an isolated agent that paused; `None` otherwise.
-    """
-
-    attempt: int = 1
-    faults: Sequence[str] | None = None
-    worktree: Mapping[str, Any] | None = None
+    def stopped(self) -> None:
+        """Record what was used, if the step is stopped: it may be resumed."""
+        if self.used.agents or self.used.tokens or self.used.cost:
+            self.reached(self.stage)
 
 
 class AgentWaits(Exception):
@@ -136,15 +143,13 @@ class AgentCalls:
         self,
         opened: OpenRequest,
         spending: Spending,
-        stage: AgentStage | None = None,
         decisions: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Call the agent of a request.
+        """Call the agent of a request, from the stage that its step has reached.
 
         Args:
             opened: The request.
-            spending: Counts what its calls use, whether they end well or not.
-            stage: The stage at which the agent paused.
+            spending: Counts what its calls use, whether they end well or not, and has the stage.
             decisions: The decisions that the agent asked for.
 
         Returns:
@@ -155,7 +160,7 @@ class AgentCalls:
             AgentWaits: A person has to decide first.
             BudgetExceeded: The next call does not fit into a budget.
         """
-        stage = stage or AgentStage()
+        stage = spending.stage
         task = await self._task(opened, spending, stage)
         if decisions is not None:
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=decisions))
@@ -219,6 +224,10 @@ class AgentCalls:
             await work.close()
 
     async def _attempts(self, task: _Task, stage: AgentStage) -> Any:
+        if stage.since is not None:  # the run was stopped in the pause between two attempts
+            passed = max(0.0, self._host.now() - stage.since)
+            await asyncio.sleep(max(0.0, task.retry.seconds - passed))
+            stage = attrs.evolve(stage, since=None)
         while True:
             try:
                 return await self._fitting(task, stage)
@@ -229,6 +238,10 @@ class AgentCalls:
                 if final or stage.attempt >= task.retry.attempts:
                     raise _failure(error, stage.attempt) from error
             stage = AgentStage(stage.attempt + 1)
+            kept = attrs.evolve(stage, since=self._host.now())
+            if task.work is not None:
+                kept = attrs.evolve(kept, worktree=await task.work.kept())
+            task.spending.reached(kept)
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
             await asyncio.sleep(task.retry.seconds)
 
@@ -242,6 +255,7 @@ class AgentCalls:
             faults = await schema.faults(value)
             if not faults:
                 return value
+            task.spending.reached(await _to_correct(task, stage, faults))
             stage = attrs.evolve(stage, faults=faults)
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
         value = schema.value((await self._once(task, stage)).value)
@@ -272,6 +286,8 @@ class AgentCalls:
             wanted = _wanted(tokens, agent.max_cost or 0.0)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
             told, calls, began = _NOTHING, 0, time.monotonic()
+            reports: list[Usage] = []
+            call = attrs.evolve(call, report=reports.append)
             try:
                 await self._host.before_effects()
                 self._host.teller.agent_started(task.opened, call)
@@ -283,6 +299,9 @@ class AgentCalls:
                 raise AgentWaits(paused.approvals, stage) from paused
             except LeaseLost:
                 raise
+            except asyncio.CancelledError:
+                told = reports[-1] if reports else _NOTHING  # the call goes on, and counts then
+                raise
             except Exception as error:
                 told, calls = error.usage if isinstance(error, AgentFailed) else Usage(), 1
                 raise
@@ -291,6 +310,18 @@ class AgentCalls:
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
+
+
+async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> AgentStage:
+    """The stage at which an agent has to correct its answer, as its record keeps it.
+
+    An isolated agent whose work cannot be kept would correct its answer in an empty worktree, so
+    its attempt begins again.
+    """
+    if task.work is None:
+        return attrs.evolve(stage, faults=faults)
+    kept = await task.work.kept()
+    return stage if kept is None else attrs.evolve(stage, faults=faults, worktree=kept)
 
 
 def _wanted(tokens: int, cost: float) -> Usage:

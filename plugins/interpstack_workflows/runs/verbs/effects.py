@@ -18,7 +18,6 @@ from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.agent_calls import (
     AgentCalls,
     AgentHost,
-    AgentStage,
     AgentWaits,
     Spending,
 )
@@ -28,6 +27,7 @@ from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
 from interpstack_workflows.runtime.boundary import Failed
 from interpstack_workflows.steps.entries import StepRecord
+from interpstack_workflows.steps.stages import AgentStage, approvals_of, count_of, stage_of
 from interpstack_workflows.stores.store import Message
 
 __all__ = ["VerbHost", "Verbs"]
@@ -50,9 +50,6 @@ class VerbHost(AgentHost, Protocol):
 
     def end(self) -> None:
         """One such thing has ended."""
-
-    def now(self) -> float:
-        """Seconds since 1970."""
 
     def record(self, place: ScopePlace, now: float, steps: tuple[StepRecord, ...]) -> Any:
         """Record steps."""
@@ -92,7 +89,11 @@ class Verbs:
 
     def _in_flight(self, opened: OpenRequest, work: Callable[[_Flight], _Work]) -> Cancellable:
         """Run an effect in a task of its own."""
-        flight = _Flight(self._host)
+        spending = Spending(
+            partial(self._reached, opened),
+            stage_of(opened.started if opened.kind == "agent" else None),
+        )
+        flight = _Flight(self._host, spending)
         task = asyncio.create_task(self._ended(opened, work(flight), flight.spending))
         task.add_done_callback(lambda _: flight.end())
         return task
@@ -102,16 +103,19 @@ class Verbs:
             value = await work
         except LeaseLost:
             return  # the run is being stopped
+        except asyncio.CancelledError:
+            spending.stopped()
+            raise
         except ScopeFailed as error:
             if self._host.ending is None:  # else the child had no end of its own
                 self._fail(opened, error)
         except AgentWaits as waits:
-            self._approval(opened, waits, spending.used)
+            self._approval(opened, waits, spending.take())
         except Exception as error:  # noqa: BLE001 - agents may raise anything
-            self._fail(opened, error, spending.used)
+            self._fail(opened, error, spending.take())
         else:
             end = value if isinstance(value, ScopeEnd) else ScopeEnd(value, 0)
-            self._settle(opened, end.result, spending.used, end.dropped)
+            self._settle(opened, end.result, spending.take(), end.dropped)
 
     def _settle(
         self, opened: OpenRequest, value: Any, usage: Usage = _NOTHING, dropped: int = 0
@@ -140,11 +144,19 @@ class Verbs:
         opened.scope.settle(opened, step)
 
     def _agent(self, opened: OpenRequest) -> Cancellable | None:
-        paused = opened.started
-        if paused is not None:  # it waited for a person when it was left
-            self._wait_for_approval(opened, paused.value)
+        if opened.started is not None and approvals_of(opened.started) is not None:
+            self._wait_for_approval(opened, opened.started.value)
             return None
         return self._in_flight(opened, lambda flight: self._agents.run(opened, flight.spending))
+
+    def _reached(self, opened: OpenRequest, stage: AgentStage, usage: Usage) -> None:
+        """Record the stage that the attempts of an agent have reached."""
+        begun = opened.started
+        if begun is not None and stage == stage_of(begun):  # a decision is given to it again
+            value = dict(begun.value)
+        else:
+            value = {"count": count_of(begun), **stage.to_json()}
+        self._began(opened, value, usage)
 
     async def _child(self, opened: OpenRequest, flight: _Flight) -> ScopeEnd:
         started = opened.started.value if opened.started is not None else None
@@ -215,15 +227,13 @@ class Verbs:
             self._fail(opened, StepFailed(f"nothing arrived in time for {what!r}", "WaitTimeout"))
 
     def _approval(self, opened: OpenRequest, waits: AgentWaits, usage: Usage) -> None:
-        count = (opened.started.value["count"] if opened.started else 0) + 1
+        count = count_of(opened.started) + 1
         value: dict[str, Any] = {"approvals": list(waits.approvals), "count": count}
-        value |= attrs.asdict(waits.stage)
+        value |= waits.stage.to_json()
         value["now"] = self._began(opened, value, usage)
         self._wait_for_approval(opened, value)
 
     def _wait_for_approval(self, opened: OpenRequest, began: Mapping[str, Any]) -> None:
-        stage = AgentStage(began.get("attempt", 1), began.get("faults"), began.get("worktree"))
-
         def ended(number: int, message: Message | None) -> None:
             again = attrs.evolve(
                 opened,
@@ -231,7 +241,7 @@ class Verbs:
             )
             told = message.value if message is not None else None
             effect = self._in_flight(
-                again, lambda flight: self._agents.run(again, flight.spending, stage, told)
+                again, lambda flight: self._agents.run(again, flight.spending, told)
             )
             opened.scope.running(opened, effect)
 
@@ -252,9 +262,9 @@ class _Flight:
         spending: The resources that it has used so far.
     """
 
-    def __init__(self, host: VerbHost) -> None:
+    def __init__(self, host: VerbHost, spending: Spending) -> None:
         self._host: VerbHost | None = host
-        self.spending = Spending()
+        self.spending = spending
         host.begin()
 
     def end(self) -> None:

@@ -97,6 +97,18 @@ class IsolatedWork:
             )
         return {**product, "id": self._id}
 
+    async def kept(self) -> Mapping[str, Any] | None:
+        """The work as the record of a stage keeps it; `None` if there is none to be kept."""
+        if self._tree is None:
+            return self._saved
+        try:
+            return await self.save()
+        except WorktreeError as error:
+            _log.warning(
+                "The work of the step %s is not kept if the run stops: %s", self._key, error
+            )
+            return None
+
     async def failed(self, error: StepFailed) -> StepFailed:
         """The failure of the step, with the work that was done before."""
         try:

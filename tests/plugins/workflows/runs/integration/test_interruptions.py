@@ -36,7 +36,8 @@ async def _recorded(store: MemoryWorkflowStore) -> set[str]:
     """Prompts of the agents whose ends are recorded."""
     entries = await store.entries("run_a")
     steps = [step for entry in entries for step in entry.settled]
-    return {json.loads(step.signature)["prompt"] for step in steps if step.kind == "agent"}
+    ended = [step for step in steps if step.kind == "agent" and not step.started]
+    return {json.loads(step.signature)["prompt"] for step in ended}
 
 
 async def _stay(
