@@ -70,6 +70,7 @@ class QuickJSExecution(KernelExecution):
         self._undone = False
         self._hear: Callable[[str], None] | None = None
         self._ear: Ear | None = None
+        self._taken = 0  # the number of the output that the host has
 
     # -- the protocol ----------------------------------------------------------------------
 
@@ -79,13 +80,14 @@ class QuickJSExecution(KernelExecution):
             self._keep_before()
             load(self._cell.source, self._cell.language)
         begun = time.thread_time()
+        self._taken = self._live.taken_output()
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set
                 guest.interrupt()
             if self._hear is not None:
                 self._ear = self._ear or _ear(self._hear, self._live)
-                self._ear.begin()
+                self._ear.begin(self._taken)
                 guest.look_on(self._ear.look)
             try:
                 self._run(now * 1000)
@@ -122,6 +124,7 @@ class QuickJSExecution(KernelExecution):
         self._ended = True
         guest = live.guest
         progress = Progress()
+        self._taken = live.taken_output()
         with guest.runtime.ticker:
             guest.set_time(_WIND_DOWN_SECONDS)
             try:
@@ -134,7 +137,7 @@ class QuickJSExecution(KernelExecution):
             except (Trapped, OutOfTime, EngineFailure) as error:
                 why = str(error)
                 if not progress.calls:
-                    progress = Progress(calls=_output(self._live))
+                    progress = Progress(calls=self._output())
             else:
                 # A module that is stopped in the middle of its evaluation could never be imported
                 # again.
@@ -278,14 +281,21 @@ class QuickJSExecution(KernelExecution):
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True
-        output = _output(self._live)
+        output = self._output()
         failure = self._out_of_memory()
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
+
+    def _output(self) -> list[Call]:
+        """The console output of a guest that can no longer run, read from its memory."""
+        from interpstack_quickjs.heap.printed import read_printed  # loaded for stopped cells only
+
+        text, omitted = read_printed(self._live.guest, self._live.base.printed, self._taken)
+        return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
-        output = _output(self._live)
+        output = self._output()
         self._live.restore(self._keep_before())
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
@@ -300,11 +310,3 @@ def _ear(hear: Callable[[str], None], live: LiveGuest) -> Ear:
     from interpstack_quickjs.heap.printed import Ear  # loaded here: this thread is not the loop's
 
     return Ear(hear, live.base.printed)
-
-
-def _output(live: LiveGuest) -> list[Call]:
-    """The console output of a guest that can no longer run, read from its memory."""
-    from interpstack_quickjs.heap.printed import read_printed  # loaded for stopped cells only
-
-    text, omitted = read_printed(live.guest, live.base.printed)
-    return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []

@@ -29,6 +29,8 @@ _KERNEL_SECONDS: Final = 30.0
 _MAX_REPEATED: Final = 2**16
 #: Size in bytes of the largest memory that is reserved for the next copy.
 _MAX_SCRATCH: Final = 16 * 2**20
+#: From the start of the list `printed` to the number of its output.
+_OUTPUT_NUMBER: Final = 16
 _to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -79,6 +81,14 @@ class LiveGuest:
     def runs(self, cell: str | None) -> None:
         """Set the name of the running cell, or `None` when it has ended."""
         self.running = cell
+
+    def taken_output(self) -> int:
+        """Return the number of the console output in memory that the host has; 0 if it has none.
+
+        The kernel leaves output where it is until the guest prints again; see `printed.py`.
+        """
+        number = int.from_bytes(self.guest.read(self.base.printed + _OUTPUT_NUMBER, 4), "little")
+        return number if number & 1 else 0
 
     # -- bridges on offer ------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Console output, read from the memory of a guest that cannot run any more.
 
 The kernel keeps it in a list named `printed` that never moves: a count of omitted characters, a
-count of characters that are elsewhere, then short texts. A JavaScript value takes eight bytes in
+count of characters that are elsewhere, the number of the output, then short texts. The output stays
+there when the host has taken it; its number is odd then. A JavaScript value takes eight bytes in
 this build of QuickJS: an integer or an address, then a tag. A text has a header: its length and
 whether it takes two bytes a character in the second word, what kind of text it is in the third.
 `tests/plugins/quickjs/test_guest.py` names what breaks if that changes.
@@ -25,8 +26,8 @@ __all__ = ["Ear", "find_printed", "read_printed"]
 #: As in `kernel/console.js`.
 _PIECES: Final = 32
 _PIECE_CHARS: Final = 500
-_SLOTS: Final = 2 + _PIECES
-_FIRST_NUMBER: Final = 1592590336
+_SLOTS: Final = 3 + _PIECES
+_FIRST_NUMBER: Final = 1592590337
 
 #: Seconds between two looks at the output of a guest that computes.
 _LOOK_SECONDS: Final = 0.05
@@ -54,10 +55,18 @@ def find_printed(heap: Heap) -> int:
     return address
 
 
-def read_printed(guest: Guest, address: int) -> tuple[str, int]:
-    """Console output since its last delivery to the host, and the number of missing characters."""
+def read_printed(guest: Guest, address: int, taken: int) -> tuple[str, int]:
+    """Read console output that the host does not have, and the number of missing characters.
+
+    Args:
+        guest: The guest.
+        address: The address of the output.
+        taken: The number of the output that the host has; see `LiveGuest.taken_output`.
+    """
     memory = guest.read(address, _SLOTS * _VALUE.size)
-    (omitted, _), (surplus, _), *pieces = _VALUE.iter_unpack(memory)
+    (omitted, _), (surplus, _), (number, _), *pieces = _VALUE.iter_unpack(memory)
+    if number == taken:
+        return "", 0
     text = "".join(_piece(guest, at) for at, tag in pieces if tag == _STRING)
     return text[1:], omitted + surplus  # each line begins with its line break
 
@@ -73,11 +82,17 @@ class Ear:
 
     _hear: Callable[[str], None]
     _address: int
+    _taken: int = attrs.field(default=0, init=False)
     _heard: int = attrs.field(default=0, init=False)
     _next: float = attrs.field(default=0.0, init=False)
 
-    def begin(self) -> None:
-        """Note that all output so far was delivered to the host."""
+    def begin(self, taken: int) -> None:
+        """Begin a computation.
+
+        Args:
+            taken: The number of the output that the host has.
+        """
+        self._taken = taken
         self._heard = 0
 
     def look(self, guest: Guest) -> None:
@@ -86,7 +101,7 @@ class Ear:
         if now < self._next:
             return
         self._next = now + _LOOK_SECONDS
-        text, _ = read_printed(guest, self._address)
+        text, _ = read_printed(guest, self._address, self._taken)
         if len(text) > self._heard:
             self._hear(text[self._heard :])
             self._heard = len(text)

@@ -1,10 +1,11 @@
   // Console output. `printed` keeps its place in memory for good, and each text in it stays short
   // enough for QuickJS to store it in one run, not as a tree. So an engine that can look into
   // memory finds the output of a guest that was stopped in the middle: two counts, of characters
-  // that were omitted and of those in `surplus`, then the pieces of the text.
-  const PIECES = 32, PIECE_CHARS = 500, FIRST = 2, LAST = FIRST + PIECES - 1;
+  // that were omitted and of those in `surplus`; the number of this output, which is odd once the
+  // host has taken it; then the pieces of the text.
+  const PIECES = 32, PIECE_CHARS = 500, NUMBER = 2, FIRST = 3, LAST = FIRST + PIECES - 1;
   const printed = list();
-  for (let i = 0; i <= LAST; i++) printed[i] = 1592590336 + i; // found by these numbers
+  for (let i = 0; i <= LAST; i++) printed[i] = 1592590337 + i; // found by these numbers
   let piece = FIRST;          // the one that is written to
   let surplus = list();       // what comes after the last piece
   let left = 0, beyond = 0;   // characters there is room for: at once, and after that
@@ -14,6 +15,7 @@
   function clearConsole() {
     for (let i = FIRST; i <= LAST; i++) printed[i] = "";
     printed[0] = printed[1] = 0;
+    printed[NUMBER] = ((printed[NUMBER] | 1) + 1) & 0x3fffffff;
     piece = FIRST;
     surplus = list();
     taken = false;
@@ -68,6 +70,7 @@
       calls[calls.length] = '["console",{"text":' + stringify(slice(text, 1)) + ',"omitted":' + printed[0] + "}]";
     // It stays where it is until the host has it for sure: telling it may take too much memory.
     taken = true;
+    printed[NUMBER] |= 1;
     delivered += text.length;
     left = beyond = 0;
   }

@@ -27,7 +27,7 @@ def guest() -> Iterator[Guest]:
 
 _PRINTED = """
     globalThis.printed = Object.setPrototypeOf([], null);
-    for (let i = 0; i < 34; i++) printed[i] = 1592590336 + i;
+    for (let i = 0; i < 35; i++) printed[i] = 1592590337 + i;
 """
 
 
@@ -36,10 +36,10 @@ def test_texts_are_found_in_memory(guest: Guest) -> None:
     guest.evaluate(_PRINTED)
     address = find_printed(guest.heap())
     guest.evaluate(
-        "printed[0] = 3; printed[1] = 4; printed[2] = ''; printed[3] = printed[2] + ('\\n' + 'ab');"
-        "printed[3] += '\\n' + 'c'.repeat(480); printed[4] = 'é€\\ud800'; printed[5] = 'end'"
+        "printed[0] = 3; printed[1] = 4; printed[2] = 2; printed[3] = ''; printed[4] = printed[3] + ('\\n' + 'ab');"
+        "printed[4] += '\\n' + 'c'.repeat(480); printed[5] = 'é€\\ud800'; printed[6] = 'end'"
     )
-    text, omitted = read_printed(guest, address)
+    text, omitted = read_printed(guest, address, 0)
     assert (text, omitted) == ("ab\n" + "c" * 480 + "é€\ud800end", 7)
 
 
@@ -47,17 +47,17 @@ def test_damaged_texts_are_left_out(guest: Guest) -> None:
     guest.evaluate(_PRINTED)
     address = find_printed(guest.heap())
     guest.evaluate(
-        "printed[2] = '\\n' + 'x'; printed[3] = 'y'.repeat(501); printed[4] = {};"
-        "printed[5] = 'far away'; printed[6] = 'too long'; printed[7] = 'a part'; printed[8] = 'end'"
+        "printed[2] = 2; printed[3] = '\\n' + 'x'; printed[4] = 'y'.repeat(501); printed[5] = {};"
+        "printed[6] = 'far away'; printed[7] = 'too long'; printed[8] = 'a part'; printed[9] = 'end'"
     )
-    texts = [struct.unpack("<I", guest.read(address + 8 * i, 4))[0] for i in range(9)]
+    texts = [struct.unpack("<I", guest.read(address + 8 * i, 4))[0] for i in range(10)]
     for at, word in (
-        (address + 8 * 5, 2**32 - 9),
-        (texts[6] + 4, 2**31 - 1),
-        (texts[7] + 8, 1 << 28),
+        (address + 8 * 6, 2**32 - 9),
+        (texts[7] + 4, 2**31 - 1),
+        (texts[8] + 8, 1 << 28),
     ):
         guest.write(word.to_bytes(4, "little"), at)
-    assert read_printed(guest, address)[0] == "xend"
+    assert read_printed(guest, address, 0)[0] == "xend"
 
 
 def test_a_place_that_is_not_there_or_not_the_only_one_is_refused(guest: Guest) -> None:
@@ -83,7 +83,7 @@ class _Memory:
 def _list(*values: tuple[int, int]) -> bytes:
     """The list `printed`, its slots of integers and addresses."""
     return b"".join(
-        struct.pack("<Ii", *value) for value in [*values, *[(0, 0)] * (34 - len(values))]
+        struct.pack("<Ii", *value) for value in [*values, *[(0, 0)] * (35 - len(values))]
     )
 
 
@@ -104,16 +104,22 @@ def _stored(text: bytes, wide: int, kind: int = 0, length: int | None = None) ->
     ],
 )
 def test_one_text(stored: bytes, text: str) -> None:
-    start = 34 * 8
-    guest: Any = _Memory(_list((3, 0), (4, 0), (start, -7)) + stored)
-    assert read_printed(guest, 0) == (text, 7)
+    start = 35 * 8
+    guest: Any = _Memory(_list((3, 0), (4, 0), (6, 0), (start, -7)) + stored)
+    assert read_printed(guest, 0, 0) == (text, 7)
+
+
+def test_output_that_the_host_has_is_not_read_again() -> None:
+    guest: Any = _Memory(_list((3, 0), (4, 0), (7, 0), (35 * 8, -7)) + _stored(b"\nab", 0))
+    assert read_printed(guest, 0, 7) == ("", 0)
+    assert read_printed(guest, 0, 5) == ("ab", 7)
 
 
 def test_who_listens_hears_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
     texts = iter(["ab", "abc", "abc", "a", "abcd", "xy"])
     now = [0.0]
-    monkeypatch.setattr(printed, "read_printed", lambda guest, address: (next(texts), 0))
+    monkeypatch.setattr(printed, "read_printed", lambda guest, address, taken: (next(texts), 0))
     monkeypatch.setattr(printed, "time", SimpleNamespace(monotonic=lambda: now[0]))
     ear, guest = Ear(heard.append, 0), cast("Any", None)
     ear.look(guest)
@@ -124,7 +130,7 @@ def test_who_listens_hears_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> 
         now[0] = float(at)
         ear.look(guest)
     assert heard == ["ab", "c", "d"]
-    ear.begin()
+    ear.begin(0)
     now[0] = 9.0
     ear.look(guest)
     assert heard == ["ab", "c", "d", "xy"]
