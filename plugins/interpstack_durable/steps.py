@@ -205,7 +205,9 @@ class JournalSteps(StepSource):
 
     async def earlier(self, request: Request) -> Settlement | None:
         if request.bridge == TIMER:
-            return None if self.look is None else await self._age.end(request)
+            if self.look is None:
+                return None
+            return await self._age.end(request, self.run.requests.timer_left(request.id))
         if self.flights.empty:
             return None
         return await self._held.repeated(request, await self.flights.landed(self.run, request))

@@ -201,7 +201,8 @@ class QuickJSExecution(KernelExecution):
 
     def _resume(self, now_ms: float) -> None:
         live = self._live
-        if not live.guest.tell(live.base.dispatch, self._resume_command(now_ms)):
+        base, command = live.base, self._resume_command(now_ms)
+        if not live.guest.tell(base.dispatch, command, base.next):
             raise OutOfRoom("the guest has no room for the answers of its calls")
 
     def _settled(self, text: str, spent: float) -> Progress:

@@ -148,19 +148,30 @@ class Guest(GuestMemory):
         self._go_on(done)
         return STATUS_OK, 0
 
-    def tell(self, function: int, text: str) -> bool:
+    def tell(self, function: int, text: str, further: int) -> bool:
         """Call a guest function with a text, then run all pending promise jobs.
 
+        Args:
+            function: The function.
+            text: Its argument.
+            further: A function without arguments, called after the jobs; when it returns true, jobs
+                run again, and so on.
+
         Returns:
-            False if the function failed; no jobs were run then.
+            False if one of the functions failed.
 
         Raises:
             OutOfTime: The time is up; more jobs are waiting.
         """
-        done = self._pass("tell", function, text)
-        if done == _FAILED:
-            return False
-        self._go_on(done)
+        done = self._pass("tell", function, text, further, _JOBS_PER_CALL)
+        while done:
+            if done == _FAILED:
+                return False
+            self.pause()
+            if done < _JOBS_PER_CALL:
+                break
+            space = self._space()
+            done = self.call("go_on", further, space.undefined, space.address, _JOBS_PER_CALL)
         return True
 
     def ask(self, function: int, text: str) -> tuple[int, str | None]:

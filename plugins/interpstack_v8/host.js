@@ -5,7 +5,7 @@
 // of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
-  const { dispatch, track, reject, makeRoom, scriptName } = kernel;
+  const { dispatch, next, track, reject, makeRoom, scriptName } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
   const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
@@ -87,8 +87,10 @@
   // deno_core passes all promises that were rejected meanwhile to one call, as arguments, and some
   // 30,000 overflow the stack. So the jobs run here, and what they reject is taken one by one.
   const settled = (said) => {
-    runJobs();
-    forgetRejections();
+    do {
+      runJobs();
+      forgetRejections();
+    } while (next());
     return answer(said);
   };
   // Called once, before any guest code.

@@ -144,13 +144,15 @@ class CellAge:
         run.clock.go_on(wall_seconds=noted["wall"] + away)
         return cls({int(number): at for number, at in noted["timers"].items()})
 
-    async def end(self, timer: Request) -> Settlement:
-        """Wait until a timer is due, which may have been started in an earlier look."""
-        wire = timer.wire
-        number = isinstance(wire, (int, float)) and not isinstance(wire, bool)
-        seconds = min(max(0.0, wire), 2**31 - 1) / 1000 if number else 0.0
-        due = self.due.setdefault(timer.id, time.time() + seconds)
-        await asyncio.sleep(min(max(0.0, due - time.time()), seconds))
+    async def end(self, timer: Request, left: float) -> Settlement:
+        """Wait until a timer is due, which may have been started in an earlier look.
+
+        Args:
+            timer: The timer.
+            left: Seconds of the timer, if it starts now.
+        """
+        due = self.due.setdefault(timer.id, time.time() + left)
+        await asyncio.sleep(min(max(0.0, due - time.time()), max(0.0, left)))
         self.due.pop(timer.id, None)
         return Settlement(timer.id)
 

@@ -186,7 +186,9 @@
     state.interrupted = false;
     commands[kind](given);
     if (kind === "say" || kind === "end" || kind === "settle") return;
-    enter(runJobs);
+    enter(() => {
+      do runJobs(); while (kernel.next());
+    });
     do {
       await waitForImports();
       await waitForNode();

@@ -11,6 +11,7 @@
   (import "guest" "free_value" (func $free_value (param i32)))
   (import "guest" "eval_async" (func $eval_async (param i32 i32 i32) (result i32)))
   (import "guest" "execute_pending_jobs" (func $execute_pending_jobs (result i32)))
+  (import "guest" "get_bool" (func $get_bool (param i32 i32) (result i32)))
   (import "guest" "get_string" (func $get_string (param i32) (result i32)))
   (import "guest" "qjs_last_ptr" (func $qjs_last_ptr (result i32)))
   (import "guest" "qjs_last_len" (func $qjs_last_len (result i32)))
@@ -40,10 +41,36 @@
     (call $free_value (i32.load (local.get $slots)))
     (call $free_value (i32.load offset=4 (local.get $slots))))
 
-  ;; Call a function with a text, forget its result, and run the jobs that wait: their number, or the
-  ;; least integer if the function failed.
+  ;; Run the jobs that wait, call a function without arguments, and do both again as long as it returns
+  ;; true. The number of jobs: `most`, that of one run, or more if it is not the end; the least integer
+  ;; if the function failed.
+  (func $go_on (export "go_on") (param $next i32) (param $this i32) (param $slots i32)
+      (param $most i32) (result i32)
+    (local $jobs i32) (local $status i32)
+    (loop $again
+      (local.set $jobs (i32.add (local.get $jobs) (call $execute_pending_jobs)))
+      (if (i32.ge_s (local.get $jobs) (local.get $most))
+        (then (return (local.get $jobs))))
+      (local.set $status
+        (call $call_function (local.get $next) (local.get $this) (local.get $slots) (i32.const 0)
+          (local.get $slots)))
+      (if (i32.eq (local.get $status) (i32.const 1))
+        (then (drop (call $last_exception (local.get $slots)))))
+      (if (local.get $status)
+        (then
+          (call $free_value (i32.load (local.get $slots)))
+          (return (i32.const 0x80000000))))
+      (i32.store offset=8 (local.get $slots) (i32.const 0))
+      (drop (call $get_bool (i32.load (local.get $slots)) (i32.add (local.get $slots) (i32.const 8))))
+      (call $free_value (i32.load (local.get $slots)))
+      (local.set $status (i32.load8_u offset=8 (local.get $slots)))
+      (br_if $again (local.get $status)))
+    (local.get $jobs))
+
+  ;; Call a function with a text, forget its result, and go on as above; the least integer if either
+  ;; function failed.
   (func (export "tell") (param $function i32) (param $this i32) (param $text i32)
-      (param $length i32) (param $slots i32) (result i32)
+      (param $length i32) (param $slots i32) (param $next i32) (param $most i32) (result i32)
     (local $status i32)
     (local.set $status
       (call $call (local.get $function) (local.get $this) (local.get $text) (local.get $length)
@@ -51,7 +78,8 @@
     (call $free (local.get $slots))
     (if (result i32) (local.get $status)
       (then (i32.const 0x80000000))
-      (else (call $execute_pending_jobs))))
+      (else
+        (call $go_on (local.get $next) (local.get $this) (local.get $slots) (local.get $most)))))
 
   ;; Run a script, pass the promise of its end to a function, forget both, and run the jobs that wait:
   ;; their number. If the script cannot be run: the least integer plus the status, and what was thrown

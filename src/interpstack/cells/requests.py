@@ -84,6 +84,8 @@ class Requests:
     _wake: asyncio.Event = attrs.field(factory=asyncio.Event)
     _slots: asyncio.Semaphore = attrs.field(init=False)
     _own_slots: dict[str, asyncio.Semaphore] = attrs.field(factory=dict)
+    _due: dict[int, float] = attrs.field(factory=dict)
+    _poll_time: float | None = None
     _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
     _cancels: Cancels = attrs.field(factory=Cancels)
@@ -130,6 +132,7 @@ class Requests:
         """Cancel a request whose answer is no longer needed."""
         if request_id in self.open:
             self._cancel(*self.open.pop(request_id))
+            self._due.pop(request_id, None)
 
     def _cancel(self, request: Request, task: asyncio.Task[None]) -> None:
         grace = self._grace() if self.begun.get(request.id) else self.grace(request.id)
@@ -184,8 +187,29 @@ class Requests:
     def start(self, request: Request) -> None:
         """Begin to answer a request, as soon as there is room for it."""
         self.counts.number(request)
+        if request.bridge == TIMER:
+            self._due[request.id] = self._now() + _timer_seconds(request)
         task = asyncio.ensure_future(self._answer(request))
         self.open[request.id] = (request, task)
+
+    def _now(self) -> float:
+        """Return the time of the loop, the same for all requests of one poll.
+
+        To start many takes milliseconds, and timers that were set together would be due in another
+        order than that of their lengths.
+        """
+        if self._poll_time is None:
+            loop = asyncio.get_running_loop()
+            self._poll_time = loop.time()
+            loop.call_soon(self._end_poll)
+        return self._poll_time
+
+    def _end_poll(self) -> None:
+        self._poll_time = None
+
+    def timer_left(self, request_id: int) -> float:
+        """Return the seconds until a timer is due; below 0 if it is overdue."""
+        return self._due[request_id] - asyncio.get_running_loop().time()
 
     async def _answer(self, request: Request) -> None:
         try:
@@ -204,6 +228,7 @@ class Requests:
             self.paused.append((request, error))
             self._wake.set()
             return
+        self._due.pop(request.id, None)
         if settlement.error is not None and self._cancels.happened(request.id):
             return  # it tells of the cancellation
         if request.id in self._detached:
@@ -231,8 +256,7 @@ class Requests:
 
     async def _made(self, request: Request) -> Settlement:
         if request.bridge == TIMER:
-            ms = request.wire if type(request.wire) in (int, float) else 0
-            await asyncio.sleep(min(max(0, ms), 2**31 - 1) / 1000)
+            await _until(self._due[request.id])
             return Settlement(request.id, "null")
         if request.bridge == MODULE:
             return await self._load_module(request)
@@ -298,6 +322,26 @@ class Requests:
     def _grace(self) -> float:
         """Seconds that a call which was made gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
+
+
+def _timer_seconds(request: Request) -> float:
+    """The length of a timer."""
+    ms = request.wire if type(request.wire) in (int, float) else 0
+    return float(min(max(0, ms), 2**31 - 1)) / 1000
+
+
+async def _until(when: float) -> None:
+    """Wait for a time of the loop; those who wait for the same time go on together."""
+    loop = asyncio.get_running_loop()
+    if when <= loop.time():
+        await asyncio.sleep(0)
+        return
+    due = asyncio.Event()
+    handle = loop.call_at(when, due.set)
+    try:
+        await due.wait()
+    finally:
+        handle.cancel()
 
 
 async def _value(called: Any) -> Any:

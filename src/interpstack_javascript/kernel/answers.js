@@ -1,3 +1,32 @@
+  // -- answers: each is a task of its own -----------------------------------------------------
+
+  // The host passes several at once, and the guest's jobs run between two of them, as if each had come
+  // alone: a timer that such a job clears never fires. The engine runs the jobs; see `next`.
+  let answers = list(), answered = 0, areTagged = false;
+  function takeAnswers(given, marked) {
+    const places = list(), timers = list(); // those of timers, in the order in which they are due
+    answers = list();
+    answered = 0;
+    areTagged = marked;
+    for (let i = 0; i < given.length; i++) {
+      const answer = answers[i] = given[i], entry = pending[answer[0] + before];
+      if (entry === undefined || entry.callback === undefined) continue;
+      places[places.length] = i;
+      let at = timers.length;
+      const { due } = entry, id = answer[0];
+      for (; at > 0 && (timers[at - 1].due > due || timers[at - 1].due === due && timers[at - 1].id > id); at--)
+        timers[at] = timers[at - 1];
+      timers[at] = { __proto__: null, answer, due, id };
+    }
+    for (let i = 0; i < places.length; i++) answers[places[i]] = timers[i].answer;
+  }
+  // Settle the next answer; false if there is none.
+  function settleNext() {
+    if (answered >= answers.length) return false;
+    const answer = answers[answered++];
+    settleOne(answer[0], answer[1], areTagged ? revive(answer[2]) : answer[2]);
+    return true;
+  }
   function settleOne(number, failed, body) {
     const id = number + before;
     const entry = pending[id];

@@ -26,14 +26,13 @@
       label = told.label;
       seed(words[0], words[1], words[2], words[3]);
     },
-    // Answers: [[id, failed, value or {name, message, data}], …].
-    resume(ms, answers, tagged) {
+    // Answers: [[id, failed, value or {name, message, data}], …]. The first is settled, `next` settles
+    // the others.
+    resume(ms, given, marked) {
       if (taken) clearConsole();
       tellTime(ms);
-      for (let i = 0; i < answers.length; i++) {
-        const answer = answers[i];
-        settleOne(answer[0], answer[1], tagged ? revive(answer[2]) : answer[2]);
-      }
+      takeAnswers(given, marked);
+      settleNext();
     },
     drain: () => drain(false),
     // The end of a cell, whatever became of it.
@@ -99,6 +98,7 @@
   return {
     dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal,
     makeRoom, scriptName, writtenPlaces,
+    next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.
     needsNothing: () => active && keys(pending).length === 0,

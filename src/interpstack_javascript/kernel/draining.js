@@ -28,5 +28,5 @@
     active = accepting = false;
     pending = table();
     openTimers = 0;
-    requests = list(); cancelled = list();
+    requests = list(); cancelled = list(); answers = list();
   }

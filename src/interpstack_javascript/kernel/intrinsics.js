@@ -3,6 +3,8 @@
 // Evaluates to a function; calling it once installs the kernel and returns
 //   dispatch(text) -> text   host commands, see `commands` below
 //   track(promise)           watch the promise of the running cell; it resolves to {value}
+//   next()                   settle one more answer of the last `resume`; false if there is none. The engine
+//                            runs the guest's jobs after `resume`, and again after each answer
 //   reject(reason, place)    the cell could not even be started; `place` is "[line,column]" or undefined
 //   api                      what guest sources (console, web APIs) build upon
 //   seal()                   called once when all guest sources are installed

@@ -35,8 +35,9 @@
     const wait = +ms; // read once: it may be an object
     if (openTimers >= limits.timers) throw new RangeErrorClass("too many timers: at most " + limits.timers + " may be open at once");
     openTimers++;
-    const id = open('"timer"', "" + (wait > 0 && wait < 2147483647 ? wait : wait > 0 ? 2147483647 : 0));
-    pending[id] = { __proto__: null, callback, drains, at: requests.length - 1 };
+    const length = wait > 0 && wait < 2147483647 ? wait : wait > 0 ? 2147483647 : 0;
+    const id = open('"timer"', "" + length);
+    pending[id] = { __proto__: null, callback, due: clock + length, drains, at: requests.length - 1 };
     return id;
   }
   function clearTimer(timerId) {

@@ -72,7 +72,7 @@ def test_requests_are_shown_with_the_start_of_their_input() -> None:
 async def test_a_timer_lasts_no_longer_than_it_was_set() -> None:
     age = CellAge({1: 10**12})  # the machine's clock was put back
     async with asyncio.timeout(30):
-        assert (await age.end(Request(1, "timer", 1))).id == 1
-    assert (await CellAge({2: 0.0}).end(Request(2, "timer", 10**9))).id == 2
-    assert (await CellAge().end(Request(3, "timer", "nonsense"))).id == 3
+        assert (await age.end(Request(1, "timer", 1), 0.001)).id == 1
+    assert (await CellAge({2: 0.0}).end(Request(2, "timer", 10**9), 1e6)).id == 2
+    assert (await CellAge().end(Request(3, "timer", 0), -1.0)).id == 3
     assert age.due == {}

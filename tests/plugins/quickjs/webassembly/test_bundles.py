@@ -107,14 +107,33 @@ def test_a_script_that_does_not_parse_runs_no_jobs(guest: Guest) -> None:
 def test_what_is_told_runs_all_jobs(guest: Guest) -> None:
     add = "async (text) => { for (let i = 0; i < 50; i++) { await null; told += text } }"
     guest.evaluate("globalThis.told = ''")
-    assert guest.tell(_function(guest, add), "ab")
+    assert guest.tell(_function(guest, add), "ab", _function(guest, "() => false"))
     assert _text(guest, "told") == "ab" * 50
+
+
+def test_jobs_run_between_what_is_told_and_all_that_follows(guest: Guest) -> None:
+    guest.evaluate("globalThis.told = ''; globalThis.left = 3")
+    note = "async (text) => { told += text; await null; told += '.' }"
+    more = f"() => {{ if (left-- === 0) return false; ({note})(left); return true }}"
+    assert guest.tell(_function(guest, note), "x", _function(guest, more))
+    assert _text(guest, "told") == "x.2.1.0."
+    fails = f"() => {{ ({note})('y'); throw 1 }}"
+    assert not guest.tell(_function(guest, note), "x", _function(guest, fails))
+    assert _text(guest, "told") == "x.2.1.0.x.y"
+
+
+def test_more_jobs_than_run_at_once_come_before_what_follows(guest: Guest) -> None:
+    guest.evaluate("globalThis.told = []; globalThis.left = 1")
+    many = "async () => { for (let i = 0; i < 150000; i++) await null; told.push('many') }"
+    more = "() => { told.push('more'); return left-- > 0 }"
+    assert guest.tell(_function(guest, many), "", _function(guest, more))
+    assert _text(guest, "told") == "many,more,more"
 
 
 def test_a_function_that_fails_runs_no_jobs(guest: Guest) -> None:
     guest.evaluate("globalThis.told = 0")
     fails = "() => { Promise.resolve().then(() => { told = 1 }); throw 1 }"
-    assert not guest.tell(_function(guest, fails), "x")
+    assert not guest.tell(_function(guest, fails), "x", _function(guest, "() => false"))
     assert _text(guest, "told") == "0"
 
 
@@ -122,7 +141,7 @@ def test_jobs_without_an_end_are_stopped(guest: Guest) -> None:
     function = _function(guest, "() => { const go = () => Promise.resolve().then(go); go() }")
     guest.set_time(0.05)
     with pytest.raises(OutOfTime):
-        guest.tell(function, "x")
+        guest.tell(function, "x", _function(guest, "() => false"))
     assert guest.interrupted
 
 
@@ -134,7 +153,7 @@ def test_handles_are_given_back(guest: Guest) -> None:
         for _ in range(2000):
             for function in functions:
                 guest.ask(function, "x" * 500)
-                guest.tell(function, "x" * 500)
+                guest.tell(function, "x" * 500, functions[1])
                 guest.run("'x'.repeat(500)", function)
         guest.call("run_gc")
         sizes.append(guest.memory_bytes)
