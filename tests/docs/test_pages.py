@@ -142,7 +142,7 @@ def _check_command(line: str) -> str | None:
     checks = {"interpstack": _check_cli, "tox": _check_tox, "pip": _check_pip}
     if program in checks:
         return checks[program](rest)
-    known = {"pytest", "npm", "cd", "git", "export", "interpstack-example-server"}
+    known = {"pytest", "npm", "cd", "git", "export", "createdb", "curl", "python3"}
     return None if program in known else "an unknown program"
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
+import sys
+import threading
+import tomllib
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from example_servers import COMMAND, Servers, python_path, send_turn
+from example_servers import COMMAND, EXAMPLE, Server, Servers, free_port, python_path, send_turn
 
 #: Counts the turns of a conversation in a variable, and notes each count outside.
 _CODE = """
@@ -138,6 +144,12 @@ async def test_a_rolling_restart_under_load_fails_no_conversation(place: Servers
     [
         ({}, "set DATABASE_URL and AGENT; the README shows how"),
         ({"DATABASE_URL": "x", "AGENT": "server_agent"}, "AGENT is module:function"),
+        ({"DATABASE_URL": "x", "AGENT": "server_agent:part"}, "AGENT is module:function"),
+        ({"DATABASE_URL": "x", "AGENT": ":parts"}, "AGENT is module:function"),
+        (
+            {"DATABASE_URL": "x", "AGENT": "no_agent:parts"},
+            "AGENT names the module 'no_agent', which is neither installed nor in ",
+        ),
     ],
 )
 def test_a_wrong_setting_is_told_once(environment: dict[str, str], message: str) -> None:
@@ -151,3 +163,138 @@ def test_a_wrong_setting_is_told_once(environment: dict[str, str], message: str)
     assert done.returncode == 1
     assert done.stderr.count(message) == 1
     assert "Traceback" not in done.stderr
+
+
+def _blocks(language: str) -> list[str]:
+    page = (EXAMPLE / "README.md").read_text("utf-8")
+    return re.findall(rf"^```{language}[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+class _Provider(BaseHTTPRequestHandler):
+    """Answers as the model provider of the README does: by a call of `eval`, then by its result."""
+
+    asked: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.asked.append(asked)
+        last = asked["messages"][-1]["content"]
+        question = last if isinstance(last, str) else last[-1]
+        if isinstance(question, dict) and question["type"] == "tool_result":
+            content = {"type": "text", "text": f"That is {question['content']}."}
+        else:
+            item, count = ("apple", 2) if "apple" in str(question) else ("pear", 3)
+            code = f"{count} * await tools.price({{item: '{item}'}})"
+            call = {"id": f"toolu_{len(self.asked)}", "name": "eval", "input": {"code": code}}
+            content = {"type": "tool_use", **call}
+        told = {
+            "id": "msg",
+            "type": "message",
+            "role": "assistant",
+            "model": asked["model"],
+            "content": [content],
+            "stop_reason": "tool_use" if content["type"] == "tool_use" else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+        data = json.dumps(told).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+@pytest.fixture
+def provider() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The URL of a model provider of this machine, and what it was asked."""
+    asked: list[dict[str, Any]] = []
+    handler = type("Handler", (_Provider,), {"asked": asked})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.timeout(900)  # two workers start beside the load
+@pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
+def test_the_readme_starts_a_server_that_answers_its_requests(
+    postgres: Any, provider: tuple[str, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    for program in ("curl", "createdb"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    url, asked = provider
+    start, requests = _blocks("sh")
+    (agent,) = _blocks("python")
+    (tmp_path / "my_agent.py").write_text(agent, "utf-8")
+    venv, install, *commands = start.splitlines()
+    assert venv == "python3 -m venv .venv"
+    assert install == '.venv/bin/pip install "../../..[langchain,postgres]" .'
+    _install(tmp_path)
+    port = free_port()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(EXAMPLE / "src"),  # without the folder of the agent
+        "PYTHONSAFEPATH": "1",
+        "PGHOST": str(postgres.directory),
+        "PGUSER": "tester",
+        "ANTHROPIC_BASE_URL": url,
+    }
+    script = "\n".join([*commands[:-1], f"exec {commands[-1]} --port {port}"])
+    log = tmp_path / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["bash", "-euc", script],
+            cwd=tmp_path,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    server = Server(f"http://127.0.0.1:{port}", process, log)
+    try:
+        server.wait()
+        ask, *others = [
+            command.replace("localhost:8000", f"127.0.0.1:{port}")
+            for command in requests.replace("\\\n", "").splitlines()
+        ]
+        first = _shell(ask)
+        assert _shell(ask) == first  # the same turn
+        streamed, live, ready, metrics = [_shell(command) for command in others]
+        assert json.loads(first) == {"answer": "That is <result>1</result>."}
+        assert streamed.count("event: progress\n") == 2
+        assert streamed.endswith(
+            'event: answer\ndata: {"answer": "That is <result>2.25</result>."}\n\n'
+        )
+        assert json.loads(live) == {"live": True}
+        assert json.loads(ready)["ready"] is True
+        assert 'agent_turns_total{end="answered"} 3.0' in metrics
+        assert len(asked) == 4  # two turns, with a call of `eval` each
+    finally:
+        server.end()
+
+
+def _install(folder: Path) -> None:
+    """Write the command as pip does, with the entry point that the distribution declares."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]
+    ((name, target),) = project["scripts"].items()
+    module, _, function = target.partition(":")
+    program = folder / ".venv" / "bin" / name
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\n"
+        f"if __name__ == '__main__':\n    sys.exit({function}())\n",
+        "utf-8",
+    )
+    program.chmod(0o755)
+
+
+def _shell(command: str) -> str:
+    done = subprocess.run(
+        ["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=100
+    )
+    return done.stdout

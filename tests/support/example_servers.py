@@ -18,11 +18,19 @@ import attrs
 import httpx
 import psutil
 
-__all__ = ["COMMAND", "EXAMPLE", "Server", "Servers", "python_path", "send_turn"]
+__all__ = ["COMMAND", "EXAMPLE", "Server", "Servers", "free_port", "python_path", "send_turn"]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "server"
 COMMAND = (sys.executable, "-m", "interpstack_example_server")
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 def python_path() -> str:
@@ -93,9 +101,7 @@ class Servers:
     def start(self, workers: int) -> Server:
         """Start a server with so many workers."""
         self._count += 1
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         log = self.folder / f"server-{self._count}.log"
         process = self._stack.enter_context(
             subprocess.Popen(

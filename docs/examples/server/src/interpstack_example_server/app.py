@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from langchain.agents import create_agent
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import Error
 from psycopg.rows import dict_row
@@ -54,7 +55,8 @@ def make_app() -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings = Settings.from_environment()
-    model, tools = settings.parts()
+    model, given = settings.parts()
+    tools = [one if isinstance(one, BaseTool) else tool(one) for one in given]
     async with AsyncExitStack() as stack:
         store = PostgresStore(settings.database)
         stack.callback(store.close)
@@ -77,7 +79,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with held.held("setup"):  # workers that start at once would disturb each other
             await saver.setup()
         interpreter = await stack.enter_async_context(
-            CodeInterpreterMiddleware(ptc=[tool.name for tool in tools])
+            CodeInterpreterMiddleware(ptc=[one.name for one in tools])
         )
         agent = create_agent(model, tools, middleware=[interpreter], checkpointer=saver)
         app.state.turns, app.state.pool = Turns(agent, held), pool

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import attrs
@@ -39,7 +41,22 @@ class Settings:
         if missing:
             raise SystemExit(f"set {' and '.join(missing)}; the README shows how")
         module, _, function = os.environ["AGENT"].partition(":")
-        parts = getattr(import_module(module), function, None) if function else None
+        parts = getattr(_imported(module), function, None) if module and function else None
         if not callable(parts):
             raise SystemExit("AGENT is module:function, a function of model and tools")
         return cls(database=os.environ["DATABASE_URL"], parts=parts)
+
+
+def _imported(name: str) -> ModuleType:
+    """Import the module of the agent, which may be a file of the current folder."""
+    folder = os.getcwd()  # noqa: PTH109 - an entry of the path
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise  # an import of the agent itself
+        raise SystemExit(
+            f"AGENT names the module {name!r}, which is neither installed nor in {folder}"
+        ) from None
