@@ -24,6 +24,7 @@ _REASONS: Final = {
     r"guests live in this process|\w+ guests (run|live) in this process": "not of this class",
     r"isolation class \w+ promises nothing": "not of this class",
     r"this guest language|texts of this guest|nothing is shared in this language": "its language",
+    r"the kit has no (reach|use) for it": "a language or a plugin that has none",
     r"this release of Lang(Chain|Graph) ": "the env `lowest` installs such a release",
     r"new syntax of Python 3\.\d+": "the oldest Python lacks it",
     r"set INTERPSTACK_LOAD=1": "the envs that set it run the test",

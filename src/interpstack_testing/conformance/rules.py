@@ -112,6 +112,8 @@ def mark_gaps(cls: type, root: type) -> None:
 def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], cls: type) -> None:
     """Run a test once for each entry of `table`, as the argument `name`.
 
+    An empty table skips the test, whatever the settings of pytest say of empty parameter sets.
+
     Raises:
         TypeError: `cls` tells of a case that is not there.
     """
@@ -123,6 +125,9 @@ def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], 
         cases.append(pytest.param(value, id=case(key), marks=mark or ()))
     for unknown in marks:
         raise TypeError(f"{cls.__name__} tells of {unknown!r}; the kit has no such test")
+    if not cases:
+        none = pytest.mark.skip(reason=f"the kit has no {name} for it")
+        cases.append(pytest.param(None, id="none", marks=none))
     metafunc.parametrize(name, cases)
 
 
