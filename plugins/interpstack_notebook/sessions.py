@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -17,13 +18,14 @@ from interpstack import (
     Outcome,
     PluginManager,
     Session,
+    UnsupportedValue,
     encode,
     find_engine,
     installed,
     run_sync,
+    simplified,
 )
 from interpstack_notebook.handover import Handover, tool_bridge
-from interpstack_notebook.values import for_guest
 
 __all__ = ["GuestSession", "Sessions"]
 
@@ -102,8 +104,7 @@ class GuestSession:
             UnsupportedValue: A value has no form in code.
         """
         most = self.stack.limits.value_bytes
-        portable = {name: encode(value, most, for_guest) for name, value in values.items()}
-        run_sync(self.session.load(portable))
+        run_sync(self.session.load({name: _form(name, values[name], most) for name in values}))
 
     def run(self, cell: Cell, on_console: Callable[[str], None]) -> Outcome:
         """Run a cell; an interrupt of the kernel cancels it, and leaves the session as it was."""
@@ -154,3 +155,11 @@ def _stoppable(name: str) -> str:
     workers = os.name == "posix" and "process" in installed()
     cls = find_engine(name, PluginManager())
     return f"process:{name}" if cls.worker_options and workers else name
+
+
+def _form(name: str, value: Any, most: int) -> Any:
+    """The wire tree of a variable; a point in time is the guest's own, as it is Python's here."""
+    try:
+        return encode(value, most, partial(simplified, times_as_text=False))
+    except UnsupportedValue as error:
+        raise UnsupportedValue(f"the variable {name}: {error.reason}", error.path) from error

@@ -1,60 +1,14 @@
-"""Values of a notebook for guest code, and tables of code as data frames."""
+"""Tables of code as data frames of the notebook."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from datetime import date, datetime
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from interpstack import UNDEFINED, ConfigurationError
 
-__all__ = ["as_frame", "for_guest", "is_records"]
-
-#: Units of NumPy's times that are finer than those of Python.
-_FINE: Final = ("ns]", "ps]", "fs]", "as]")
-
-
-def for_guest(value: Any) -> Any:
-    """A value in a simpler type, one step towards those that have a form in guests; see `encode`.
-
-    A data frame becomes a list of records, without its index; a series or an array becomes a list;
-    missing values become `None`. Values of NumPy become those of Python, and a date without a time
-    text, as in the answer of a bridge.
-    """
-    pandas = sys.modules.get("pandas")  # whoever has a data frame has imported it
-    if pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series)):
-        return _records(value) if isinstance(value, pandas.DataFrame) else _items(value)
-    if pandas is not None and (value is pandas.NaT or value is pandas.NA):
-        return None
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
-        return _as_far_as_python(value).tolist()
-    if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    is_day = isinstance(value, date) and not isinstance(value, datetime)
-    return value.isoformat() if is_day else value
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    columns = {str(name): _items(frame.iloc[:, i]) for i, name in enumerate(frame.columns)}
-    if len(columns) != frame.shape[1]:
-        raise ConfigurationError("the data frame has two columns of the same name; rename one")
-    names = list(columns)
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _items(series: Any) -> list[Any]:
-    missing, items = series.isna().tolist(), series.astype(object).tolist()
-    return [None if lost else one for one, lost in zip(items, missing, strict=True)]
-
-
-def _as_far_as_python(array: Any) -> Any:
-    """An array whose times have microseconds, as in Python: finer ones become bare numbers."""
-    if array.dtype.kind in "mM" and array.dtype.str.endswith(_FINE):
-        return array.astype(f"{array.dtype.kind}8[us]")
-    return array
+__all__ = ["as_frame", "is_records"]
 
 
 def is_records(value: Any) -> bool:

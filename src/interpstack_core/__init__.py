@@ -19,6 +19,7 @@ from interpstack_core.protocol import *
 from interpstack_core.threads import *
 from interpstack_core.views import *
 from interpstack_core.wire.encoding import encode
+from interpstack_core.wire.plain import *
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
 __all__ = [
@@ -87,8 +88,10 @@ __all__ = [
     "encode",
     "hookimpl",
     "install_command",
+    "plain_key",
     "render",
     "run_guest",
+    "simplified",
     "start_anew_after_fork",
     "to_end",
 ]

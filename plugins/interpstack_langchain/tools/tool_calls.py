@@ -31,6 +31,7 @@ from interpstack import (
     CellContext,
     GuestException,
     HostTool,
+    UnsupportedValue,
 )
 from interpstack_durable.api import made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
@@ -240,11 +241,17 @@ def _value(
         raise GuestException(str(message.text) or "the tool failed")
     if message is None:
         return None
-    if not call.unchanged(message) or isinstance(call.value, ToolMessage):
-        return to_guest(message.content)
-    if tool.response_format == "content_and_artifact" and isinstance(call.value, tuple):
-        return to_guest(call.value[0])
-    return to_guest(call.value)
+    value = call.value
+    if not call.unchanged(message) or isinstance(value, ToolMessage):
+        value = message.content
+    elif tool.response_format == "content_and_artifact" and isinstance(value, tuple):
+        value = value[0]
+    try:
+        return to_guest(value)
+    except UnsupportedValue as error:
+        raise UnsupportedValue(
+            f"{tool.name} was called, but its answer cannot reach the code: {error.reason}"
+        ) from error
 
 
 def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Command[Any]]:

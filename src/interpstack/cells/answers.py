@@ -56,6 +56,10 @@ async def answer_text(name: str, value: Any, most: int) -> str:
             f"the answer of {name} has more than the {most} bytes that may cross as JSON; "
             "return less, or a part at a time"
         ) from None
+    except UnsupportedValue as error:
+        raise UnsupportedValue(
+            f"{name} was called, but its answer cannot reach the code: {error.reason}", error.path
+        ) from error
 
 
 def _encoded(value: Any, most: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
@@ -166,7 +166,7 @@ class _Encoder:
 
     def _other(self, value: Any, depth: int) -> Any:
         self._trail[depth] = None  # what stands for it is not a step of the path
-        simpler = value if self._simplify is None else self._simplify(value)
+        simpler = value if self._simplify is None else self._simpler(value, depth)
         if simpler is not value:
             return self.tree(simpler, depth if isinstance(simpler, str) else depth + 1)
         if value is UNDEFINED:
@@ -190,6 +190,12 @@ class _Encoder:
             return self.tree((int if isinstance(value, int) else float)(value), depth)
         return self._other_container(value, depth)
 
+    def _simpler(self, value: Any, depth: int) -> Any:
+        try:
+            return self._simplify(value) if self._simplify is not None else value
+        except UnsupportedValue as error:
+            raise self._refused(error.reason, depth) from error
+
     def _other_container(self, value: Any, depth: int) -> Any:
         if isinstance(value, MapValue):
             return self._pairs("map", value.entries, depth)
@@ -203,8 +209,7 @@ class _Encoder:
             return self._items(value, depth)
         raise self._refused(
             f"a {type(value).__module__}.{type(value).__qualname__} cannot be passed to the guest; "
-            "pass None, bool, int, float, str, bytes, datetime, or mappings, sequences and sets "
-            "of them",
+            f"{_remedy(value)}",
             depth,
         )
 
@@ -230,6 +235,15 @@ class _Encoder:
         keys = [key for key in self._trail[:depth] if key is not None]
         path = "".join(f"[{k}]" if isinstance(k, int) else f".{k:.80}" for k in keys)
         return UnsupportedValue(why, f"${path}"[:200])
+
+
+def _remedy(value: Any) -> str:
+    if isinstance(value, (Iterable, AsyncIterable)):
+        return "convert it to a list of plain data, such as dictionaries"
+    return (
+        "convert it to None, bool, int, float, str, bytes, datetime, or mappings, sequences and "
+        "sets of them"
+    )
 
 
 def _length(value: Sequence[Any]) -> int:

@@ -1,4 +1,4 @@
-"""Tests of interpstack_core.wire.plain."""
+"""Objects of the host as plain data; `tests/integration` has those of libraries."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from ipaddress import IPv4Address
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
@@ -13,8 +14,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from interpstack_core import UNDEFINED, MapValue, encode
-from interpstack_core.wire.plain import simplified
+from interpstack_core import UNDEFINED, MapValue, UnsupportedValue, encode, plain_key, simplified
 
 
 class _Colour(Enum):
@@ -36,6 +36,11 @@ class _Model:
         return {"field": 1}
 
 
+class _Tensor:
+    def tolist(self) -> list[Any]:
+        return [1, [2]]
+
+
 class _Opaque: ...
 
 
@@ -55,6 +60,8 @@ class _Opaque: ...
         (_Point(1), {"x": 1}),
         (_Box(2), {"width": 2}),
         (_Model(), {"field": 1}),
+        (IPv4Address("10.0.0.1"), "10.0.0.1"),
+        (_Tensor(), [1, [2]]),
     ],
 )
 def test_objects_become_plain_data(value: Any, plain: Any) -> None:
@@ -65,3 +72,35 @@ def test_objects_become_plain_data(value: Any, plain: Any) -> None:
 @pytest.mark.parametrize("value", [UNDEFINED, MapValue([]), _Point, _Model, _Opaque(), 5])
 def test_others_stay(value: Any) -> None:
     assert simplified(value) is value
+
+
+def test_a_point_in_time_may_stay_what_it_is() -> None:
+    day = datetime(2030, 1, 2, tzinfo=UTC)
+    assert simplified(day, times_as_text=False) is day
+    assert simplified(day.date(), times_as_text=False) == "2030-01-02"
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("a", "a"), (True, "true"), (None, "None"), (3, "3"), (_Colour.RED, "red")],
+)
+def test_keys_become_text_as_in_json(key: Any, text: str) -> None:
+    assert plain_key(key) == text
+
+
+def test_a_key_without_a_text_of_its_own_is_refused() -> None:
+    with pytest.raises(UnsupportedValue, match="a key of the type tuple cannot be the name"):
+        plain_key((1, 2))
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (iter([1]), "convert it to a list of plain data"),
+        (1j, "convert it to None, bool, int"),
+        (ValueError("x"), "convert it to None, bool, int"),
+    ],
+)
+def test_an_object_without_a_form_is_refused_with_a_remedy(value: Any, remedy: str) -> None:
+    with pytest.raises(UnsupportedValue, match=remedy):
+        encode([value], None, simplified)
