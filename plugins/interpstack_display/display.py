@@ -184,10 +184,13 @@ def _pair(value: Any) -> tuple[Any, Mapping[str, str]]:
     given, options = value
     if options is None or options is UNDEFINED:
         return given, {}
-    if not isinstance(options, dict) or not options.keys() <= set(_OPTIONS):
+    if not isinstance(options, dict):
         raise TypeError(
             "the second argument of display must be an object with mimeType, name or both"
         )
+    for key in options:
+        if key not in _OPTIONS:
+            raise TypeError(f"display has no option {key[:60]!r}; it has {', '.join(_OPTIONS)}")
     chosen = {name: item for name, item in options.items() if item not in (None, UNDEFINED)}
     if not all(isinstance(item, str) for item in chosen.values()):
         raise TypeError("the options mimeType and name of display must be strings")

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
+from interpstack_agents.tool_fields import unknown_field
 from interpstack_core import (
     UNDEFINED,
     CellContext,
@@ -39,7 +40,7 @@ def tool_handler(
     Returns:
         A function that returns the awaitable of the tool's call. It takes no input as no fields,
         and raises `TypeError` for an input that is neither an object nor the text of a single
-        field.
+        field, and for a field that the tool does not have.
     """
 
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
@@ -49,12 +50,20 @@ def tool_handler(
         if not isinstance(value, dict):
             example = language.call(name, {"field": "…"})
             raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
-        if context.plain_input or not has_many_parts(value):
-            return tool.call(value if context.plain_input else plain_input(value), context)
+        if not has_many_parts(value):
+            return tool.call(checked(value, context.plain_input), context)
         return prepared_apart(value, context)
 
     async def prepared_apart(value: Any, context: CellContext) -> Any:
-        return await tool.call(await call_blocking(partial(plain_input, value)), context)
+        given = await call_blocking(partial(checked, value, context.plain_input))
+        return await tool.call(given, context)
+
+    def checked(value: dict[str, Any], is_plain: bool) -> dict[str, Any]:
+        given = value if is_plain else plain_input(value)
+        fault = unknown_field(tool.input_schema, given)
+        if fault:
+            raise TypeError(f"{name} {fault}")
+        return given
 
     return call
 

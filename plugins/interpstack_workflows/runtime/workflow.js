@@ -151,6 +151,9 @@
       const path = isObject(ref) && !isArray(ref) ? ref.scriptPath : undefined;
       if (typeof ref !== "string" && typeof path !== "string")
         throw wrong("workflow(ref, args?) takes a name, or {scriptPath: '…'}; got " + kindOf(ref));
+      const fields = typeof ref === "string" ? [] : keys(ref);
+      for (let i = 0; i < fields.length; i++)
+        if (fields[i] !== "scriptPath") throw wrong("workflow: its reference has no field '" + slice(fields[i], 0, 60) + "'; it takes {scriptPath}");
       return ask("workflow", typeof ref === "string" ? ref : null, typeof ref === "string" ? null : path, json(args, "workflow: args"));
     });
   }

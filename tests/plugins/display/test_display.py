@@ -117,6 +117,13 @@ def test_options_are_checked(options: str) -> None:
     assert outcome.attachments == ()
 
 
+def test_an_unknown_option_is_named_with_the_options_there_are() -> None:
+    with InterpreterStack(plugins=["display"]) as stack:
+        outcome = stack.session().eval_sync("await display('a', {mime: 'image/png'})")
+    assert outcome.error is not None
+    assert outcome.error.message == "display has no option 'mime'; it has mimeType, name"
+
+
 def test_cells_may_use_the_name_for_something_else() -> None:
     with InterpreterStack(plugins=["display"]) as stack:
         assert stack.session().eval_sync("const display = 4; display").text == "4"

@@ -437,6 +437,10 @@ def test_the_phase_is_that_of_the_call(runtime: WorkflowRuntime) -> None:
         ("agent('a', ['b'])", "agent takes options as an object; got an array"),
         ("agent('a', {n: 1n})", "agent: its options cannot be turned into JSON: "),
         ("workflow(7)", "workflow(ref, args?) takes a name, or {scriptPath: '…'}; got a number"),
+        (
+            "workflow({scriptPath: 'a', arg: 1})",
+            "workflow: its reference has no field 'arg'; it takes {scriptPath}",
+        ),
         ("SW.extra.sleep(-1)", "sleep(ms) requires a finite non-negative number"),
         ("SW.extra.sleep('1')", "sleep(ms) requires a finite non-negative number"),
         ("SW.extra.sleep(Infinity)", "sleep(ms) requires a finite non-negative number"),

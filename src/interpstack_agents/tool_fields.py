@@ -1,0 +1,142 @@
+"""Fields of a call that a tool does not have, found by the JSON Schema of its input.
+
+JSON Schema takes further fields unless it says otherwise, and most libraries drop them: a call with
+`{query: "tea"}` for `q` would run without its argument. So an object takes the fields that its
+schema describes, and others only if the schema says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+__all__ = ["unknown_field"]
+
+#: Schemas that may describe one value, by references and alternatives: beyond, nothing is refused.
+_BRANCHES: Final = 200
+_COMBINED: Final = ("allOf", "anyOf", "oneOf")
+_BRANCHED: Final = ("if", "then", "else")
+#: Keywords that say which objects there are; a schema without one of them, or a type, takes all.
+_TELLING: Final = ("type", "properties", "required", "$ref", "const", "enum", "not")
+#: Fields that are shown in a message, and their characters.
+_SHOWN: Final = 30
+_SHOWN_CHARS: Final = 100
+
+_Schemas = list[Mapping[str, Any]]
+
+
+def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """The words about a field that the schema of a tool's input does not have; empty if it has all.
+
+    Args:
+        schema: JSON Schema of the input; its references are followed inside it.
+        given: The input of the call, in plain types.
+    """
+    if not schema.get("properties") and not any(key in schema for key in (*_COMBINED, "$ref")):
+        takes_any = "properties" not in schema or schema.get("additionalProperties", False)
+        if takes_any is not False or not given or "patternProperties" in schema:
+            return ""
+        return f"has no field {_shown(next(iter(given)))}; it takes no fields"
+    return _Search(schema).object(given, [schema], "")
+
+
+class _Search:
+    """The search in one input."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+
+    def value(self, given: Any, schemas: _Schemas, path: str) -> str:
+        if isinstance(given, Mapping):
+            return self.object(given, schemas, path)
+        if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+            branches = self._branches(schemas) or []
+            for at, item in enumerate(given):
+                found = self.value(item, list(_items(branches, at)), f"{path}[{at}]")
+                if found:
+                    return found
+        return ""
+
+    def object(self, given: Mapping[str, Any], schemas: _Schemas, path: str) -> str:
+        branches = self._branches(schemas)
+        known: dict[str, _Schemas] = {}
+        for branch in branches or ():
+            for name, about in _mapping(branch.get("properties")).items():
+                known.setdefault(name, []).append(_schema(about))
+        if not branches or not known or any(map(_takes_more, branches)):
+            known = {key: known.get(key, []) for key in given}
+        for key, item in given.items():
+            place = f"{path}.{key}" if path else str(key)
+            if key not in known:
+                names = ", ".join(list(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
+                owner = f"the fields of {path[:_SHOWN_CHARS]}" if path else "its fields"
+                return f"has no field {_shown(place)}; {owner} are: {names}"
+            found = self.value(item, known[key], place)
+            if found:
+                return found
+        return ""
+
+    def _branches(self, schemas: _Schemas) -> _Schemas | None:
+        """The schemas, and the ones that they refer to; `None` if they are too many."""
+        found, seen = list(schemas), set[int]()
+        for one in found:
+            if id(one) in seen:
+                continue
+            seen.add(id(one))
+            inner = [item for key in _COMBINED for item in _list(one.get(key))]
+            inner += [one[key] for key in _BRANCHED if key in one]
+            inner += [self._target(one["$ref"])] if "$ref" in one else []
+            found += map(_schema, inner)
+            if len(found) > _BRANCHES:
+                return None
+        return found
+
+    def _target(self, reference: Any) -> Any:
+        """The schema that a reference names; for one out of the root, it takes everything."""
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return True
+        at: Any = self._root
+        for part in reference[1:].split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            if not isinstance(at, Mapping) or name not in at:
+                return True
+            at = at[name]
+        return at
+
+
+def _takes_more(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema, without what it refers to, takes fields that it does not describe."""
+    if schema.get("additionalProperties", False) is not False or "patternProperties" in schema:
+        return True
+    if schema.get("unevaluatedProperties", False) is not False:
+        return True
+    combined = any(key in schema for key in (*_COMBINED, *_BRANCHED))
+    if schema.get("type") == "object":
+        return "properties" not in schema and not combined
+    return not combined and not any(key in schema for key in _TELLING)
+
+
+def _items(branches: _Schemas, at: int) -> Iterator[Mapping[str, Any]]:
+    for branch in branches:
+        first = _list(branch.get("prefixItems"))
+        if at < len(first):
+            yield _schema(first[at])
+        elif "items" in branch:
+            yield _schema(branch["items"])
+
+
+def _schema(given: Any) -> Mapping[str, Any]:
+    """A schema as an object: `true` takes everything, and so does what is none."""
+    return given if isinstance(given, Mapping) else {}
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
+
+
+def _list(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
+
+
+def _shown(name: Any) -> str:
+    return repr(str(name)[:_SHOWN_CHARS])

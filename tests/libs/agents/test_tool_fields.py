@@ -1,0 +1,107 @@
+"""Fields that a tool does not have: named, and never dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpstack_agents.tool_fields import unknown_field
+
+TEXT: dict[str, Any] = {"type": "string"}
+PLACE: dict[str, Any] = {"type": "object", "properties": {"city": TEXT, "zip": TEXT}}
+SEARCH: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "q": TEXT,
+        "place": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]},
+        "stops": {"type": "array", "items": {"$ref": "#/$defs/Place"}},
+        "pair": {"type": "array", "prefixItems": [TEXT, PLACE]},
+        "tree": {"$ref": "#/$defs/Tree"},
+        "free": {"type": "object"},
+        "any": {},
+        "labels": {"type": "object", "additionalProperties": TEXT},
+        "either": {"oneOf": [PLACE, {"type": "object", "properties": {"point": TEXT}}]},
+        "whole": {"allOf": [PLACE, {"type": "object", "properties": {"name": TEXT}}]},
+    },
+    "$defs": {
+        "Place": PLACE,
+        "Tree": {
+            "type": "object",
+            "properties": {"child": {"$ref": "#/$defs/Tree"}, "name": TEXT},
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"query": 1}, "has no field 'query'; its fields are: q, place, stops, pair, tree, free,"),
+        ({"place": {"town": 1}}, "has no field 'place.town'; the fields of place are: city, zip"),
+        ({"stops": [{}, {"x": 1}]}, "has no field 'stops[1].x'; the fields of stops[1] are: city"),
+        ({"pair": ["a", {"x": 1}]}, "has no field 'pair[1].x'; the fields of pair[1] are: city"),
+        (
+            {"tree": {"child": {"nam": 1}}},
+            "has no field 'tree.child.nam'; the fields of tree.child",
+        ),
+        (
+            {"either": {"x": 1}},
+            "has no field 'either.x'; the fields of either are: city, zip, point",
+        ),
+        ({"whole": {"x": 1}}, "has no field 'whole.x'; the fields of whole are: city, zip, name"),
+    ],
+    ids=str,
+)
+def test_an_unknown_field_is_named_with_the_fields_there_are(given: Any, words: str) -> None:
+    assert unknown_field(SEARCH, given).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"q": "a", "place": None},
+        {"free": {"x": {"y": 1}}, "any": {"x": 1}, "labels": {"x": "a"}},
+        {"place": {"city": "Oslo"}, "stops": [{"zip": "1"}], "tree": {"child": {"name": "a"}}},
+        {"either": {"city": "a"}, "whole": {"city": "a", "name": "b"}},
+        {"q": {"wrong": "type"}},
+    ],
+    ids=str,
+)
+def test_known_fields_and_open_objects_pass(given: Any) -> None:
+    assert unknown_field(SEARCH, given) == ""
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": {"a": TEXT}, "additionalProperties": True},
+        {"type": "object", "properties": {"a": TEXT}, "additionalProperties": TEXT},
+        {"type": "object", "properties": {"a": TEXT}, "patternProperties": {"^x": TEXT}},
+        {"type": "object", "properties": {}, "additionalProperties": True},
+        {"anyOf": [PLACE, {"type": "object"}]},
+        {"anyOf": [PLACE, True]},
+        {"$ref": "https://example.org/schema"},
+        {"$ref": "#"},
+    ],
+    ids=str,
+)
+def test_a_schema_that_takes_more_fields_refuses_none(schema: Any) -> None:
+    assert unknown_field(schema, {"x": 1}) == ""
+
+
+def test_a_tool_without_fields_takes_none() -> None:
+    schema = {"type": "object", "properties": {}}
+    assert unknown_field(schema, {"x": 1}) == "has no field 'x'; it takes no fields"
+    assert unknown_field(schema, {}) == ""
+
+
+def test_a_schema_that_refers_to_itself_without_end_costs_little() -> None:
+    inner = {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in range(300)], "properties": {"a": TEXT}}
+    schema = {"$ref": "#/$defs/0", "$defs": {str(n): {**inner, "title": n} for n in range(300)}}
+    assert unknown_field(schema, {"x": 1}) == ""
+    schema["$defs"] = {"0": {"anyOf": [{"$ref": "#/$defs/0"}], "properties": {"a": TEXT}}}
+    assert unknown_field(schema, {"x": 1}).startswith("has no field 'x'")
