@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, Final
 from uuid import UUID
@@ -130,6 +131,9 @@ TYPESCRIPT: Final = _JavaScript(
         datetime: "a Date, or a date and time as text in ISO 8601",
         date: "a date as text in ISO 8601",
         time: "a time as text in ISO 8601",
+        timedelta: "a duration as text in ISO 8601",
+        Path: "a path as text",
+        PurePath: "a path as text",
         UUID: "a UUID as text",
         Decimal: "a number, or a decimal number as text",
         NoneType: "null",

@@ -1,6 +1,8 @@
 """Checks a guest's input object against a function's annotations.
 
-Only plain types are checked; bridges with richer input validate it themselves (`Bridge(raw=True)`).
+Plain types are checked here, and dataclasses, attrs classes and models of pydantic are built. Any
+other annotation accepts every value; bridges with such input validate it themselves
+(`Bridge(raw=True)`).
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import json
 import re
 import typing
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence, Set
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, Flag
+from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NoReturn, Union, get_args, get_origin
 from uuid import UUID
@@ -23,6 +26,14 @@ import attrs
 from interpstack_core.checks import Value, shown
 from interpstack_core.errors import BridgeError
 from interpstack_core.languages import GuestLanguage
+from interpstack_core.wire.models import (
+    constrained,
+    dropped,
+    faults,
+    fields_of,
+    native,
+    validator_of,
+)
 from interpstack_core.wire.values import UNDEFINED, MapValue, SetValue
 
 __all__ = ["Signature"]
@@ -30,13 +41,19 @@ __all__ = ["Signature"]
 #: Fields of one call: while Python binds them, no other thread runs.
 _FIELDS: Final = 10_000
 #: What a bridge may return as text, it takes as text, too.
-_TEXTS: Final = (datetime, date, time, UUID, Decimal)
+_TEXTS: Final = (datetime, date, time, timedelta, UUID, Decimal, Path, PurePath)
+#: A duration in ISO 8601.
+_DURATION: Final = re.compile(
+    r"(-?)P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12})(?:\.(\d{1,9}))?S)?)?"
+)
 _SCALARS: Final = (str, bool, int, float, bytes, NoneType, *_TEXTS)
 _CONTAINERS: Final[Mapping[Any, type]] = {
     **dict.fromkeys((list, Sequence, tuple), list),
     **dict.fromkeys((set, frozenset, Set), set),
     **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
+#: Alternatives of a union whose faults a message names.
+_ALIKE: Final = 4
 #: Keys of an object, which are text, that may stand for something else.
 _SPELT: Final = r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,16})?|true|false|null"
 
@@ -65,7 +82,8 @@ class Signature(Value):
         """
         try:
             signature = inspect.signature(function)
-            hints = typing.get_type_hints(*_annotated(function)) if by_name else {}
+            read = functools.partial(typing.get_type_hints, include_extras=True)
+            hints = read(*_annotated(function)) if by_name else {}
         except Exception as error:
             raise BridgeError(f"bridge {name!r}: cannot read its signature: {error}") from error
         parameters: dict[str, tuple[Any, bool]] = {}
@@ -109,6 +127,8 @@ class Signature(Value):
             return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
         except _Mismatch as error:
             raise TypeError(f"{self.name}: {error}") from None
+        except RecursionError:
+            raise TypeError(f"{self.name}: its input is nested too deep to be checked") from None
 
 
 def _annotated(function: Callable[..., Any]) -> tuple[Callable[..., Any], None, dict[str, Any]]:
@@ -156,6 +176,30 @@ def _choices(annotation: Any, base: Any, value: Any = None) -> Sequence[tuple[An
     return [(one.value if isinstance(one, Enum) else one, one) for one in values]
 
 
+def _unknown(place: str, fields: Sequence[str]) -> _Mismatch:
+    return _Mismatch(f"there is no field {place!r}; its object has {', '.join(fields) or 'none'}")
+
+
+def _is_record(annotation: Any, base: Any) -> bool:
+    """Whether the values of an annotation are objects with fields of their own."""
+    is_class = typing.is_typeddict(base) or validator_of(base) is not None
+    return is_class or fields_of(annotation) is not None
+
+
+def _is_alike(value: Any, kind: Any) -> bool:
+    """Whether a value is a container as an annotation describes, so that a part of it is wrong."""
+    annotation, base = _meant(kind)
+    container = _CONTAINERS.get(base) if isinstance(base, Hashable) else None
+    if isinstance(value, dict):
+        return container is dict or _is_record(annotation, base)
+    return isinstance(value, list) and container in (list, set)
+
+
+def _named(kind: Any) -> str:
+    annotation, base = _meant(kind)
+    return str(annotation) if get_args(annotation) else getattr(base, "__name__", str(base))
+
+
 @attrs.define(eq=False, repr=False)
 class _Checker:
     """Checks values; its messages are in the words of a guest language."""
@@ -166,6 +210,9 @@ class _Checker:
         """A value in the type of its annotation."""
         if type(value) is annotation:  # as most are
             return value
+        if get_origin(annotation) is Annotated and (validate := constrained(annotation)):
+            value = self.check(value, get_args(annotation)[0], path)
+            return self._validated(value, validate, path)
         annotation, base = _meant(annotation)
         if base in (Union, UnionType):
             return self._first([(value, kind) for kind in get_args(annotation)], annotation, path)
@@ -174,6 +221,14 @@ class _Checker:
             return getattr(self, f"_{kind.__name__}")(value, annotation, path)
         if typing.is_typeddict(base):
             return self._typed_dict(value, base, path)
+        if (validate := validator_of(base)) is not None:
+            given = native(value)
+            made = self._validated(given, validate, path)
+            if lost := dropped(given, made, path):
+                raise _unknown(*lost)
+            return made
+        if fields_of(annotation) is not None:
+            return self._record(value, annotation, path)
         made, choices = value, _choices(annotation, base, value)
         if choices:
             is_bool = isinstance(value, bool)  # True is equal to 1
@@ -194,16 +249,23 @@ class _Checker:
         if choices := _choices(annotation, base):
             text = f"one of {', '.join(self.language.literal(plain) for plain, _ in choices)}"
             return f"{text} or their sum" if isinstance(choices[0][1], Flag) else text
-        kind = dict if typing.is_typeddict(base) else _CONTAINERS.get(base, base)
+        kind = dict if _is_record(annotation, base) else _CONTAINERS.get(base, base)
         return self.language.kinds.get(kind, getattr(kind, "__name__", str(kind)))
 
     def _first(self, tries: Sequence[tuple[Any, Any]], accepted: Any, path: str) -> Any:
         """The first value in the type of its annotation."""
+        near: list[tuple[Any, _Mismatch]] = []
         for value, kind in tries:
             try:
                 return self.check(value, kind, path)
-            except _Mismatch:
-                continue
+            except _Mismatch as error:
+                if _is_alike(value, kind):
+                    near.append((kind, error))
+        if len(near) == 1:  # its error has the path to the fault
+            raise near[0][1]
+        if near:
+            words = "; ".join(f"as {_named(kind)}, {error}" for kind, error in near[:_ALIKE])
+            raise _Mismatch(words)
         return self._refuse(tries[0][0], accepted, path)
 
     def _list(self, value: Any, annotation: Any, path: str) -> Any:
@@ -252,19 +314,50 @@ class _Checker:
         return key
 
     def _typed_dict(self, value: Any, typed_dict: Any, path: str) -> Any:
+        return self._fields(value, typed_dict, _fields_of(typed_dict), path)
+
+    def _fields(
+        self, value: Any, accepted: Any, fields: Mapping[str, tuple[Any, bool]], path: str
+    ) -> dict[str, Any]:
+        """The fields of an object, each in the type of its annotation."""
         if not isinstance(value, dict):
-            self._refuse(value, typed_dict, path)
-        fields, rest = _fields_of(typed_dict), (Any, False)
+            self._refuse(value, accepted, path)
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
+        for key in given:
+            if key not in fields:
+                raise _unknown(f"{path}.{key!s:.100}", list(fields))
         for key in [key for key, (_, must) in fields.items() if must and key not in given]:
-            self._refuse(value, typed_dict, path, f" with the field {key!r}")
-        return {k: self.check(v, fields.get(k, rest)[0], f"{path}.{k}") for k, v in given.items()}
+            self._refuse(value, accepted, path, f" with the field {key!r}")
+        return {k: self.check(v, fields[k][0], f"{path}.{k}") for k, v in given.items()}
+
+    def _record(self, value: Any, annotation: Any, path: str) -> Any:
+        """An object of a dataclass, an attrs class or a named tuple."""
+        fields = fields_of(annotation) or {}
+        if isinstance(value, list) and issubclass(get_origin(annotation) or annotation, tuple):
+            if len(value) > len(fields):
+                self._refuse(value, annotation, path, f" of at most {len(fields)} fields")
+            value = dict(zip(fields, value, strict=False))
+        pairs = {name: (one.annotation, one.required) for name, one in fields.items()}
+        made = self._fields(value, annotation, pairs, path)
+        given = {fields[name].parameter: item for name, item in made.items()}
+        return self._validated(given, lambda given: annotation(**given), path)
+
+    def _validated(self, value: Any, validate: Callable[[Any], Any], path: str) -> Any:
+        """What a validator or a constructor makes of a value, which may refuse it in any way."""
+        try:
+            return validate(value)
+        except Exception as error:  # noqa: BLE001 - a validator may raise any exception
+            raise _Mismatch(
+                "; ".join(f"field {place!r}: {why}" for place, why in faults(error, path))
+            ) from None
 
 
 def _scalar(value: Any, kind: Any) -> Any:
     """A value as a scalar of this type; `UNDEFINED` if it is none."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     try:
+        if isinstance(value, str) and kind is timedelta:
+            return _duration(value)
         if isinstance(value, str) and kind in _TEXTS:
             return getattr(kind, "fromisoformat", kind)(value)
         if kind is int and isinstance(value, float) and value.is_integer():
@@ -277,3 +370,14 @@ def _scalar(value: Any, kind: Any) -> Any:
         return value.date()
     fits = is_number if kind is float else isinstance(value, kind)
     return value if fits and (is_number or kind is not int) else UNDEFINED
+
+
+def _duration(text: str) -> Any:
+    found = _DURATION.fullmatch(text)
+    if found is None or text[-1] in "PT":
+        return UNDEFINED
+    sign, days, hours, minutes, seconds, fraction = found.groups()
+    whole = [int(one or 0) for one in (days, hours, minutes, seconds)]
+    microseconds = int((fraction or "").ljust(6, "0")[:6])
+    made = timedelta(whole[0], whole[3], microseconds, 0, whole[2], whole[1])
+    return -made if sign else made

@@ -136,7 +136,7 @@ def _bind(annotation: Any, value: Any) -> Any:
         (tuple[int, ...], [1, 2, 3], (1, 2, 3)),
         (set[int], [1, 1], {1}),
         (dict[str, list[int]], {"a": [1]}, {"a": [1]}),
-        (_Place, {"city": "Oslo", "zip": 1.0, "more": 1}, {"city": "Oslo", "zip": 1, "more": 1}),
+        (_Place, {"city": "Oslo", "zip": 1.0}, {"city": "Oslo", "zip": 1}),
         (Any, MapValue([(1, 2)]), MapValue([(1, 2)])),
         # keys: an object has text, a Map has anything
         (dict[int, int], {"1": 2, "-3": 4}, {1: 2, -3: 4}),

@@ -1,0 +1,135 @@
+"""Parameters of bridges that are models of pydantic, which the core does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from interpstack import Bridge, InterpreterStack, MapValue, bridge
+
+
+class Line(BaseModel):
+    item: str
+    count: int = Field(1, ge=1)
+
+
+class Order(BaseModel):
+    lines: list[Line]
+    due: datetime | None = None
+    owner: str = Field("", validation_alias=AliasChoices("owner", "user"))
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    a: int = 0
+
+
+class Renaming(BaseModel):
+    q: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def rename(cls, data: Any) -> Any:
+        return {"q": data["query"]} if "query" in data else data
+
+
+@dataclass
+class Native:
+    n: int
+
+
+def bound(annotation: Any, value: Any) -> Any:
+    def handler(it: Any) -> None: ...
+
+    handler.__annotations__["it"] = annotation
+    _, given = Bridge(name="kit.take", handler=handler).arguments({"it": value})
+    return given["it"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "made"),
+    [
+        (Order, {"lines": [{"item": "a"}]}, Order(lines=[Line(item="a")])),
+        (Order, MapValue([("lines", []), ("user", "u")]), Order(lines=[], user="u")),  # type: ignore[call-arg]
+        (
+            Order,
+            {"lines": [], "due": datetime(2030, 1, 2, tzinfo=UTC)},
+            Order(lines=[], due=datetime(2030, 1, 2, tzinfo=UTC)),
+        ),
+        (list[Line] | None, [{"item": "a"}], [Line(item="a")]),
+        (dict[str, Line], {"k": {"item": "a"}}, {"k": Line(item="a")}),
+        (Line | Renaming, {"q": "a"}, Renaming(q="a")),
+        (Renaming, {"query": "a"}, Renaming(q="a")),
+        (Open, {"x": 1}, Open(x=1)),  # type: ignore[call-arg]
+        (Lenient, {"x": 1}, Lenient()),
+        (Native, {"n": 1}, Native(1)),
+        (Annotated[int, Field(gt=1)], 2, 2),
+    ],
+    ids=str,
+)
+def test_a_model_is_built_from_data(annotation: Any, value: Any, made: Any) -> None:
+    assert bound(annotation, value) == made
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "words"),
+    [
+        (Order, {"lines": [{"item": "a"}, {"item": 2}]}, "field 'it.lines[1].item': Input should"),
+        (Order, {}, "field 'it.lines': Field required"),
+        (Order, {"lines": [{"item": "a", "cuont": 1}]}, "no field 'it.lines[0].cuont'; its object"),
+        (Order, 5, "field 'it': Input should be"),
+        (Line, {"item": "a", "count": 0}, "field 'it.count': Input should be greater"),
+        (Order | None, {"lines": [{"item": 2}]}, "field 'it.lines[0].item': Input should"),
+        (Native, {"n": "x"}, "field 'it.n': Input should be"),
+        (Native, {"n": 1, "m": 1}, "no field 'it.m'; its object has n"),
+        (Annotated[int, Field(gt=1)], 1, "field 'it': Input should be greater than 1"),
+        (list[Annotated[str, Field(max_length=1)]], ["ab"], "field 'it[0]': String should have"),
+    ],
+    ids=str,
+)
+def test_wrong_data_are_a_type_error_that_names_the_path(
+    annotation: Any, value: Any, words: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        bound(annotation, value)
+    assert words in str(caught.value)
+
+
+def test_code_passes_an_object_and_catches_a_type_error() -> None:
+    @bridge("orders.add")
+    def add(order: Order) -> Order:
+        assert isinstance(order, Order)
+        return order
+
+    with InterpreterStack(bridges=[add]) as stack, stack.session() as session:
+        code = "(await orders.add({order: {lines: [{item: 'a'}]}})).lines[0].count"
+        assert session.eval_sync(code).text == "1"
+        wrong = session.eval_sync("await orders.add({order: {lines: [{item: 1}]}})")
+    assert wrong.error is not None
+    assert wrong.error.name == "TypeError"
+    assert "field 'order.lines[0].item'" in wrong.error.message
+
+
+def test_the_core_takes_records_without_pydantic() -> None:
+    code = (
+        "import sys; sys.modules['pydantic'] = None\n"
+        "import attrs, interpstack_core\n"
+        "@attrs.frozen\n"
+        "class A:\n    n: int\n"
+        "def f(a): ...\n"
+        "f.__annotations__['a'] = A\n"
+        "bridge = interpstack_core.Bridge(name='f', handler=f)\n"
+        "print(bridge.arguments({'a': {'n': 1}})[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{'a': A(n=1)}"
