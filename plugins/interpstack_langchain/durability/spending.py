@@ -27,6 +27,7 @@ from interpstack import ConfigurationError
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain.durability.spending_records import Recorded
 from interpstack_langchain.evals.eval_call import running_eval
+from interpstack_langchain.langgraph_internals.refusals import refusal
 from interpstack_langchain.state.graph_state import drawn_of, turn_of
 
 __all__ = ["CostOf", "Spending"]
@@ -182,7 +183,7 @@ class Reports(BaseCallbackHandler):
         for kind in () if account is None else ("tokens", "cost"):
             if account is not None and account.left(kind) == 0:
                 self._end(None, run_id=run_id)
-                raise account.exceeded(kind)
+                raise refusal(account.exceeded(kind))
         self._begin(run_id)
 
     def _begin(self, run_id: UUID) -> None:

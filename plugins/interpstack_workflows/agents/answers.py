@@ -32,6 +32,9 @@ _REFUSED: Final[Mapping[str, str]] = {
 }
 #: Keywords whose keys are names.
 _NAMES: Final = ("properties", "$defs", "definitions", "dependentSchemas", "dependentRequired")
+#: The shortest fence of Markdown, and the name of the language of what it has.
+_FENCE: Final = "```"
+_FENCED: Final = "json"
 _OUTSIDE: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -88,13 +91,18 @@ class AnswerSchema:
         return await asyncio.to_thread(cls, schema)
 
     def value(self, answer: Any) -> Any:
-        """The value of an answer: text is read as JSON, unless the schema wants text."""
+        """The value of an answer: text is read as JSON, unless the schema wants text.
+
+        The JSON may be in a fence of Markdown, as models write it.
+        """
         if not isinstance(answer, str) or self._takes_text:
             return answer
-        try:
-            return json.loads(answer, parse_constant=_no_number, parse_float=_finite)
-        except (ValueError, RecursionError):
-            return answer
+        for text in (answer, _unfenced(answer)):
+            try:
+                return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+            except (ValueError, RecursionError):
+                continue
+        return answer
 
     async def faults(self, value: Any) -> list[str]:
         """The faults of a value, with their places; none for a value that fits."""
@@ -117,6 +125,18 @@ class AnswerSchema:
             f"{prompt}\n\nYour last answer did not match the JSON Schema:\n{listed}\n"
             "Answer again with JSON alone that matches it."
         )
+
+
+def _unfenced(text: str) -> str:
+    """The content of a text that is one fenced block of Markdown; else the text itself."""
+    body = text.strip()
+    content = body.lstrip("`")
+    fence = body[: len(body) - len(content)]
+    if len(fence) < len(_FENCE) or not content.endswith(fence):
+        return text
+    content = content[: -len(fence)].strip()
+    named = content[: len(_FENCED)].lower() == _FENCED  # no value of JSON begins so
+    return content[len(_FENCED) :] if named else content
 
 
 def _finite(digits: str) -> float:

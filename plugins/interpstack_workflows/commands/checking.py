@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
 from interpstack import InterpreterStack
 from interpstack_workflows.errors import WorkflowError, WorkflowModuleError
 from interpstack_workflows.module.arguments import arguments_schema
@@ -18,7 +20,11 @@ from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 
-__all__ = ["checked"]
+__all__ = ["check_agents_of_run", "check_agents_of_script", "checked"]
+
+#: Steps whose answers a rehearsal knows, or that change nothing before the first agent.
+_FORESEEN: Final = ("agent", "checkpoint", "sleep", "workflow")
+_GIVE_AGENTS: Final = "name the agents with --agents MODULE:ATTR"
 
 #: Faults of calls of other workflows; others may come from a stand-in for an answer.
 _OF_CHILDREN: Final = ("MetadataError", "UnknownWorkflow", "WorkflowCycle", "WorkflowDepth")
@@ -74,6 +80,64 @@ def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -
         raise WorkflowModuleError(f"{path.name}: {error}".partition("\n")[0]) from error
     phases = ", ".join(phase.title for phase in found.phases)
     return f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")
+
+
+async def check_agents_of_script(runner: WorkflowRunner, file: Path, args: Any) -> str:
+    """Check that a script calls no agent before it runs without any.
+
+    Args:
+        runner: A runner without agents.
+        file: The script.
+        args: The arguments of the run.
+
+    Returns:
+        A note about calls that may follow, if answers that are not known yet lead to them; empty
+        for none.
+
+    Raises:
+        click.UsageError: It calls one whatever the answers are.
+    """
+    found = await runner.rehearse(file, args)
+    calls = [number for number, step in enumerate(found.steps) if step.kind == "agent"]
+    if not calls:
+        return ""
+    first = found.steps[calls[0]]
+    told = f"{file} calls an agent, for {first.what!r}"
+    if all(step.kind in _FORESEEN for step in found.steps[: calls[0]]):
+        raise click.UsageError(f"{told}, and none is given; {_GIVE_AGENTS}")
+    return f"{told}, perhaps, and none is given: it would fail. If so, {_GIVE_AGENTS}"
+
+
+async def check_agents_of_run(
+    runner: WorkflowRunner, run_id: str, source: Path | None = None
+) -> str:
+    """Check that a run calls no agent next, before it is resumed without any.
+
+    Args:
+        runner: A runner without agents.
+        run_id: The run.
+        source: The script for the rest of the run; by default, its own.
+
+    Returns:
+        A note about calls that may follow; empty for none.
+
+    Raises:
+        click.UsageError: It does.
+    """
+    record = await runner.show(run_id)
+    if record.status == "completed":
+        return ""
+    script = record.source if source is None else source
+    found = await runner.diff(run_id, script)
+    calls = [step.what for step in found.anew if step.kind == "agent"]
+    if calls:
+        raise click.UsageError(
+            f"{run_id} calls an agent next, for {calls[0]!r}, and none is given; {_GIVE_AGENTS}"
+        )
+    rehearsal = await runner.rehearse(script, record.args)
+    if not any(step.kind == "agent" for step in rehearsal.steps):
+        return ""
+    return f"{run_id} may call agents, and none is given: they would fail. If so, {_GIVE_AGENTS}"
 
 
 async def _rehearsed(path: Path, runner: WorkflowRunner, knows_agents: bool) -> list[str]:

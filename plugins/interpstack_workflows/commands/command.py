@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,11 +13,17 @@ import click
 
 from interpstack import InterpreterStack
 from interpstack_workflows.budgets.budget import BudgetLimits
-from interpstack_workflows.commands.checking import checked
+from interpstack_workflows.commands.checking import (
+    check_agents_of_run,
+    check_agents_of_script,
+    checked,
+)
+from interpstack_workflows.commands.ending import run_to_end
 from interpstack_workflows.commands.live import progress
 from interpstack_workflows.commands.options import (
     agents_named,
     host_modules,
+    json_or_word,
     json_value,
     local_sandboxes,
     run_name,
@@ -120,7 +125,7 @@ def _with_runner(
         finally:
             await store.aclose()
 
-    return asyncio.run(main())
+    return run_to_end(main())
 
 
 @click.group("workflow")
@@ -209,6 +214,15 @@ def run(
             file, args, budget=limits, wall_seconds=wall, seed=seed, run_id=run_id
         )
 
+    if not options["agents"]:  # before a new store is made
+        note = _with_runner(
+            lambda runner: check_agents_of_script(runner, file, args),
+            "memory:",
+            sandboxes=sandboxes,
+            **options,
+        )
+        if note:
+            click.echo(without_controls(note), err=True)
     with progress() as events:
         result = _with_runner(use, url, create=True, events=events, sandboxes=sandboxes, **options)
     print_result(result)
@@ -250,6 +264,8 @@ def resume(
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
 
     async def use(runner: WorkflowRunner) -> Any:
+        if not options["agents"] and (note := await check_agents_of_run(runner, run_id, source)):
+            click.echo(without_controls(note), err=True)
         handle = await runner.resume(
             run_id, retry_failed=retry_failed, source=source, accept_changes=accept_changes
         )
@@ -335,10 +351,13 @@ def cancel(run_id: str, url: str) -> None:
 @command.command("signal")
 @click.argument("run_id", metavar="RUN")
 @click.argument("name")
-@click.argument("value", required=False, callback=json_value)
+@click.argument("value", required=False, callback=json_or_word)
 @_database
 def signal(run_id: str, name: str, value: Any, url: str) -> None:
-    """Send a signal, for which the script waits with wait(name)."""
+    """Send a signal, for which the script waits with wait(name).
+
+    VALUE is JSON, @FILE, or a plain word.
+    """
     _with_runner(lambda runner: runner.signal(run_id, name, value), url)
     click.echo(f"{run_id} has the signal {name}.")
 
@@ -351,28 +370,35 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
 def answer(ctx: click.Context, run_id: str, words: tuple[str, ...], url: str) -> None:
     """Answer a question or an approval that a run waits for; `show` lists them.
 
-    ID may be left out if only one is open.
+    ID may be left out if only one is open. VALUE is JSON, @FILE, or a plain word, such as yes.
     """
     if len(words) > 2:
         raise click.UsageError(
-            f"answer takes RUN, ID and VALUE, or RUN and VALUE; got {len(words) + 1} words; a "
-            "VALUE is JSON in quotes, such as '\"yes\"'",
+            f"answer takes RUN, ID and VALUE, or RUN and VALUE; got {len(words) + 1} words; put a "
+            "VALUE of several words in quotes",
             ctx,
         )
-    value = json_value(ctx, ctx.command.params[1], words[-1])
+    value = json_or_word(ctx, ctx.command.params[1], words[-1])
 
     async def use(runner: WorkflowRunner) -> str:
         ask_id = words[0] if len(words) == 2 else await _open_question(runner, run_id)
-        await runner.answer(run_id, ask_id, value)
+        chosen = await _is_choice(runner, run_id, ask_id, words[-1])
+        await runner.answer(run_id, ask_id, words[-1] if chosen else value)
         return ask_id
 
     click.echo(f"{run_id} has the answer to {_with_runner(use, url)}.")
 
 
+async def _is_choice(runner: WorkflowRunner, run_id: str, ask_id: str, word: str) -> bool:
+    """Whether a word is a choice of a question, as `1` may be that is JSON, too."""
+    asked = [one for one in await runner.questions(run_id) if one["id"] == ask_id]
+    choices = ((asked[0].get("options") or {}) if asked else {}).get("choices")
+    return isinstance(choices, list) and word in choices
+
+
 async def _open_question(runner: WorkflowRunner, run_id: str) -> str:
-    """The one question that a run waits for."""
-    waits = (await runner.show(run_id)).waiting_for
-    found = [str(wait["id"]) for wait in waits if wait["kind"] in ("ask", "approval")]
+    """The one question that a run waits for, or comes to while it is at work elsewhere."""
+    found = [str(one["id"]) for one in await runner.questions(run_id)]
     if len(found) != 1:
         raise click.UsageError(
             f"{run_id} has {len(found)} open questions"

@@ -22,12 +22,15 @@ from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
 __all__ = [
     "agents_named",
     "host_modules",
+    "json_or_word",
     "json_value",
     "local_sandboxes",
     "run_name",
     "script_path",
 ]
 
+#: Characters with which values begin that are JSON, or are read from a file.
+_BEGINNINGS: Final = ("{", "[", '"', "@")
 #: Names of a module that a message lists.
 _NAMES_SHOWN: Final = 10
 
@@ -50,6 +53,19 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
             ctx,
             option,
         ) from error
+
+
+def json_or_word(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """The value of a JSON text, of a file that is named as `@file`, or a plain text.
+
+    A text that begins as an object, a list or a string of JSON has to be one.
+    """
+    if text is None or text[:1] in _BEGINNINGS:
+        return json_value(ctx, option, text)
+    try:
+        return json.loads(text, parse_constant=_no_json)
+    except ValueError:
+        return text
 
 
 def _no_json(name: str) -> NoReturn:

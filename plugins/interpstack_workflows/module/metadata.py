@@ -107,7 +107,8 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
     line, column = found["line"], found["column"]
     place = f"{name}:{line}:{column}" if line else name
     if "fault" in found:
-        raise MetadataError(f"{place}: {_INVALID}: {found['fault']}", line, column)
+        fault = _expected(source, name) or found["fault"]
+        raise MetadataError(f"{place}: {_INVALID}: {fault}", line, column)
     try:
         return _metadata(found["value"])
     except ValueError as error:
@@ -152,6 +153,20 @@ def _expect(fits: Any, field: str, accepted: str) -> None:
     """
     if not fits:
         raise ValueError(f"{field} takes {accepted}")
+
+
+def _expected(source: str, name: str) -> str:
+    """What a source that does not parse lacks; empty if it parses.
+
+    The parser of types names what it expected, as in "Expected `,` or `)`", and the parser of
+    metadata only what it found.
+    """
+    try:
+        strip_types(source, name, _SECONDS)
+    except TypeScriptError as error:
+        reason = str(error).removeprefix(f"source parse error in {name}: ")
+        return f"the module does not parse: {reason}"
+    return ""
 
 
 # -- the parser, in a realm of its own ----------------------------------------------------------

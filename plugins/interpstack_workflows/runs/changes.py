@@ -48,7 +48,7 @@ async def compared(
 
 
 async def change_script(
-    parts: RunParts, record: RunRecord, script: Script, *, accept: bool
+    parts: RunParts, record: RunRecord, script: Script, *, accept: bool, wait: bool
 ) -> None:
     """Give a run another script.
 
@@ -57,6 +57,7 @@ async def change_script(
         record: The run.
         script: The script for the rest of the run.
         accept: Whether it may leave recorded steps unused.
+        wait: Whether to wait while the lease of another runner lasts that does not renew it.
 
     Raises:
         MetadataError: It has no valid metadata.
@@ -73,7 +74,7 @@ async def change_script(
         found = await compared(parts, record, script, entries)
         if not found.same:
             raise ScriptChanged(_changed(record.id, found))
-    taken = await _taken(parts, record.id)
+    taken = await _taken(parts, record.id, wait=wait)
     if taken.lease is None:
         raise LeaseLost(f"Another runner works on run {record.id}; cancel it, then change it")
     try:
@@ -87,13 +88,19 @@ async def change_script(
         await parts.store.release(taken.lease)
 
 
-async def _taken(parts: RunParts, run_id: str) -> TakenRun:
-    """The run with the right to change it, unless a runner works on it."""
+async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
+    """The run with the right to change it, unless a runner works on it.
+
+    A runner whose process has died renews its lease no more. With `wait`, such a lease is waited
+    for; one that is renewed is that of a live runner.
+    """
     watch, first = LeaseWatch(_CHANGE_SECONDS), None
     while True:
         taken = await watch.take(parts.store, run_id, "change", lambda record: record)
         first = first or taken.held
-        if taken.lease is not None or not is_doubtful(taken.held, first, parts.clock()):
+        dead = is_doubtful(taken.held, first, parts.clock())
+        may_be_dead = wait and taken.held is not None and taken.held == first
+        if taken.lease is not None or not (dead or may_be_dead):
             return taken
         await asyncio.sleep(_LOOK_SECONDS)
 

@@ -24,11 +24,13 @@ from interpstack_workflows.runs.keeping.serving import serve
 from interpstack_workflows.runs.parts import RunParts, check_settings, worktrees_of
 from interpstack_workflows.runs.reading.views import RunnerViews
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
+from interpstack_workflows.runs.scopes.replaying import failed_scopes
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
-from interpstack_workflows.runs.verbs.waits import check_answer
+from interpstack_workflows.runs.verbs.waits import CONTRADICTED, check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
+from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
@@ -196,23 +198,29 @@ class WorkflowRunner(RunnerViews):
 
         Args:
             run_id: The run.
-            retry_failed: Whether steps that failed run again; otherwise they fail as before.
+            retry_failed: Whether steps that failed run again; otherwise they fail as before. A run
+                that has completed goes on if steps of it failed, such as those whose failures
+                `parallel` turned into null.
             source: A changed script, for the rest of the run.
             accept_changes: Whether that script may leave recorded steps unused.
             wait: Whether to wait while another runner works on the run; otherwise the handle
-                raises `LeaseLost`.
+                raises `LeaseLost`. With `source`, only the lease of a runner that has died is
+                waited for.
 
         Raises:
             UnknownRun: The store has no such run.
             ScriptChanged: The script leaves recorded steps unused; the message lists them.
+            LeaseLost: Another runner works on the run, which is to get another script.
+            WorkflowError: Steps of a completed run are to be tried again, and its time is used up.
         """
         record = await self.show(run_id)
         if source is not None:
             script = self._parts.catalog.given(source)
-            await change_script(self._parts, record, script, accept=accept_changes)
-        stay = Stay(
-            reopen=record.status in ("failed", "cancelled"), retry_failed=retry_failed, patient=wait
-        )
+            await change_script(self._parts, record, script, accept=accept_changes, wait=wait)
+        reopen = record.status in ("failed", "cancelled")
+        if record.status == "completed" and retry_failed:
+            reopen = await self._may_retry(record)
+        stay = Stay(reopen=reopen, retry_failed=retry_failed, patient=wait)
         return RunHandle(self._keeper.keep(run_id, stay))
 
     async def cancel(self, run_id: str) -> None:
@@ -247,9 +255,12 @@ class WorkflowRunner(RunnerViews):
 
         Raises:
             UnknownRun: The store has no such run.
-            WorkflowError: The run has ended, or waits for no such answer; the open ones are listed.
+            WorkflowError: The run has ended, the question has another answer, or the run waits for
+                no such answer; the open ones are listed.
         """
         await self._going(run_id)
+        if await self._is_answered(run_id, ask_id, value):
+            return
         kept = self._keeper.kept(run_id)
         here = None if kept is None or kept.live is None else kept.live.waits
         # One that replays its records has not come to its questions yet.
@@ -258,6 +269,7 @@ class WorkflowRunner(RunnerViews):
         )
         check_answer(run_id, ask_id, value, waits)
         await self._send(run_id, Message(kind="answer", id=ask_id, value=value))
+        await self._is_answered(run_id, ask_id, value)  # another answer may have come before it
 
     def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> Subscription:
         """Events from now on, for a reader that may be slow.
@@ -278,6 +290,34 @@ class WorkflowRunner(RunnerViews):
         another runner has left are taken over.
         """
         await serve(self._parts.store, self._keeper, poll_seconds)
+
+    async def _is_answered(self, run_id: str, ask_id: str, value: Any) -> bool:
+        """Whether a question has this answer already: the first one counts.
+
+        Raises:
+            WorkflowError: It has another one.
+        """
+        sent = await self._parts.store.messages(run_id, 0)
+        answers = [one.value for _, one in sent if one.kind == "answer" and one.id == ask_id]
+        if answers and canonical(answers[0]) != canonical(value):
+            raise WorkflowError(CONTRADICTED.format(run_id=run_id, ask_id=ask_id))
+        return bool(answers)
+
+    async def _may_retry(self, record: RunRecord) -> bool:
+        """Whether a completed run goes on to try failed steps again.
+
+        Raises:
+            WorkflowError: It has failed steps, and no time.
+        """
+        if not failed_scopes(await self._parts.store.entries(record.id)):
+            return False
+        deadline = record.options.get("deadline")
+        if deadline is not None and self._parts.clock() >= deadline:
+            raise WorkflowError(
+                f"Run {record.id} has used up its wall time, so its failed steps cannot run again;"
+                " its result stays. Start a new run"
+            )
+        return True
 
     async def _going(self, run_id: str) -> RunRecord:
         record = await self.show(run_id)

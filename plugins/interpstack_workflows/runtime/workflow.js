@@ -22,6 +22,9 @@
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf);
   const WeakSetClass = WeakSet, seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has);
+  const WeakMapClass = WeakMap, pathGet = uncurry(WeakMap.prototype.get), pathSet = uncurry(WeakMap.prototype.set);
+  const mapEach = uncurry(Map.prototype.forEach), setEach = uncurry(Set.prototype.forEach);
+  const plainPrototype = Object.prototype, objectText = Object.prototype.toString, isBufferView = ArrayBuffer.isView;
   const fatalErrors = new WeakSetClass();
   const MAX_SLEEP_DAYS = 365;
 
@@ -36,11 +39,93 @@
     for (let i = 0; i < faultClasses.length; i++) if (apply(hasInstance, faultClasses[i], [error])) return true;
     return false;
   };
+  // What JSON would make an empty object of, or one of numbered bytes: a remedy, by the name of its class.
+  const REMEDIES = { __proto__: null, Promise: "await it", RegExp: "use its source", BigInt: "use String(value), or Number(value)",
+    ArrayBuffer: "use [...new Uint8Array(buffer)]", SharedArrayBuffer: "use [...new Uint8Array(buffer)]",
+    DataView: "use [...new Uint8Array(view.buffer)]", WeakMap: "use a Map", WeakSet: "use a Set", WeakRef: "use what it refers to",
+    Generator: "use [...generator]", AsyncGenerator: "collect what it yields, with for await" };
+  const classOf = (value) => slice(apply(objectText, value, []), 8, -1);
+  const isView = (value) => apply(isBufferView, undefined, [value]);
+  const isIterator = (name) => name !== "Iterator" && slice(name, -9) === " Iterator";
+  const remedyOf = (value, name) => REMEDIES[name] !== undefined ? REMEDIES[name]
+    : isIterator(name) ? "use [...iterator]" : isView(value) ? "use [...bytes]" : undefined;
+  // The path of a value that is in `holder` under `key`, from the holders that were seen.
+  function pathOf(seen, holder, key) {
+    let path = "";
+    for (let level = 0; holder !== undefined && level < 50; level++) {
+      const above = pathGet(seen, holder);
+      if (above === undefined) return "$" + path; // the holder of the whole value, under an empty key
+      path = (isArray(holder) ? "[" + key + "]" : "." + key) + path;
+      holder = above.holder;
+      key = above.key;
+    }
+    return "$…" + path;
+  }
+  // A Map with keys of text is an object, a Set an array, an Error an object with its name and message.
+  function plain(value, name, at) {
+    if (name === "Map") {
+      const fields = { __proto__: null };
+      mapEach(value, (item, key) => {
+        if (typeof key !== "string" && at !== undefined)
+          throw wrong("it has a Map with " + kindOf(key) + " as a key" + at() + "; use [...map], or keys of text");
+        defineProperty(fields, typeof key === "string" ? key : textOf(key, true), { __proto__: null, value: item, enumerable: true, configurable: true, writable: true });
+      });
+      return fields;
+    }
+    if (name === "Set") {
+      const items = [];
+      setEach(value, (item) => { items[items.length] = item; });
+      return items;
+    }
+    const told = describe(value), fields = { __proto__: null, name: told.name, message: told.message };
+    const own = keys(value);
+    for (let i = 0; i < own.length; i++) fields[own[i]] = value[own[i]];
+    return fields;
+  }
+  const isPlain = (value) => {
+    if (isArray(value)) return true;
+    const prototype = getPrototypeOf(value);
+    return prototype === null || prototype === plainPrototype;
+  };
+  // Objects of classes that JSON does not know, as plain data; `seen` gets the places of what has others.
+  // A message takes all values: what cannot be carried is named in it.
+  function carried(seen, message) {
+    return function (key, value) {
+      if (typeof value === "bigint" && message) return value + "n";
+      if (typeof value === "bigint") throw wrong("it has a BigInt" + where(seen, this, key) + "; " + REMEDIES.BigInt);
+      if (!isObject(value)) return value;
+      let made = value;
+      if (!isPlain(value)) {
+        const name = classOf(value), remedy = remedyOf(value, name);
+        if (message && remedy !== undefined) return "[" + name + "]";
+        if (remedy !== undefined) throw wrong("it has " + (indexOf("AEIO", name[0]) < 0 ? "a " : "an ") + name + where(seen, this, key) + "; " + remedy);
+        if (name === "Map" || name === "Set" || name === "Error") made = plain(value, name, message ? undefined : () => where(seen, this, key));
+      }
+      if (seen !== null) pathSet(seen, made, { __proto__: null, holder: this, key });
+      return made;
+    };
+  }
+  const unplaced = { __proto__: null };
+  const where = (seen, holder, key) => {
+    if (seen === null) throw unplaced;
+    const path = pathOf(seen, holder, key);
+    return path === "$" ? "" : " at " + path;
+  };
+  // Twice, if the place of a value has to be told: to keep the places of all takes longer than the rest.
+  function textOf(value, message) {
+    if (!isObject(value) && typeof value !== "bigint") return stringify(value);
+    try {
+      return stringify(value, carried(null, message));
+    } catch (error) {
+      if (error !== unplaced) throw error;
+      return stringify(value, carried(new WeakMapClass(), false));
+    }
+  }
   // The JSON text of a value, as the host is to see it; `undefined` is null.
-  const json = (value, what) => {
+  const json = (value, what, message = false) => {
     let text;
     try {
-      text = stringify(value);
+      text = textOf(value, message);
     } catch (error) {
       throw wrong(what + " cannot be turned into JSON: " + describe(error).message);
     }
@@ -128,7 +213,7 @@
   function log(...values) {
     const texts = [];
     let size = 0;
-    for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1))).length;
+    for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1), true)).length;
     tell(["log", texts], size);
   }
   function phase(name, options) {

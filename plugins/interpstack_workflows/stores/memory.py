@@ -14,6 +14,7 @@ from interpstack_workflows.stores.store import (
     Message,
     RunRecord,
     RunStatus,
+    TakenRun,
     WorkflowStore,
 )
 
@@ -29,6 +30,11 @@ class _Stored:
         self.messages: list[Message] = []
         self._token = 0
         self._lease: Lease | None = None
+
+    @property
+    def lease(self) -> Lease | None:
+        """The last lease, unless it was given back."""
+        return self._lease
 
     def put(self, record: RunRecord) -> None:
         """Replace the record."""
@@ -118,6 +124,19 @@ class MemoryWorkflowStore(WorkflowStore):
     async def release(self, lease: Lease) -> None:
         if (stored := self._stored.get(lease.run_id)) is not None:
             stored.release(lease)
+
+    async def take(
+        self,
+        run_id: str,
+        owner: str,
+        seconds: float,
+        begin: Callable[[RunRecord], RunRecord],
+        lapsed: Lease | None = None,
+    ) -> TakenRun:
+        taken = await super().take(run_id, owner, seconds, begin, lapsed)
+        if taken.lease is not None or taken.record is None:
+            return taken
+        return attrs.evolve(taken, held=self._known(run_id).lease)
 
     async def delete(self, run_id: str) -> None:
         self._stored.pop(run_id, None)

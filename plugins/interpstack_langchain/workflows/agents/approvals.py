@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
+from interpstack_langchain.rules.decisions import Editable
+
 __all__ = ["UnfitDecisions", "answers", "approvals"]
 
 #: Keys of a decision on the call of a tool, by its type.
@@ -63,7 +65,10 @@ def approvals(
 
 
 def answers(
-    interrupts: Sequence[Any], turn: int, decisions: Mapping[str, Any]
+    interrupts: Sequence[Any],
+    turn: int,
+    decisions: Mapping[str, Any],
+    editable: Mapping[str, Editable] = {},
 ) -> dict[str, Any] | None:
     """The answers with which a graph is resumed, by the ids of its interrupts.
 
@@ -71,6 +76,8 @@ def answers(
         interrupts: The open interrupts of the graph.
         turn: The number of answers that it has taken at this place.
         decisions: The decisions of a person, by the ids of approvals.
+        editable: The tools that an edit may name, by the ids of those interrupts for which they are
+            known.
 
     Returns:
         The answers; `None` if the decisions are on other approvals than those.
@@ -86,7 +93,7 @@ def answers(
             if key not in decisions:
                 return None
             try:
-                decided.append(_decision(question, decisions[key]))
+                decided.append(_decision(question, decisions[key], editable.get(interrupt.id)))
             except ValueError as error:
                 faults[key] = str(error)
         if not faults:
@@ -138,7 +145,7 @@ def _types(schema: Any) -> list[str]:
     return [kind for kind in _KEYS if f'"const": "{kind}"' in text] or list(_KEYS)
 
 
-def _decision(question: Mapping[str, Any], given: Any) -> Any:
+def _decision(question: Mapping[str, Any], given: Any, editable: Editable | None) -> Any:
     """A decision as the graph takes it.
 
     Raises:
@@ -155,7 +162,11 @@ def _decision(question: Mapping[str, Any], given: Any) -> Any:
     if unknown := [key for key in decision if key not in keys]:
         raise ValueError(f"{kind} takes {' and '.join(keys)}; got {unknown[0]!r:.100}")
     if kind == "edit":
-        return {"type": "edit", "edited_action": _edited(tool, decision.get("edited_action"))}
+        edited = _edited(tool, decision.get("edited_action"))
+        why = editable and editable.refusal(tool, edited["name"], edited["args"])
+        if why:
+            raise ValueError(why)
+        return {"type": "edit", "edited_action": edited}
     message = decision.get("message")
     if not isinstance(message, str) and (kind == "respond" or message is not None):
         raise ValueError(f"{kind} takes a message of text; got {message!r:.100}")
@@ -165,7 +176,7 @@ def _decision(question: Mapping[str, Any], given: Any) -> Any:
 def _edited(tool: Any, given: Any) -> dict[str, Any]:
     action = given if isinstance(given, Mapping) else {}
     name, args = action.get("name", tool), action.get("args")
-    if isinstance(name, str) and isinstance(args, Mapping):
+    if isinstance(name, str) and name and isinstance(args, Mapping):
         return {"name": name, "args": dict(args)}
     raise ValueError(
         f'edit takes "edited_action": {{"name": …, "args": {{…}}}}; got {given!r:.200}'

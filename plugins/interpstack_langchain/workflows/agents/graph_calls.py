@@ -14,10 +14,13 @@ import attrs
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.types import Command, StateSnapshot
 from pydantic import ValidationError
 
+from interpstack_langchain.rules.approvals import UnfitAnswer
+from interpstack_langchain.rules.decisions import Editable
 from interpstack_langchain.workflows.agents.answers import NoAnswer, prompt_of, value_of
 from interpstack_langchain.workflows.agents.approvals import UnfitDecisions, answers, approvals
 from interpstack_langchain.workflows.agents.progress import Progress
@@ -30,6 +33,8 @@ _STAGE: Final = "workflow_attempt"
 #: The channel of the notes that answers were taken; no graph has it.
 _TAKEN: Final = "interpstack_workflow_answers"
 _INTERRUPT: Final = "__interrupt__"
+#: Characters of the fault of a decision.
+_FAULT_CHARS: Final = 500
 
 
 def takes_messages(graph: Pregel[Any, Any, Any, Any]) -> bool:
@@ -121,13 +126,12 @@ class GraphCall:
     async def _stream(self, given: Any) -> Any:
         try:
             output = await self._streamed(given)
-        except ValidationError as error:
-            if not _is_unfit(error):
+        except (ValidationError, UnfitAnswer) as error:
+            if (fault := _fault_of_decision(error)) is None:
                 raise
             found = await self.graph.aget_state(self.config)
             shown = approvals(_waiting(found), await self._taken(found))
-            told = "; ".join(str(one["msg"]) for one in error.errors())[:500]
-            raise AgentPaused([{**one, "fault": told} for one in shown]) from error
+            raise AgentPaused([{**one, "fault": fault} for one in shown]) from error
         found = await self.graph.aget_state(self.config)
         if waiting := _waiting(found):
             raise AgentPaused(approvals(waiting, await self._taken(found)))
@@ -175,7 +179,8 @@ class GraphCall:
         """
         turn = await self._taken(found)
         try:
-            given = answers(waiting, turn, self.call.decisions or {})
+            editable = _editable(self.graph, found)
+            given = answers(waiting, turn, self.call.decisions or {}, editable)
         except UnfitDecisions as error:
             raise AgentPaused(approvals(waiting, turn, error.faults)) from error
         if given is None:
@@ -198,10 +203,29 @@ def _waiting(found: StateSnapshot) -> list[Any]:
     return [one for task in found.tasks if not task.result for one in task.interrupts]
 
 
-def _is_unfit(error: ValidationError) -> bool:
-    """Whether an error is that of a decision which the graph itself has checked."""
+def _fault_of_decision(error: ValidationError | UnfitAnswer) -> str | None:
+    """The fault of a decision that the graph itself has checked; `None` for another error."""
+    if isinstance(error, UnfitAnswer):
+        return str(error)[:_FAULT_CHARS]
     try:
         from langgraph.errors import is_invalid_resume
     except ImportError:  # a release that checks none
-        return False
-    return is_invalid_resume(error)
+        return None
+    if not is_invalid_resume(error):
+        return None
+    return "; ".join(str(one["msg"]) for one in error.errors())[:_FAULT_CHARS]
+
+
+def _editable(graph: Pregel[Any, Any, Any, Any], found: StateSnapshot) -> Mapping[str, Editable]:
+    """The tools that an edit may name, by the ids of the interrupts whose calls the graph makes.
+
+    An interrupt from within a call of a tool, or from a graph within, may be about other tools of
+    the same names; what raised it checks the edit.
+    """
+    nodes = {
+        name: one.bound for name, one in graph.nodes.items() if isinstance(one.bound, ToolNode)
+    }
+    tools = [tool for node in nodes.values() for tool in node.tools_by_name.values()]
+    own = [task for task in found.tasks if task.name not in nodes and task.state is None]
+    editable = Editable(own=(), agent=tools, eval_name="")
+    return {one.id: editable for task in own for one in task.interrupts} if tools else {}

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from interpstack_langchain.durability.spending import reported_cost
+from interpstack_langchain.langgraph_internals.refusals import refusal
 from interpstack_workflows.api import AgentFailed, Prices, Usage
 
 __all__ = ["Meter", "TokenLimitExceeded"]
@@ -96,10 +97,15 @@ class Meter(BaseCallbackHandler):
             TokenLimitExceeded: The limit is reached.
             AgentFailed: See `check`.
         """
-        self.check()
+        try:
+            self.check()
+        except AgentFailed as error:
+            raise refusal(error) from None
         if self._max_tokens is not None and self._usage.tokens >= self._max_tokens:
-            raise TokenLimitExceeded(
-                f"the agent has used {self._usage.tokens} of {self._max_tokens} tokens"
+            raise refusal(
+                TokenLimitExceeded(
+                    f"the agent has used {self._usage.tokens} of {self._max_tokens} tokens"
+                )
             )
         if run_id is not None and isinstance(name := (metadata or {}).get("ls_model_name"), str):
             self._names[run_id] = name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -12,7 +12,7 @@ import attrs
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import begun_anew
 
-__all__ = ["RecordedAnswers", "RecordedScopes", "Replayed"]
+__all__ = ["RecordedAnswers", "RecordedScopes", "Replayed", "failed_scopes"]
 
 
 @attrs.frozen
@@ -38,9 +38,16 @@ class RecordedAnswers:
     Args:
         entries: The entries of this scope, in order.
         retry_failed: Whether steps that failed are to run again; they then count as not recorded.
+        children: Steps whose children have such steps, so that they run again, too.
     """
 
-    def __init__(self, entries: Iterable[Entry], *, retry_failed: bool = False) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        *,
+        retry_failed: bool = False,
+        children: Collection[str] = (),
+    ) -> None:
         self._entries = list(entries)
         self._ended: dict[str, tuple[int, int, StepRecord]] = {}
         self._started: dict[str, StepRecord] = {}
@@ -49,7 +56,7 @@ class RecordedAnswers:
                 if step.started:  # after an end: it was tried again
                     self._started[step.name] = step
                     self._ended.pop(step.name, None)
-                elif step.ok or not retry_failed:
+                elif not retry_failed or (step.ok and step.name not in children):
                     self._ended[step.name] = (index, place, step)
                 else:
                     self._ended.pop(step.name, None)
@@ -101,6 +108,16 @@ class RecordedAnswers:
         return [*self._taken.values(), *self.unused()]
 
 
+def failed_scopes(entries: Iterable[Entry]) -> frozenset[str]:
+    """The scopes that have steps whose last ends are failures."""
+    failed: dict[tuple[str, str], bool] = {}
+    for entry in entries:
+        for step in entry.settled:
+            if not step.started:
+                failed[entry.scope, step.name] = not step.ok
+    return frozenset(scope for (scope, _), has_failed in failed.items() if has_failed)
+
+
 class RecordedScopes:
     """The recorded answers of all scopes of a run.
 
@@ -112,8 +129,10 @@ class RecordedScopes:
     def __init__(self, entries: Iterable[Entry], *, retry_failed: bool) -> None:
         self._retry_failed = retry_failed
         self._left: dict[str, list[Entry]] = defaultdict(list)
-        for entry in entries:
+        recorded = list(entries)
+        for entry in recorded:
             self._left[entry.scope].append(entry)
+        self._failed = failed_scopes(recorded) if retry_failed else frozenset()
         self._opened: list[RecordedAnswers] = []
         self._answered: set[str] = set()
 
@@ -124,7 +143,13 @@ class RecordedScopes:
     def open(self, scope: str) -> RecordedAnswers:
         """The answers of a scope that runs again."""
         recorded = self._left.pop(scope, ())
-        answers = RecordedAnswers(recorded, retry_failed=self._retry_failed)
+        within = f"{scope}/"
+        inner = [one.removeprefix(within) for one in self._failed if one.startswith(within)]
+        answers = RecordedAnswers(
+            recorded,
+            retry_failed=self._retry_failed,
+            children={one.partition("/")[0] for one in inner},
+        )
         if recorded:
             self._opened.append(answers)
         return answers

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.stores.store import Message
 
-__all__ = ["Wait", "Waits", "approval_id", "check_answer", "wait_id"]
+__all__ = ["CONTRADICTED", "Wait", "Waits", "approval_id", "check_answer", "wait_id"]
+
+
+#: Message about an answer to a question that has another one.
+CONTRADICTED: Final = (
+    "Run {run_id}, {ask_id}: this question was answered before, and that answer counts; the other "
+    "answer was refused and changed nothing"
+)
 
 
 def wait_id(scope: str, step: str) -> str:
@@ -70,6 +77,7 @@ class Waits:
         self._open: dict[str, Wait] = {}
         self._used = set(used)
         self._messages: list[tuple[int, Message]] = []
+        self._answered: set[str] = set()
 
     def open(self, wait: Wait) -> None:
         """Begin a wait; a message that came before ends it at once."""
@@ -86,10 +94,17 @@ class Waits:
             self.close(wait_id)
 
     def take(self, messages: Iterable[tuple[int, Message]]) -> None:
-        """Deliver messages from outside; those that nothing awaits are kept for later waits."""
-        self._messages += [
-            (number, message) for number, message in messages if number not in self._used
-        ]
+        """Deliver messages from outside; those that nothing awaits are kept for later waits.
+
+        Of several answers to one question, the first one counts.
+        """
+        for number, message in messages:
+            if message.kind == "answer":
+                if message.id in self._answered:
+                    continue
+                self._answered.add(message.id)
+            if number not in self._used:
+                self._messages.append((number, message))
         for wait in list(self._open.values()):
             self._deliver(wait)
 

@@ -132,3 +132,38 @@ async def test_many_items_are_compared_in_linear_time() -> None:
 def test_what_is_no_json_stays_text() -> None:
     assert AnswerSchema({}).value("NaN") == "NaN"
     assert AnswerSchema({}).value("[1e999]") == "[1e999]"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '```json\n{"a": [1]}\n```',
+        '\n```JSON\r\n{"a": [1]}\r\n```\n',
+        '```\n{"a": [1]}```',
+        '```json {"a": [1]}```',
+        '````json\n{"a": [1]}\n````',
+    ],
+)
+def test_fenced_json_is_its_value(answer: str) -> None:
+    assert AnswerSchema({"type": "object"}).value(answer) == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '```json\n{"a": 1}\n``` and more',
+        'See: ```json\n{"a": 1}\n```',
+        "```js\n({a: 1})\n```",
+        "```json\n1\n```\n```json\n2\n```",
+        "``````",
+        "```",
+        '``{"a": 1}``',
+        "`" * 100_001,
+    ],
+)
+def test_other_text_is_no_fenced_json(answer: str) -> None:
+    assert AnswerSchema({"type": "object"}).value(answer) == answer
+
+
+def test_fenced_text_stays_text_where_text_is_wanted() -> None:
+    assert AnswerSchema({"type": "string"}).value("```json\n1\n```") == "```json\n1\n```"

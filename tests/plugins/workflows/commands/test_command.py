@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner, Result
 from git_repositories import git
 
 from interpstack_cli import main
+from interpstack_workflows.api import WorkflowRunner, open_store
 
 _SOURCE = """
 export const meta = { name: "shout", description: "Shouts words", phases: [{title: "Shout"}] };
@@ -123,8 +125,8 @@ def test_a_named_run_with_one_question_needs_no_id_for_its_answer(folder: Path) 
         (["mine", "1", "2", "3"], "answer takes RUN, ID and VALUE, or RUN and VALUE; got 4 words"),
         (["gone", "1"], "The store has no run 'gone'; its runs are: mine"),
         (
-            ["mine", "yes"],
-            "takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got 'yes'",
+            ["mine", "{yes"],
+            "takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got '{yes'",
         ),
     ):
         assert told in command("answer", *wrong, status=2).stderr
@@ -440,3 +442,95 @@ def test_wrong_input_is_answered_in_one_line(folder: Path, args: list[str], mess
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("Error: ")
     assert message in last
+
+
+def test_an_answer_and_a_signal_may_be_a_plain_word(folder: Path) -> None:
+    (folder / "asks.workflow.js").write_text(
+        'export const meta = { name: "asks", description: "d" };\n'
+        "export default async () => [\n"
+        '  await ask("Ship it?", { choices: ["yes", "no"] }),\n'
+        '  await ask("Which?", { choices: ["1", "2"] }),\n'
+        '  await ask("How?"), await ask("More?"), await wait("s"),\n'
+        "];\n"
+    )
+    command("run", "asks.workflow.js", "--run-id", "mine")
+    for word in ("yes", "1", "in two steps", "3"):
+        assert "mine has the answer to" in command("answer", "mine", word).stdout
+        command("resume", "mine")
+    command("signal", "mine", "s", "now")
+    ended = result_of(command("resume", "mine"))
+    assert ended["result"] == ["yes", "1", "in two steps", 3, "now"]
+
+
+@pytest.mark.parametrize("value", ['{"a": ', "[1,", '"yes', "@missing"])
+def test_what_begins_as_json_has_to_be_json(folder: Path, value: str) -> None:
+    done = command("answer", "mine", value, status=2)
+    assert "takes JSON" in done.stderr or "cannot read" in done.stderr
+
+
+def test_check_names_what_a_script_lacks(folder: Path) -> None:
+    (folder / "open.workflow.js").write_text(
+        'export const meta = { name: "x", description: "d" };\n'
+        'export default async () => {\n  const a = await agent("hi";\n  return a;\n};\n'
+    )
+    done = command("check", "open.workflow.js", status=2)
+    assert "open.workflow.js:3:29: " in done.stderr
+    assert "Expected `,` or `)` but found `;`" in done.stderr
+
+
+def test_a_run_without_the_agents_that_it_needs_does_not_start(folder: Path) -> None:
+    args = ["--args", '{"words": ["a"]}', "--run-id", "mine"]
+    done = command("run", "shout.workflow.js", *args, status=2)
+    assert "shout.workflow.js calls an agent, for 'a', and none is given; name the agents with" in (
+        done.stderr
+    )
+    assert not (folder / "workflows.db").exists()
+    none = result_of(command("run", "shout.workflow.js", "--args", '{"words": []}'))
+    assert none["status"] == "waiting"
+
+
+def test_a_run_that_may_come_to_an_agent_says_so_and_starts(folder: Path) -> None:
+    (folder / "may.workflow.js").write_text(
+        'export const meta = { name: "may", description: "d" };\n'
+        'export default async () => (await ask("Go?")) === "no" ? 1 : agent("go");\n'
+    )
+    done = command("run", "may.workflow.js", "--run-id", "mine")
+    assert "calls an agent, for 'go', perhaps, and none is given" in done.stderr
+    command("answer", "mine", "yes")
+    failed = command("resume", "mine", status=1)
+    assert "mine may call agents, and none is given: they would fail" in failed.stderr
+    ended = result_of(command("resume", "mine", "--retry-failed", "--agents", team(folder)))
+    assert ended["result"] == "GO"
+
+
+def test_a_run_that_calls_an_agent_next_is_not_resumed_without_any(folder: Path) -> None:
+    async def stop_in_its_agent() -> None:
+        called = asyncio.Event()
+
+        async def agent(prompt: str) -> None:
+            called.set()
+            await asyncio.Event().wait()
+
+        store = open_store("workflows.db")
+        async with WorkflowRunner(agents={"default": agent}, store=store) as runner:
+            given = {"words": ["go"]}
+            await runner.start(Path("shout.workflow.js"), given, run_id="mine")
+            await called.wait()
+        await store.aclose()
+
+    asyncio.run(stop_in_its_agent())
+    refused = command("resume", "mine", status=2)
+    assert "mine calls an agent next, for 'go', and none is given" in refused.stderr
+    ended = result_of(command("resume", "mine", "--agents", team(folder)))
+    assert ended["status"] == "waiting"
+
+
+def test_dropped_failures_of_a_completed_run_are_tried_again(folder: Path) -> None:
+    (folder / "drops.workflow.js").write_text(
+        'export const meta = { name: "drops", description: "d" };\n'
+        'export default async () => parallel([() => agent("a"), () => agent("bad")]);\n'
+    )
+    command("run", "drops.workflow.js", "--agents", team(folder), "--run-id", "mine")
+    (folder / "well.py").write_text("async def team(prompt):\n    return prompt * 2\n")
+    ended = result_of(command("resume", "mine", "--retry-failed", "--agents", "well:team"))
+    assert (ended["status"], ended["result"]) == ("completed", ["A", "badbad"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -22,12 +23,41 @@ async def test_a_script_is_changed_under_a_lease() -> None:
         lease = await store.claim(run.run_id, "other", 60.0)
         assert lease is not None
         with pytest.raises(LeaseLost, match="cancel it, then change it"):
-            await one.resume(run.run_id, source=changed, accept_changes=True)
+            await one.resume(run.run_id, source=changed, accept_changes=True, wait=False)
         await store.release(lease)
         assert (await one.show(run.run_id)).source != changed
         handle = await one.resume(run.run_id, source=changed, accept_changes=True)
         assert (await handle.rest()).status == "waiting"
         assert (await one.show(run.run_id)).source == changed
+
+
+async def test_a_script_is_changed_once_the_lease_of_a_dead_runner_has_lapsed() -> None:
+    store = MemoryWorkflowStore()
+    async with runner(Prompts(), store, linger_seconds=0) as one:
+        run = await one.run(script("return [await agent('a'), await ask('?')]"))
+        changed = script("return [await agent('a'), await ask('?'), 'changed']")
+        assert await store.claim(run.run_id, "dead", 1.2) is not None
+        handle = await one.resume(run.run_id, source=changed)
+        assert (await handle.rest()).status == "waiting"
+        assert (await one.show(run.run_id)).source == changed
+
+
+async def test_the_script_of_a_run_that_a_live_runner_has_is_not_changed() -> None:
+    store = MemoryWorkflowStore()
+    async with runner(Prompts(), store, linger_seconds=0) as one:
+        run = await one.run(script("return [await agent('a'), await ask('?')]"))
+        lease = await store.claim(run.run_id, "live", 60.0)
+        assert lease is not None
+
+        async def renew() -> None:
+            await asyncio.sleep(0.2)
+            assert await store.renew(lease, 60.0)
+
+        changed = script("return [await agent('a'), await ask('?'), 'changed']")
+        renewing = asyncio.ensure_future(renew())
+        with pytest.raises(LeaseLost, match="cancel it, then change it"):
+            await one.resume(run.run_id, source=changed)
+        await renewing
 
 
 class _BusyStore(MemoryWorkflowStore):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -259,6 +260,62 @@ def test_default_exports(runtime: WorkflowRuntime, source: str, expected: Any) -
     assert result(runtime, source, args={"n": 2}) == expected
 
 
+_CARRIED: list[tuple[str, Any]] = [
+    (
+        "new Map([['a', new Set([1, [2]])], ['__proto__', null]])",
+        {"a": [1, [2]], "__proto__": None},
+    ),
+    ("[new Set(), new Map()]", [[], {}]),
+    ("new Date(0)", "1970-01-01T00:00:00.000Z"),
+    ("{e: new RangeError('far')}", {"e": {"name": "RangeError", "message": "far"}}),
+    ("Object.assign(new Error('x'), {kind: 'k'})", {"name": "Error", "message": "x", "kind": "k"}),
+    ("new (class A { x = 1 })()", {"x": 1}),
+    ("{[Symbol.toStringTag]: 'Map', a: 1}", {"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), _CARRIED)
+def test_results_of_other_classes_are_plain_data(
+    runtime: WorkflowRuntime, value: str, expected: Any
+) -> None:
+    assert result(runtime, f"export default () => ({value})") == expected
+    sent = f"(await checkpoint('c', {value}))"
+    assert result(runtime, main(f"return {sent}"), lambda request: Value(request.value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (
+            "{a: [0, new Map([[1, 2]])]}",
+            "a Map with a number as a key at $.a[1]; use [...map], or keys of text",
+        ),
+        ("{'a b': Promise.resolve(1)}", "a Promise at $.a b; await it"),
+        ("{u: new Uint8Array(2)}", "a Uint8Array at $.u; use [...bytes]"),
+        ("[new ArrayBuffer(2)]", "an ArrayBuffer at $[0]; use [...new Uint8Array(buffer)]"),
+        ("[1n]", "a BigInt at $[0]; use String(value), or Number(value)"),
+        ("/x/", "a RegExp; use its source"),
+        ("new Map([['k', {i: new Map().keys()}]])", "a Map Iterator at $.k.i; use [...iterator]"),
+        ("(function* () {})()", "a Generator; use [...generator]"),
+        ("new WeakMap()", "a WeakMap; use a Map"),
+    ],
+)
+def test_results_that_cannot_be_carried_are_named(
+    runtime: WorkflowRuntime, value: str, why: str
+) -> None:
+    told = f"workflow result cannot be turned into JSON: it has {why}"
+    with pytest.raises(WorkflowModuleError, match=re.escape(told)):
+        result(runtime, f"export default () => ({value})")
+
+
+def test_messages_show_values_of_all_classes(runtime: WorkflowRuntime) -> None:
+    values = "new Map([[1, new Error('no')]]), /x/, [2n], Promise.resolve()"
+    with started(runtime, main(f"log({values})")) as execution:
+        told = execution.poll()
+    assert isinstance(told, LogCall)
+    assert told.text == '{"1":{"name":"Error","message":"no"}} [RegExp] ["2n"] [Promise]'
+
+
 def test_typescript(runtime: WorkflowRuntime) -> None:
     source = "interface A { n: number }\nexport default (args: A): number => args.n! as number"
     assert result(runtime, source, source_name="typed.workflow.ts", args={"n": 4}) == 4
@@ -487,7 +544,7 @@ def test_wrong_arguments(runtime: WorkflowRuntime, expression: str, message: str
     assert told.startswith(message)
 
 
-@pytest.mark.parametrize("expression", ["phase(1)", "log(1n)", "phase('a', 1)"])
+@pytest.mark.parametrize("expression", ["phase(1)", "phase('a', {n: 1n})", "phase('a', 1)"])
 def test_calls_check_their_arguments(runtime: WorkflowRuntime, expression: str) -> None:
     body = f"try {{ {expression} }} catch (e) {{ return e.name }}"
     assert result(runtime, main(body)) == "TypeError"
