@@ -21,6 +21,7 @@ from interpstack.sync import apart
 from interpstack_core.bridges import Bridge, BridgeSet
 from interpstack_core.cells.outcome import CellContext
 from interpstack_core.cells.raised import GuestException, describe_error
+from interpstack_core.errors import UnsupportedValue
 from interpstack_core.limits import Limits
 from interpstack_core.modules import ModuleLoader
 from interpstack_core.protocol import MODULE, TIMER, GuestError, Request, Settlement
@@ -30,6 +31,8 @@ __all__ = ["Requests", "Taker"]
 
 #: Characters of the name of a module.
 _SPECIFIER_CHARS = 2000
+#: Awaitables that may answer each other before there is a value.
+_AWAITABLES = 100
 #: Seconds that cancelled handlers get to clean up before the answer goes out without them.
 _GRACE_SECONDS = 5.0
 
@@ -301,9 +304,7 @@ class Requests:
             given = await arguments(bridge, request, self.bridges.language)
             self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
-            value = self._called(bridge, given, context)
-            while isinstance(value, Awaitable):
-                value = await value
+            value = await _value(self._called(bridge, given, context))
         self.begun[request.id] = True
         try:
             return await answer_text(bridge.name, value, self.limits.value_bytes)
@@ -345,7 +346,15 @@ async def _until(when: float) -> None:
 
 
 async def _value(called: Any) -> Any:
-    """The value of a handler that was called."""
-    while isinstance(called, Awaitable):
+    """Return the value of a handler that was called; it may be awaitable, and its answer, too.
+
+    Raises:
+        UnsupportedValue: Each answer is awaitable, without end: the event loop would never go on.
+    """
+    for _ in range(_AWAITABLES):
+        if not isinstance(called, Awaitable):
+            return called
         called = await called
-    return called
+    raise UnsupportedValue(
+        f"the answer is an awaitable of an awaitable, {_AWAITABLES} times over; return the value"
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -24,6 +25,13 @@ __all__ = [
     "squeezed",
     "take_state",
 ]
+
+
+#: Names of lost variables that a notice lists, and characters of the reason of each.
+_NAMES: Final = 50
+_REASON_CHARS: Final = 120
+#: A reason that the name of the variable tells by itself: a function has no portable form.
+_OF_TYPE: Final = re.compile(r"(it is not serializable \()?type: |\?$")
 
 
 def take_state(
@@ -49,7 +57,16 @@ def take_state(
         # Reading values may run code of the guest, which may have used up time or memory.
         if image is None:
             raise
-        return SessionState(image=image)
+        return SessionState(image=image, values=_all_lost(realm))
+
+
+def _all_lost(realm: Realm) -> Mapping[str, Any] | None:
+    """Every variable as one that is not carried, so that a notice names it; `None` if unknown."""
+    reason = "its value was not exported: reading the variables took too much time or memory"
+    try:
+        return {name: {"$": "lost", "v": reason} for name in realm.names()}
+    except EngineFailure:
+        return None
 
 
 def _portable(wire: Any) -> Any:
@@ -121,10 +138,21 @@ def _without_date(node: dict[str, Any]) -> Any:
 
 def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:
     """The notice about a state restored from values; with `only_losses`, empty without any."""
-    lost = [k for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"]
+    lost = {k: v["v"] for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"}
     notice = "Variables of earlier cells were restored from their values."
-    named = f" Not restored: {', '.join(sorted(lost)[:50])}." if lost else ""
+    named = f" Not restored: {_named(lost)}." if lost else ""
     return "" if only_losses and not lost else notice + named
+
+
+def _named(lost: Mapping[str, str]) -> str:
+    """The names of lost variables; a variable whose type has a portable form has its reason."""
+    names = sorted(lost)
+    shown = [
+        name if _OF_TYPE.match(lost[name]) else f"{name} ({lost[name][:_REASON_CHARS]})"
+        for name in names[:_NAMES]
+    ]
+    more = [f"and {len(names) - _NAMES} more"] if len(names) > _NAMES else []
+    return ", ".join(shown + more)
 
 
 def squeezed(image: Image) -> Image:

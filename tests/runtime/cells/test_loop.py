@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -466,6 +466,28 @@ async def test_sync_handlers_may_return_awaitables(make_session: MakeSession) ->
         return "late"
 
     assert (await make_session(_bridge(lambda: later())).eval("await kit.f()")).text == "late"
+
+
+async def test_awaitables_without_end_are_an_error_and_the_loop_goes_on(
+    make_session: MakeSession,
+) -> None:
+    class Endless:
+        def __await__(self) -> Generator[None, None, Any]:
+            return self
+            yield
+
+    outcome = await make_session(_bridge(Endless)).eval(_CATCH)
+    assert "an awaitable of an awaitable, 100 times over; return the value" in outcome.text
+
+
+async def test_an_answer_nested_a_million_levels_deep_is_an_error(
+    make_session: MakeSession,
+) -> None:
+    answer: list[Any] = []
+    for _ in range(10**6):
+        answer = [answer]
+    outcome = await make_session(_bridge(lambda: answer)).eval(_CATCH)
+    assert "nested deeper than 200 levels" in outcome.text
 
 
 async def test_raw_bridges_get_the_value_itself(make_session: MakeSession) -> None:

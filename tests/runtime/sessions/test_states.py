@@ -51,12 +51,19 @@ def test_values_may_be_left_out_beside_an_image_only(realm: Realm) -> None:
     assert take_state(realm, FakeEngine(), unwanted).values == {"n": 41}
 
 
-def test_values_that_cannot_be_read_are_missed_only_without_an_image(
+def test_values_that_cannot_be_read_are_named_beside_an_image(
     realm: Realm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(realm, "values", _broken)
+    monkeypatch.setattr(realm, "names", lambda: ["n"])
     state = take_state(realm, _WithImages())
-    assert (state.image, state.values) == (_IMAGE, None)
+    assert state.image == _IMAGE
+    assert state.values is not None
+    assert state.values["n"]["$"] == "lost"
+    assert notice_of_values(state.values).endswith(
+        "Not restored: n (its value was not exported: reading the variables took too much time or "
+        "memory)."
+    )
     with pytest.raises(EngineFailure, match="out of time"):
         take_state(realm, FakeEngine())
 
@@ -77,6 +84,9 @@ def test_small_images_are_kept_as_they_are() -> None:
 def test_what_was_not_restored_is_named() -> None:
     assert notice_of_values({"n": 1}).endswith("restored from their values.")
     lost = {"g": {"$": "lost", "v": "type: function"}, "f": {"$": "lost", "v": "?"}, "n": 1}
+    many = {f"v{n:02}": {"$": "lost", "v": "it is nested too deep"} for n in range(60)}
+    assert "v00 (it is nested too deep), v01" in notice_of_values(many)
+    assert notice_of_values(many).endswith(", and 10 more.")
     assert notice_of_values(lost).endswith("Not restored: f, g.")
     assert notice_of_values(lost, only_losses=True) == notice_of_values(lost)
     assert notice_of_values({"n": 1}, only_losses=True) == ""
