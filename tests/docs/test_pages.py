@@ -125,7 +125,6 @@ def _shell(command: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=100,
         check=False,
     )
     return done.stdout

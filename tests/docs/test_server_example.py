@@ -294,7 +294,5 @@ def _install(folder: Path) -> None:
 
 
 def _shell(command: str) -> str:
-    done = subprocess.run(
-        ["bash", "-euc", command], capture_output=True, text=True, check=True, timeout=100
-    )
+    done = subprocess.run(["bash", "-euc", command], capture_output=True, text=True, check=True)
     return done.stdout

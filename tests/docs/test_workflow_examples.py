@@ -40,7 +40,6 @@ def ran(name: str, *args: str, said: str = "") -> str:
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -127,7 +127,7 @@ def runner() -> Iterator[subprocess.Popen[str]]:
         yield process
         assert process.stdin
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait() == 0
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_one_of_them_makes_the_calls(lives: Any) -> None:
             assert process.stdin
             process.stdin.write(job)
             process.stdin.flush()
-        ended = [process.communicate(timeout=300)[0].strip() for process in both]
+        ended = [process.communicate()[0].strip() for process in both]
         # One may lose the race for the thread's next checkpoint; the other one comes to the end.
         assert "0" in ended
         assert life.paid() == [1, 2, 3, 4]
@@ -64,7 +64,7 @@ def test_the_one_that_waits_goes_on_when_the_other_one_is_killed(lives: Any) -> 
         assert process.stdin
         process.stdin.write(json.dumps({**life.job, "kill": kill}) + "\n")
         process.stdin.flush()
-    ended = [process.communicate(timeout=300)[0].strip() for process in (killed, waiting)]
+    ended = [process.communicate()[0].strip() for process in (killed, waiting)]
     assert ended[1] == "0"
     assert [n for n, *_ in life.effects()] == [1, 2, 3, 4]
     assert life.answers() == ["<result>10,20,30,40</result>"]
@@ -84,7 +84,7 @@ def test_a_thread_that_is_gone_on_with_while_it_runs_does_nothing_twice(lives: A
         assert time.monotonic() < until
         time.sleep(0.01)
     life.run()
-    running.communicate(timeout=300)
+    running.communicate()
     assert [n for n, *_ in life.effects()] == [1, 2, 3, 4]
 
 

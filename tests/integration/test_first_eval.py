@@ -67,7 +67,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=100,
             check=True,
         )
     return json.loads(done.stdout)

@@ -34,7 +34,6 @@ def test_nothing_is_read_on_the_loop(scenario: str, engine: str, tmp_path: Path)
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)
@@ -60,7 +59,6 @@ def test_the_detector_sees_files_imports_and_processes(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(SUPPORT)},
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert (done.stderr, done.returncode) == ("", 0)

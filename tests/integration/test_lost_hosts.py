@@ -80,7 +80,6 @@ def test_the_child_of_a_fork_starts_anew_or_says_why_not(on_engine: OnEngine, st
         [*command, on_engine.name, on_engine.language, state],
         capture_output=True,
         text=True,
-        timeout=90,
         check=False,
     )
     told = {key: v for line in done.stdout.splitlines() for key, v in json.loads(line).items()}

@@ -158,7 +158,7 @@ def postgres() -> Iterator[PostgresServer]:
                 yield server
             finally:
                 process.send_signal(signal.SIGINT)  # ends without waiting for clients
-                process.wait(30)
+                process.wait()
 
 
 def _postgres_program(name: str) -> str | None:
@@ -219,4 +219,4 @@ def redis_server() -> Iterator[RedisServer]:
                 yield RedisServer(Path(name))
             finally:
                 process.terminate()
-                process.wait(30)
+                process.wait()

@@ -49,7 +49,7 @@ class Process:
 
     def close(self) -> None:
         self._program.stdin.close()
-        assert self._program.wait(30) == 0
+        assert self._program.wait() == 0
         self._program.close()
 
 

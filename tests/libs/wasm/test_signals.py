@@ -49,7 +49,7 @@ for name in ("stack", "divide", "memory"):
 def _run(replaces: str, first: str = "") -> list[str]:
     program = textwrap.dedent(PROGRAM).format(replaces=replaces, first=first, module=MODULE)
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
@@ -94,8 +94,6 @@ def test_a_cell_that_recurses_without_end_ends_no_process(tmp_path: Path) -> Non
             """
         )
     )
-    ended = subprocess.run(
-        [sys.executable, program], capture_output=True, text=True, timeout=120, check=False
-    )
+    ended = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines() == ["RangeError", "2"]

@@ -44,7 +44,7 @@ def plugins(distribution):
 
 def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
     process = spawn("--help", path=plugins)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate()
     assert (stderr, process.returncode) == ("", 0)
     rows = stdout.partition("Commands:\n")[2].splitlines()
     listed = [row.split()[0] for row in rows if row[2] != " "]
@@ -69,7 +69,7 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
 )
 def test_a_broken_command_names_itself_the_cause_and_the_fix(spawn, plugins, command, told):
     process = spawn(command, path=plugins)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate()
     assert (stdout, process.returncode) == ("", 2)
     assert stderr.startswith(f"Error: command '{command}' (")
     assert told in stderr
@@ -82,7 +82,7 @@ def test_an_extra_of_the_name_of_a_command_comes_first(spawn, distribution):
     requires = ["no-such-package>=1; extra == 'small'", "attrs; extra == 'needy'"]
     source = "import no_such_package"
     path = distribution("shouter", points, "small", "needy", requires=requires, needy=source)
-    _, stderr = spawn("needy", path=path).communicate(timeout=60)
+    _, stderr = spawn("needy", path=path).communicate()
     assert stderr.endswith("install it with: pip install 'shouter[needy]'\n")
 
 
@@ -93,7 +93,7 @@ def test_a_command_whose_package_is_missing_names_the_extra(spawn, distribution)
     requires.append("attrs; extra == 'big'")
     path = distribution("shouter", points, "big", "small", requires=requires, needy=source)
     process = spawn("needy", path=path)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate()
     assert (stdout, process.returncode) == ("", 2)
     assert stderr == (
         "Error: command 'needy' needs no_such_package, which is not installed; "
@@ -106,13 +106,13 @@ def test_a_command_whose_package_is_missing_names_the_extra(spawn, distribution)
 )
 def test_broken_commands_leave_the_others_alone(spawn, plugins, args, stdout):
     process = spawn(*args, path=plugins)
-    assert process.communicate(timeout=60) == (stdout, "")
+    assert process.communicate() == (stdout, "")
     assert process.returncode == 0
 
 
 def test_a_command_that_replaces_one_of_ours_is_refused(spawn, plugins):
     process = spawn("repl", path=plugins)
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate()
     assert (stdout, process.returncode) == ("", 2)
     assert stderr.startswith("Error: command 'repl' is added by ")
     assert {"shouter (broken)", "interpstack (interpstack_cli.repl.command)"} == set(
@@ -282,7 +282,7 @@ from interpstack_cli import start
 start()
 """
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", told, status)
 
 

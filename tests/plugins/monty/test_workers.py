@@ -182,7 +182,7 @@ def test_a_turn_that_takes_too_long_is_killed(process: subprocess.Popen[bytes]) 
     worker = Worker(_Session(process.pid), lambda: None)  # type: ignore[arg-type]
     with worker.watched(0.0) as session:
         assert session is worker.session
-        assert process.wait(60) == -signal.SIGKILL
+        assert process.wait() == -signal.SIGKILL
     assert worker.killed
     with worker.watched(60.0):
         worker.kill()  # it is gone already

@@ -257,7 +257,7 @@ def test_a_process_ends_with_realms_open() -> None:
         "print(stack.session('a').eval_sync('6 * 7').text)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=os.environ
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 

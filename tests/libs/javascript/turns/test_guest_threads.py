@@ -202,7 +202,6 @@ def _ended(program: str) -> str:
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
-        timeout=300,
         check=True,
     )
     return done.stdout

@@ -55,7 +55,7 @@ def test_plugins_as_tables(run):
 def test_plugins_that_do_not_load_are_listed_with_the_reason(spawn, distribution):
     path = distribution("breaker", BROKEN, **MODULES)
     process = spawn("plugins", "--json", path=path)
-    listed = json.loads(process.communicate(timeout=60)[0])
+    listed = json.loads(process.communicate()[0])
     assert process.returncode == 0
     reasons = {f["name"]: f["reason"] for f in listed["failed"] if f["distribution"] == "breaker"}
     assert list(reasons) == ["broken", "hookless", "odd"]
@@ -68,7 +68,7 @@ def test_plugins_that_do_not_load_are_listed_with_the_reason(spawn, distribution
 def test_two_plugins_of_one_name_are_an_error(spawn, distribution):
     path = distribution("second", "[interpstack]\nquickjs = other_module\n")
     process = spawn("run", "-e", "1", path=path)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate()
     assert process.returncode == 2
     assert "two distributions install a plugin named 'quickjs'" in stderr
 
@@ -76,7 +76,7 @@ def test_two_plugins_of_one_name_are_an_error(spawn, distribution):
 def test_two_plugins_of_one_name_concern_nobody_else(spawn, distribution):
     path = distribution("second", "[interpstack]\nconsole = other_module\n")
     process = spawn("plugins", "--json", path=path)
-    listed = json.loads(process.communicate(timeout=60)[0])
+    listed = json.loads(process.communicate()[0])
     (failed,) = (entry for entry in listed["failed"] if entry["name"] == "console")
     assert "two distributions install a plugin named 'console'" in failed["reason"]
     assert "quickjs" in [plugin["name"] for plugin in listed["plugins"]]

@@ -24,7 +24,6 @@ def _shell(command: str, **env: str) -> tuple[str, str, int]:
         capture_output=True,
         text=True,
         env={**os.environ, **env},
-        timeout=120,
     )
     return done.stdout, done.stderr, done.returncode
 

@@ -45,7 +45,7 @@ def test_lines_come_at_once_and_stay_after_ctrl_c(spawn, engine, code):
     shown = _seen(process.stdout, "one")
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (shown + out, err, process.returncode) == ("one\n", "Interrupted.\n", 130)
 
 
@@ -56,7 +56,7 @@ def test_what_was_printed_before_ctrl_c_is_whole(spawn):
     process = spawn("run", "-e", code)
     out = _seen(process.stdout, "line 8999")
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate()
     assert out + rest == "".join(f"line {i}\n" for i in range(9000))
 
 
@@ -66,7 +66,7 @@ def test_a_pipe_gets_each_line_at_once(spawn):
     process.stdin.flush()
     assert _seen(process.stdout, "one") == "one"
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode == 130
 
 
@@ -75,7 +75,7 @@ def test_a_reader_that_has_enough_ends_the_code(spawn):
     process = spawn("run", "-e", code)
     assert _seen(process.stdout, "line").startswith("line")
     process.stdout.close()
-    assert process.wait(timeout=60) == 1
+    assert process.wait() == 1
     assert process.stderr.read() == ""
 
 

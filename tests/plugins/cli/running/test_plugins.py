@@ -57,7 +57,7 @@ def test_run_and_repl_take_plugins(run, options, code, shown):
 def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
     folder = distribution("shouting", "[interpstack]\nshout = cli_shout2\n", cli_shout2=SHOUT)
     process = spawn("run", "--plugin", "shout", "-e", "await shout('e')", path=folder)
-    assert process.communicate(timeout=120) == ("E\n", "")
+    assert process.communicate() == ("E\n", "")
 
 
 @pytest.mark.parametrize(

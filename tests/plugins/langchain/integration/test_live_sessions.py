@@ -423,7 +423,7 @@ _OTHER = """
 def test_another_process_restores_the_state(tmp_path: Path) -> None:
     def run(code: str) -> str:
         command = [sys.executable, "-c", textwrap.dedent(_OTHER), str(tmp_path / "db"), code]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     assert run("let n = 1; const add = k => n += k; n") == "<result>1</result>"

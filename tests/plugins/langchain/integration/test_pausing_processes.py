@@ -98,7 +98,7 @@ def test_a_call_of_a_killed_process_is_made_again_with_its_id(start: Start, tmp_
     other = start("async", "approve")
     waits(other)
     first.kill()
-    first.wait(60)
+    first.wait()
     (tmp_path / "go").touch()
     assert told(other) == ANSWER
     calls = (tmp_path / "effects").read_text().splitlines()

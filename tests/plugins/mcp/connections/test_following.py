@@ -63,7 +63,7 @@ async def test_changes_are_heard_and_other_resources_listened_to() -> None:
         assert "resource_subscriptions" not in asked[0]
         uris.add("a:b")
         await following.again()
-        assert len(asked) == 2
+        await _until(lambda: len(asked) == 2)
         assert asked[1]["resource_subscriptions"] == ["a:b"]
         await bus.publish(PromptsListChanged())
         await bus.publish(ResourceUpdated(uri="a:b"))

@@ -49,7 +49,7 @@ def test_hosts_that_are_killed_while_they_start_kernels(tmp_path: Path) -> None:
     script = Path(__file__).with_name("dying_hosts.py")
     marker = tmp_path / "marker"
     marker.mkdir()
-    subprocess.run([sys.executable, str(script), str(marker), str(STARTS)], check=True, timeout=300)
+    subprocess.run([sys.executable, str(script), str(marker), str(STARTS)], check=True)
     assert _left(marker) == []
 
 

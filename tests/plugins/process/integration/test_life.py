@@ -129,7 +129,6 @@ def test_workers_end_with_their_host(tmp_path: Path, until: Any, how: str) -> No
         [sys.executable, str(folder / "host.py"), how, str(folder)],
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
     pids = [int(word) for word in host.stdout.split()]

@@ -43,7 +43,7 @@ def test_a_worker_is_alone_in_its_group_and_knows_nothing_of_its_host(
     with ours, theirs:
         process: Any = launch(config(str(program), GIVEN="given"), theirs.fileno())
         number = theirs.fileno()
-        told = process.communicate(timeout=60)[1].decode().splitlines()
+        told = process.communicate()[1].decode().splitlines()
     assert told == [
         "/",
         f"-s -P -m interpstack_process.worker {number}",
@@ -73,7 +73,7 @@ def test_only_the_named_sockets_are_inherited(tmp_path: Path) -> None:
         ours.set_inheritable(True)
         number, other = theirs.fileno(), ours.fileno()
         process: Any = launch(config(str(program), OTHER=str(other)), number)
-        told = process.communicate(timeout=60)[1].decode().splitlines()
+        told = process.communicate()[1].decode().splitlines()
     assert told == [f"has {number}", f"lacks {other}"]
 
 

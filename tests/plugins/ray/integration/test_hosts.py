@@ -26,7 +26,7 @@ def test_another_host_goes_on_and_no_actor_is_left(tmp_path: Path, until: Any) -
     with local_cluster() as ray:
         address = ray.get_runtime_context().gcs_address
         host = subprocess.run(
-            [sys.executable, str(HOST), address, path], capture_output=True, text=True, timeout=120
+            [sys.executable, str(HOST), address, path], capture_output=True, text=True
         )
         assert host.returncode == -signal.SIGKILL, host.stderr
         pids = [int(pid) for pid in host.stdout.split()]

@@ -71,7 +71,7 @@ class _Worker:
     def end(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait() == 0
 
 
 @pytest.fixture

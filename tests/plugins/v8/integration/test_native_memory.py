@@ -41,7 +41,6 @@ def test_what_is_kept_counts(source: str) -> None:
         [sys.executable, "-c", _MEASURED, source],
         capture_output=True,
         text=True,
-        timeout=240,
         check=True,
     )
     ended, grown = done.stdout.split()

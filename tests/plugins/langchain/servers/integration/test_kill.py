@@ -9,6 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
 from mcp_config import Notes
 
 SUPPORT = Path(__file__).parents[4] / "support"
@@ -24,6 +25,7 @@ async def _process(folder: Path) -> asyncio.subprocess.Process:
     )
 
 
+@pytest.mark.timeout(900)  # two agents start, each with its servers
 async def test_answered_calls_are_not_made_again(tmp_path: Path) -> None:
     notes = Notes.empty(tmp_path)
     first = await _process(tmp_path)

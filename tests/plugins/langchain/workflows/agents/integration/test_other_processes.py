@@ -35,7 +35,6 @@ def _in_another_process(url: str, folder: Path, run_id: str) -> Any:
         env={**os.environ, "PYTHONPATH": support},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
