@@ -54,6 +54,8 @@ PACKAGES = re.compile(r"^npm install (.+)$", re.MULTILINE)
 #: Times that `interpstack workflow show` prints: of a step that took long enough, and of the run.
 TIMES = re.compile(r" \d+\.\d s$|(?<=[─] seconds: )\S+$", re.MULTILINE)
 FENCE = re.compile(r"^ *```(?P<info>[^`\n]+)$", re.MULTILINE)
+#: Where a block begins or ends, however it is written.
+MARK = re.compile(r"^ *(?:`{3,}|~{3,})", re.MULTILINE)
 
 
 class Page:
@@ -77,8 +79,13 @@ class Page:
         self.document.namespace["__name__"] = "page"
 
     def run(self) -> None:
+        examples = list(self.document)
+        infos = [found["info"].strip() for found in FENCE.finditer(self.document.text)]
+        shown = [info for info in infos if info == "text" or "title=" in info]
+        marks = len(MARK.findall(self.document.text))
+        assert marks == 2 * (len(examples) + len(shown)), "a block of the page is not run"
         with self._stack:
-            for example in self.document:
+            for example in examples:
                 example.evaluate()
 
     def python(self, example: Example) -> None:
@@ -109,7 +116,7 @@ class Page:
         return None if same else f"the block before it gives:\n{self.printed}"
 
     def sh(self, example: Example) -> str | None:
-        for line in example.parsed.splitlines():
+        for line in example.parsed.replace("\\\n", "").splitlines():
             problem = _check_command(line)
             if problem:
                 return f"{line}: {problem}"
@@ -136,12 +143,14 @@ def _check_command(line: str) -> str | None:
     if not words:
         return None
     program, *rest = words
+    program = program.removeprefix(".venv/bin/")
     if program == "opentelemetry-instrument":  # runs the command behind it
         return _check_command(shlex.join(rest))
     checks = {"interpstack": _check_cli, "tox": _check_tox, "pip": _check_pip}
     if program in checks:
         return checks[program](rest)
-    known = {"pytest", "npm", "cd", "git", "export", "createdb", "curl", "python3"}
+    known = {"cd", "createdb", "curl", "export", "git", "interpstack-example-server", "npm"}
+    known |= {"pytest", "python3"}
     return None if program in known else "an unknown program"
 
 
@@ -166,7 +175,8 @@ def _check_tox(words: list[str]) -> str | None:
 
 def _check_pip(words: list[str]) -> str | None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = {e for word in words for e in re.findall(r"interpstack\[(.+)\]", word)}
+    named = [e for word in words for e in re.findall(r"(?:interpstack|\.)\[(.+)\]", word)]
+    extras = {extra for names in named for extra in names.split(",")}
     unknown = extras - project["optional-dependencies"].keys()
     return f"there is no extra {unknown}" if unknown else None
 
@@ -234,7 +244,9 @@ def test_wrong_blocks_are_found(tmp_path: Path) -> None:
         "```sh\ninterpstack nothing\n```": "no command nothing",
         "```sh\ntox -e nothing\n```": "no tox env",
         "```sh\npip install interpstack[nothing]\n```": "no extra",
+        "```sh\npip install '../..[mcp,nothing]'\n```": "no extra {'nothing'}",
         "```sh\nunheard-of\n```": "unknown program",
+        "```ruby\nputs 1\n```": "a block of the page is not run",
         "```sh\nopentelemetry-instrument interpstack nothing\n```": "no command nothing",
     }
     page = tmp_path / "page.md"
