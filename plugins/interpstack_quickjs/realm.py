@@ -22,7 +22,7 @@ from interpstack_quickjs.live_guest import LiveGuest
 __all__ = ["QuickJSRealm"]
 
 #: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
-_EXPORT_SECONDS: Final = 0.5
+_EXPORT_SECONDS: Final = 5.0
 
 
 class QuickJSRealm(Realm):

@@ -24,7 +24,7 @@ from interpstack_v8.isolates.owner import refuse_forked
 __all__ = ["RealmHeap"]
 
 #: Seconds that getters of the guest may take while its values are exported.
-_EXPORT_SECONDS: Final = 0.5
+_EXPORT_SECONDS: Final = 5.0
 #: The saved values of a realm without variables.
 _NOTHING: Final = "{}"
 #: Bytes that an export which failed may have left: as many as can be.

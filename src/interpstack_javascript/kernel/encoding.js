@@ -32,7 +32,7 @@
     const copy = copied(value, 0, job);
     if (job.left < 0) tooLarge();
     const text = isSound(3 * job.deepest + 4) ? stringify(copy) : written(copy);
-    if (text.length > limits.valueChars) tooLarge();
+    if (text.length > limits.valueChars) { job.left = -1; tooLarge(); }
     return text;
   }
   // QuickJS pushes each level onto an array of its own, which a guest can tamper with through the
@@ -118,7 +118,7 @@
   function copiedItems(value, length, depth, job) {
     const made = new Items();
     let chars = length > 0 ? 2 * length : 0; // each with a separator
-    if (chars > job.left) tooLarge();
+    if (chars > job.left) { job.left = -1; tooLarge(); }
     for (let i = 0; i < length; i++) {
       const item = value[i];
       switch (typeof item) {

@@ -71,15 +71,26 @@
     const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
     return "it is not serializable (type: " + kind + ")";
   }
+  // Characters of JSON that a small variable may have, and all larger ones together: the export is
+  // bounded by size, so what is carried does not depend on the speed of the machine. Small ones go
+  // first, whatever their place, so that a large one never takes them along.
+  const SMALL_CHARS = 65536, LARGE_CHARS = 2097152;
   function exportValues() {
-    const own = ownNames(), parts = list();
+    const own = ownNames(), texts = list(), parts = list();
+    let left = LARGE_CHARS;
+    for (let i = 0; i < own.length; i++) texts[i] = exportValue(own[i], SMALL_CHARS, true);
     for (let i = 0; i < own.length; i++) {
-      const text = exportValue(own[i]);
-      if (text !== undefined) parts[parts.length] = stringify(own[i]) + ":" + text;
+      if (texts[i] === null) {
+        texts[i] = exportValue(own[i], left, false);
+        if (texts[i] !== undefined) left -= texts[i].length;
+      }
+      if (texts[i] !== undefined) parts[parts.length] = stringify(own[i]) + ":" + texts[i];
     }
     return "{" + join(parts, ",") + "}";
   }
-  function exportValue(name) {
+  // The text of a variable; `null` if it has more than `most` characters and `again` says that it
+  // gets another try.
+  function exportValue(name, most, again) {
     const found = getOwnPropertyDescriptor(globals, name);
     if (found === undefined) return undefined; // removed by code that another variable's value runs
     let why = "it is not serializable (type: accessor)"; // it has no value unless its code runs
@@ -87,10 +98,14 @@
     if (found.get === undefined && found.set === undefined) {
       // Getters in lists run, since a look at each item would take too long; so do proxies.
       const job = newJob(true);
+      if (most < job.left) job.left = most;
       try {
         return textOfJob(found.value, job);
       } catch {
-        if (!job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
+        if (job.left < 0) {
+          if (again) return null;
+          why = "it is too large to be carried: large variables may have " + LARGE_CHARS + " bytes as JSON together";
+        } else if (!job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
