@@ -127,7 +127,7 @@ async def test_without_an_image_that_opens_the_values_are_restored(world: _World
     state = SessionState(image=Image("imaging", "v0", b"{}"), values=lost)
     notices = await world.slot.restore(state)
     assert notices == (
-        "Variables of earlier cells were restored from their values. Not restored: f.",
+        "Variables of earlier cells were restored from their values. Not restored: f (a function).",
     )
     assert (await _values(world))["a"] == 1
 
@@ -199,7 +199,7 @@ async def test_a_state_is_put_back_after_a_cell_that_ends_early(world: _World) -
     assert await _values(world) == {"a": 3}
     assert world.notices == []
     await world.slot.put_back(SessionState(values={"a": 3, "f": {"$": "lost", "v": "a function"}}))
-    assert world.notices.pop().endswith("Not restored: f.")
+    assert world.notices.pop().endswith("Not restored: f (a function).")
     await world.slot.put_back(SessionState())
     assert world.notices == ["Variables of earlier cells are lost: the engine cannot restore them."]
 
