@@ -1,11 +1,11 @@
-"""One bridge per tool of a server, and two functions to find tools by."""
+"""One bridge per tool of a server, and functions that find tools and read resources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from interpstack import Bridge, GuestLanguage, HostTool
+from interpstack import Bridge, CellContext, GuestLanguage, HostTool
 from interpstack_agents import found_tools, tool_handler
 from interpstack_mcp.catalog import Catalog
 
@@ -34,6 +34,7 @@ def tool_bridges(catalog: Catalog, language: GuestLanguage) -> Iterator[Bridge]:
     for helper, handler in (
         ("search", _search(catalog)),
         ("describe", _describe(catalog, language)),
+        ("read", _read(catalog)),
     ):
         yield Bridge(name=f"mcp.{helper}", handler=handler, owner=_OWNER, raw=True, listed=False)
 
@@ -48,6 +49,17 @@ def _search(catalog: Catalog) -> Any:
         return found_tools(catalog.tools, text)
 
     return search
+
+
+def _read(catalog: Catalog) -> Any:
+    async def read(link: Any, context: CellContext) -> list[dict[str, Any]]:
+        """The contents of a resource to which a result of a tool links, by the link or its URI."""
+        if catalog.read is None:
+            raise LookupError("no MCP server is connected; call a tool of one first")
+        contents: list[dict[str, Any]] = await catalog.read(link, context)
+        return contents
+
+    return read
 
 
 def _describe(catalog: Catalog, language: GuestLanguage) -> Any:

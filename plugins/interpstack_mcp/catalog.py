@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -18,11 +18,13 @@ from interpstack_mcp.values import BLOCKS
 __all__ = ["HELPERS", "Catalog", "code_name", "made_catalog", "server_names"]
 
 #: Functions of `mcp` itself, whose names no server can have.
-HELPERS: Final = ("describe", "search")
+HELPERS: Final = ("describe", "read", "search")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
 #: Characters that languages do not replace themselves, such as the slash in `files/read`.
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_$.\- ]+", re.ASCII)
 _NAME_CHARS: Final = 128
+#: Tools that do not fit the protocol and are named.
+_LEFT_OUT: Final = 20
 #: Makes the function that calls a tool of a server, from both names and the tool.
 Caller = Callable[[str, types.Tool], Callable[[dict[str, Any], CellContext], Any]]
 
@@ -36,12 +38,14 @@ class Catalog:
         tools: Tools by their names in code, as `time.getCurrentTime`. The name of each `HostTool`
             has the names of the configuration and of the server: `mcp.time.get_current_time`.
         faults: Reasons why servers or tools are missing, for the reader of an outcome.
+        read: Reads a resource that a tool has linked to; `None` before servers are connected.
         source: The catalog of which an adapter made this one; `None` for one as servers list it.
     """
 
     servers: Mapping[str, str]
     tools: Mapping[str, HostTool]
     faults: tuple[str, ...] = ()
+    read: Callable[[Any, CellContext], Awaitable[Any]] | None = None
     source: Catalog | None = None
 
 
@@ -55,7 +59,7 @@ def server_names(names: Iterable[str], language: GuestLanguage) -> dict[str, str
     for name in names:
         made = _spelt(name, language, "mcp")
         if made is None or made in HELPERS:
-            why = "is a function that finds tools" if made in HELPERS else "is not a name in code"
+            why = "is a function of mcp itself" if made in HELPERS else "is not a name in code"
             raise ConfigurationError(
                 f"mcp server {name!r} cannot be offered to code: {made or name!r} {why}; rename it "
                 "in the configuration"
@@ -76,6 +80,7 @@ def made_catalog(
     language: GuestLanguage,
     limits: McpLimits,
     caller: Caller,
+    read: Callable[[Any, CellContext], Awaitable[Any]] | None = None,
 ) -> Catalog:
     """The catalog of what servers list.
 
@@ -86,6 +91,7 @@ def made_catalog(
         language: The guest's language, which spells the names.
         limits: Limits of what a server sends.
         caller: Makes the functions that call tools.
+        read: Reads a resource that a tool has linked to.
     """
     faults: list[str] = []
     tools: dict[str, HostTool] = {}
@@ -93,6 +99,11 @@ def made_catalog(
     for server, listing in listings.items():
         if listing.fault:
             faults.append(f"MCP server {server!r} is not available: {listing.fault}")
+        for name, why in listing.left_out[:_LEFT_OUT]:
+            faults.append(f"MCP tool {name} of {server!r} is not offered: its {why}")
+        if len(listing.left_out) > _LEFT_OUT:
+            more = len(listing.left_out) - _LEFT_OUT
+            faults.append(f"{more} more MCP tools of {server!r} do not fit the protocol")
         names = offered.get(server)
         allowed = [tool for tool in listing.tools if names is None or tool.name in names]
         missing = sorted((names or set()) - {tool.name for tool in listing.tools})
@@ -104,7 +115,7 @@ def made_catalog(
         for name, tool in named.items():
             tools[f"{spelt[server]}.{name}"] = _host_tool(server, tool, caller(server, tool))
     about = {spelt[server]: listing.instructions for server, listing in listings.items()}
-    return Catalog(about, tools, tuple(faults))
+    return Catalog(about, tools, tuple(faults), read)
 
 
 def _named(
@@ -135,6 +146,8 @@ def _fault(tool: types.Tool, limits: McpLimits) -> str:
     """The reason why a tool cannot be offered; empty if it can."""
     if not 0 < len(tool.name) <= _NAME_CHARS:
         return f"its name has {len(tool.name)} characters, at most {_NAME_CHARS} are accepted"
+    if tool.execution is not None and tool.execution.task_support == "required":
+        return "the server runs it only as a task, which code cannot start"
     schemas = json.dumps([tool.description, tool.input_schema, tool.output_schema])
     if len(schemas) > limits.tool_bytes:
         return (

@@ -1,8 +1,13 @@
-"""The usual `mcpServers` JSON, checked: how each server is started or reached."""
+"""The configuration of servers, checked: how each one is started or reached.
+
+The usual form is that of `mcpServers`. The files of other clients are read as they are: they differ
+in the name of the root, in a few fields, and in what they add for their own users.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -19,20 +24,60 @@ from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
 
+_log = logging.getLogger("interpstack.mcp")
 #: Bytes of a configuration file.
 _FILE_BYTES: Final = 2**20
-#: `${NAME}` and `${NAME:-value}`, which stand for an environment variable.
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+#: `${NAME}`, `${env:NAME}` and `${NAME:-value}`, which stand for an environment variable.
+_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+#: Other variables of editors, such as `${input:key}`.
+_OF_EDITORS: Final = re.compile(r"\$\{[A-Za-z]+:(?!-)[^}]*\}")
 #: Fields of a server that is a process, and of one that is reached over HTTP.
-_STDIO: Final = ("command", "args", "env", "cwd", "tools")
-_HTTP: Final = ("url", "headers", "oauth", "tools")
-#: Values of the field `type`, and the fields of such servers.
+_STDIO: Final = ("command", "args", "env", "envFile", "cwd", "tools")
+_HTTP: Final = ("url", "headers", "auth", "oauth", "tools")
+#: Names of the field for the transport, its values, and the fields of such servers.
+_TYPE_FIELDS: Final = ("type", "transport", "transportType")
 _TYPES: Final = {
     "stdio": _STDIO,
     "http": _HTTP,
     "streamable-http": _HTTP,
     "streamableHttp": _HTTP,
+    "streamable_http": _HTTP,
 }
+#: Names of the root in the files of clients; without one, the servers are the root.
+_ROOTS: Final = ("mcpServers", "servers")
+#: Fields of other clients that mean nothing here: approvals that they skip, times that `McpLimits`
+#: has, and texts for their users. Fields that restrict a server are not among them.
+_IGNORED: Final = frozenset(
+    {
+        "alwaysAllow",
+        "autoApprove",
+        "description",
+        "dev",
+        "encoding",
+        "encoding_error_handler",
+        "gallery",
+        "icon",
+        "initTimeout",
+        "keep_alive",
+        "metadata",
+        "notes",
+        "session_kwargs",
+        "sseReadTimeout",
+        "sse_read_timeout",
+        "terminate_on_close",
+        "timeout",
+        "verify",
+        "version",
+        "watchPaths",
+    }
+)
+#: Ignored fields that are named together.
+_NAMED: Final = 10
+#: A client of OAuth, as an editor writes it.
+_CLIENT: Final = {"CLIENT_ID": str, "CLIENT_SECRET": str, "scopes": list}
+_CLIENT_FIELDS: Final = {"CLIENT_ID": "clientId", "CLIENT_SECRET": "clientSecret"}
+#: What comments in JSON are, beside the texts that may contain the same characters.
+_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _EXAMPLE: Final = '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'
 
 
@@ -89,22 +134,70 @@ def read_servers(
     """The servers of a configuration.
 
     Args:
-        given: The path of a JSON file, or its content. `${NAME}` in texts stands for an environment
-            variable, `${NAME:-value}` for one that may be missing.
+        given: The path of a JSON file, or its content. `${NAME}` or `${env:NAME}` in texts stands
+            for an environment variable, `${NAME:-value}` for one that may be missing.
         auth: An `httpx2.Auth` for servers reached over HTTP, by name.
 
     Raises:
         ConfigurationError: The file cannot be read, or something in it is wrong.
     """
     where, content = ("mcp", given) if isinstance(given, Mapping) else _read(given)
-    listed = content.get("mcpServers")
-    if not isinstance(listed, Mapping) or not listed:
+    listed = _listed(where, content)
+    servers = tuple(
+        _server(f"{where}: server {name!r}", name, one)
+        for name, one in listed.items()
+        if not _is_off(f"{where}: server {name!r}", one)
+    )
+    if not servers:
+        raise ConfigurationError(f"{where}: all servers are disabled; enable one")
+    return _with_auth(servers, auth or {})
+
+
+def _listed(where: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The servers of a configuration by name, whatever their root is called.
+
+    Raises:
+        ConfigurationError: There are none.
+    """
+    within = content.get("mcp")  # in the settings of an editor
+    if isinstance(within, Mapping) and not {*_ROOTS} & {*content} and "servers" in within:
+        content = within
+    root = next((one for one in _ROOTS if isinstance(content.get(one), Mapping)), None)
+    if root is None and content and all(map(_is_server, content.values())):
+        return content
+    if root is None or not content[root]:
         raise ConfigurationError(
             f"{where} takes servers by name under 'mcpServers', as in {_EXAMPLE}; "
             f"got {shown(content)}"
         )
-    servers = tuple(_server(f"{where}: server {name!r}", name, one) for name, one in listed.items())
-    return _with_auth(servers, auth or {})
+    _ignore(where, [key for key in content if key != root])
+    found: Mapping[str, Any] = content[root]
+    return found
+
+
+def _is_server(given: Any) -> bool:
+    return isinstance(given, Mapping) and bool({"command", "url"} & {*given})
+
+
+def _ignore(where: str, fields: Iterable[Any]) -> None:
+    """Name fields that mean nothing here, in the log."""
+    names = sorted(map(str, fields))
+    if names:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = f"{', '.join(names[:_NAMED])}{more}"
+        _log.warning("%s: fields that mean nothing here are ignored: %.500s", where, listed)
+
+
+def _is_off(where: str, given: Any) -> bool:
+    """Whether a server is disabled."""
+    if not isinstance(given, Mapping):
+        return False
+    off = given.get("disabled", False), not given.get("enabled", True)
+    if any(not isinstance(one, bool) for one in (off[0], given.get("enabled", True))):
+        raise ConfigurationError(f"{where}: disabled and enabled take true or false")
+    if any(off):
+        _log.warning("%s is disabled, so it is left out", where)
+    return any(off)
 
 
 def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
@@ -119,7 +212,7 @@ def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
     if len(data) > _FILE_BYTES:
         raise ConfigurationError(f"{path} is larger than {_FILE_BYTES} bytes; name a JSON file")
     try:
-        content = json.loads(data)
+        content = _parsed(data)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not JSON: {error}; it takes servers, as in {_EXAMPLE}"
@@ -128,11 +221,27 @@ def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
     return str(path), content
 
 
+def _parsed(data: bytes) -> Any:
+    """JSON, also with the comments and the commas at ends that editors allow."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        text = data.decode("utf-8-sig")
+        plain = _COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", text)
+        if plain == text:
+            raise
+        # A comma may stand before a comment.
+        return json.loads(_COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", plain))
+
+
 def _server(where: str, name: Any, given: Any) -> Server:
     expect(name, str, f"{where}: the name of a server is text")
     expect(given, Mapping, f"{where} takes an object, as in {_EXAMPLE}")
-    fields = {key: value for key, value in given.items() if key != "type"}
     known = _known_fields(where, given)
+    about = {*_TYPE_FIELDS, "disabled", "enabled"}
+    fields = {k: v for k, v in given.items() if k not in about and v is not None}
+    _ignore(where, [key for key in fields if key in _IGNORED])
+    fields = {key: value for key, value in fields.items() if key not in _IGNORED}
     unknown = [key for key in fields if key not in known]
     if unknown:
         raise ConfigurationError(
@@ -148,19 +257,20 @@ def _server(where: str, name: Any, given: Any) -> Server:
 
 def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields that a server of this kind has."""
-    kind = given.get("type")
+    kind = next((given[field] for field in _TYPE_FIELDS if given.get(field) is not None), None)
     if kind is not None and kind not in _TYPES:
         hint = "; the transport 'sse' is deprecated: use the server's streamable HTTP address"
         raise ConfigurationError(
             f"{where} has the type {shown(kind)}; it takes {', '.join(_TYPES)}"
             f"{hint if kind == 'sse' else ''}"
         )
-    if ("command" in given) == ("url" in given):
+    there = {field for field in ("command", "url") if given.get(field) is not None}
+    if len(there) != 1:
         raise ConfigurationError(
             f"{where} takes either a 'command' to start or a 'url' to reach; got "
-            f"{'both' if 'url' in given else 'neither'}{_meant(given, ('command', 'url'))}"
+            f"{'both' if there else 'neither'}{_meant(given, ('command', 'url'))}"
         )
-    own = _STDIO if "command" in given else _HTTP
+    own = _STDIO if "command" in there else _HTTP
     if kind is not None and _TYPES[kind] is not own:
         raise ConfigurationError(
             f"{where} has the type {kind!r}, which takes {', '.join(_TYPES[kind])}"
@@ -183,9 +293,36 @@ def _stdio(where: str, name: str, given: Mapping[str, Any]) -> Server:
         name=name,
         command=_text(where, "command", given["command"]),
         args=_texts(where, "args", given.get("args", [])),
-        env=_pairs(where, "env", given.get("env", {})),
-        cwd=None if cwd is None else _text(where, "cwd", cwd),
+        env={**_env_file(where, given), **_pairs(where, "env", given.get("env", {}))},
+        cwd=None if cwd is None else _text(where, "cwd", _plain_path(cwd)),
     )
+
+
+def _plain_path(given: Any) -> Any:
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
+def _env_file(where: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """The variables of a file with a line `NAME=value` for each, in quotes or not."""
+    if "envFile" not in given:
+        return {}
+    path = Path(_text(where, "envFile", _plain_path(given["envFile"])))
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(_FILE_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{where}: envFile {path} cannot be read: {error}") from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise ConfigurationError(f"{where}: line {number} of envFile {path} is not NAME=value")
+        value = value.strip()
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        found[name.strip()] = value[1:-1] if quoted else value
+    return found
 
 
 def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
@@ -196,8 +333,31 @@ def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
             f"{where}: url takes an address, as in 'https://example.org/mcp'; got {shown(url)}"
         )
     headers = _pairs(where, "headers", given.get("headers", {}))
-    oauth = read_oauth(where, given["oauth"]) if "oauth" in given else None
-    return HttpServer(name=name, url=url, headers=headers, oauth=oauth)
+    oauth = given.get("oauth")
+    auth: Any = None
+    match given.get("auth"):
+        case None:
+            pass
+        case "oauth":
+            oauth = True if oauth is None else oauth
+        case str() as token if token:
+            headers = {**headers, "Authorization": f"Bearer {token}"}
+        case Mapping() as client if oauth is None and _CLIENT.items() >= _kinds(client).items():
+            oauth = {_CLIENT_FIELDS[key]: value for key, value in client.items() if key != "scopes"}
+            _ignore(f"{where}: auth", {"scopes"} & {*client})
+        case other if callable(getattr(other, "auth_flow", None)):
+            auth = other  # an `httpx2.Auth`, in a configuration that is made in Python
+        case _:
+            raise ConfigurationError(
+                f"{where}: auth takes a bearer token, 'oauth', an object with CLIENT_ID and "
+                "CLIENT_SECRET, or an httpx2.Auth; its value stays secret"
+            )
+    read = None if oauth is None else read_oauth(where, oauth)
+    return HttpServer(name=name, url=url, headers=headers, auth=auth, oauth=read)
+
+
+def _kinds(given: Mapping[str, Any]) -> dict[str, type]:
+    return {key: type(value) for key, value in given.items()}
 
 
 def _text(where: str, field: str, value: Any) -> str:
@@ -226,11 +386,15 @@ def _expanded(where: str, value: Any) -> Any:
         return {key: _expanded(where, item) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(where, item) for item in value]
-    return _VARIABLE.sub(lambda at: _looked_up(where, at), value) if _is_text(value) else value
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    if not isinstance(value, str):
+        return value
+    foreign = _OF_EDITORS.search(_VARIABLE.sub("", value))
+    if foreign is not None:
+        raise ConfigurationError(
+            f"{where} uses {foreign[0]:.60}, which only its editor knows; write ${{NAME}} or "
+            "${env:NAME} for an environment variable"
+        )
+    return _VARIABLE.sub(lambda at: _looked_up(where, at), value)
 
 
 def _looked_up(where: str, at: re.Match[str]) -> str:

@@ -20,6 +20,7 @@ from interpstack import (
     hookimpl,
 )
 from interpstack_mcp.bridges import tool_bridges
+from interpstack_mcp.call_names import CallName
 from interpstack_mcp.catalog import Catalog
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.prompt import servers_section
@@ -38,8 +39,8 @@ class McpCalls:
         adapt: Takes a tool of a server, and returns the tool to call in its place, such as one that
             asks for an approval first. The name of a tool is `mcp.<server>.<tool>`, as in the
             configuration.
-        required: Names of tools for which the adapter has rules. If a server is available and has
-            no tool of such a name, no cell runs.
+        required: Names of tools for which the adapter has rules, or patterns of them after `glob:`.
+            If a server is available and has no tool of such a name, no cell runs.
     """
 
     adapt: Callable[[HostTool], HostTool]
@@ -153,13 +154,15 @@ def _check_required(calls: McpCalls, catalog: Catalog, servers: McpServers) -> N
     Raises:
         ConfigurationError: There is no tool of a name.
     """
-    known = {tool.name for tool in catalog.tools.values()}
+    tools = [(f"mcp.{name}", tool.name) for name, tool in catalog.tools.items()]
     names = [server.name for server in servers.servers]
-    for name in sorted(calls.required - known):
-        server = next((one for one in names if name.startswith(f"mcp.{one}.")), "")
-        listed = sorted(one for one in known if one.startswith(f"mcp.{server}."))
+    for required in map(CallName, sorted(calls.required)):
+        if any(map(required.match, tools)):
+            continue
+        server = required.server(names) or ""
+        listed = sorted(tool for _, tool in tools if tool.startswith(f"mcp.{server}."))
         if listed:  # else the server is not available, and none of its tools can be called
             raise ConfigurationError(
-                f"{name!r} needs an approval, but MCP server {server!r} has no such tool; it "
-                f"has: {', '.join(listed[:20])}"
+                f"{required.given!r} needs an approval, but MCP server {server!r} has no such "
+                f"tool; it has: {', '.join(listed[:20])}"
             )

@@ -20,6 +20,7 @@ _CORE = {"attr", "attrs", "pluggy", "interpstack_core"}
 _RUNTIME = {*_CORE, "interpstack"}
 #: The libraries for engines, bridges and languages, which know the core alone.
 _CORE_LIBRARIES = {
+    "interpstack_http",
     "interpstack_javascript",
     "interpstack_protocol",
     "interpstack_python",
@@ -32,6 +33,7 @@ _CORE_LIBRARIES = {
 _LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
 #: Packages that parts of `src` may import beside those, by the start of the path.
 _BESIDE = {
+    "interpstack_http/connections.py": {"uvicorn"},
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
     "interpstack_javascript/typescript.py": {"wasmtime"},
     "interpstack_stores/encrypted.py": {"cryptography"},

@@ -54,9 +54,10 @@ def _address(
 @stack_options
 @click.option(
     "--approve",
-    metavar="PATTERN",
+    metavar="NAME",
     multiple=True,
-    help="Calls that need a person's approval, as mcp.files.* or tools.pay; may be repeated.",
+    help="Calls that need a person's approval, as tools.pay, or a pattern, as glob:mcp.files.*; "
+    "may be repeated.",
 )
 @click.option(
     "--through",

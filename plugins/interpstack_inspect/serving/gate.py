@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from interpstack_http import Admission
 from interpstack_inspect.serving.visitors import Visitors
 
 __all__ = ["OPEN_PATH", "VISITOR", "Gate", "cookie_name"]
@@ -81,9 +82,12 @@ class Gate:
             return 403, "A page of another origin asked for this."
         if scope["method"] == "POST" and origin is None:
             return 403, "A form of this page says where it comes from; this request does not."
+        visitor = self._visitors.of(_cookie(headers.get("cookie", ""), scope))
+        admission = Admission.of(scope)
+        if visitor is not None and admission is not None:
+            admission.grant()
         if scope["path"] == OPEN_PATH or scope["path"].startswith(_STATIC):
             return None
-        visitor = self._visitors.of(_cookie(headers.get("cookie", ""), scope))
         if visitor is None:
             return 401, (
                 "This browser is not known: open the link that the command printed last. A link "

@@ -9,6 +9,7 @@ from typing import Final
 import uvicorn
 
 from interpstack_core import ConfigurationError
+from interpstack_http import CONCURRENCY, served_connections
 from interpstack_inspect.contract.source import RunSource
 from interpstack_inspect.serving.gate import OPEN_PATH
 from interpstack_inspect.serving.pages import inspector
@@ -17,8 +18,7 @@ from interpstack_inspect.serving.visitors import Visitors
 __all__ = ["serve"]
 
 _HOST: Final = "127.0.0.1"
-#: Requests that are served at once, and seconds that open ones get at the end.
-_CONCURRENCY: Final = 256
+#: Seconds that open requests get at the end.
 _GRACE_SECONDS: Final = 2
 
 
@@ -42,8 +42,10 @@ async def serve(source: RunSource, port: int, announce: Callable[[str], object])
             config = uvicorn.Config(
                 inspector(source, visitors),
                 lifespan="off",
-                log_level="warning",
-                limit_concurrency=_CONCURRENCY,
+                log_level="error",  # strangers can cause any number of warnings
+                http=served_connections(),
+                ws="none",
+                limit_concurrency=CONCURRENCY,
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,

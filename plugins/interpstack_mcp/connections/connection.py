@@ -14,7 +14,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Any, Final
 
 import attrs
@@ -28,10 +28,19 @@ from interpstack import ConfigurationError, __version__
 from interpstack_mcp.configuration import HttpServer, Server, StdioServer
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.client_side import ClientSide
+from interpstack_mcp.connections.failures import (
+    HttpFailed,
+    Lost,
+    SessionExpired,
+    Unavailable,
+    failure_in,
+    from_server,
+    is_of_server,
+)
 from interpstack_mcp.connections.following import Following
 from interpstack_mcp.connections.http import http_transport, own_request
-from interpstack_mcp.connections.listing import Listing, Lost, Unavailable, listed_tools
-from interpstack_mcp.connections.received import checked_messages
+from interpstack_mcp.connections.listing import Listing, listed_tools
+from interpstack_mcp.connections.received import Exchange, checked_messages
 from interpstack_mcp.connections.stdio import Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.faults import fault_of
@@ -50,6 +59,12 @@ _PATIENCE_SECONDS: Final = 5.0
 _STEADY_SECONDS: Final = 10.0
 #: Seconds between two lists of the tools of a server that reports changes all the time.
 _RELIST_SECONDS: Final = 1.0
+#: Seconds for the answer to the question whether a server knows its session.
+_PING_SECONDS: Final = 10.0
+#: Seconds in which a connection brings the last answers, after the server has forgotten it.
+_LAST_SECONDS: Final = 5.0
+#: Statuses, beside 404, with which servers refuse requests of a session that they have forgotten.
+_REFUSALS: Final = frozenset({400, 401, 403})
 #: Characters of a reason, which may be a server's own words.
 _REASON_CHARS: Final = 500
 #: Not `ClientSession.call_tool`: that checks answers by the server's schema on the event loop,
@@ -73,6 +88,8 @@ class Connection:
         server: The server.
         limits: Limits of everything that it sends.
         side: The client for which the connection is; `None` for code.
+        older: Names of servers that ended, or did not answer, when they were asked for a version
+            since 2026; shared by connections, so that a server is asked once.
         listing: Its tools, as of the last list; `None` before the first.
         failure: Why the last attempt to connect failed; empty after a success.
         together: Hands the ends of parallel calls over together.
@@ -81,6 +98,7 @@ class Connection:
     server: Server
     limits: McpLimits
     side: ClientSide | None = None
+    older: set[str] = attrs.field(factory=set)
     listing: Listing | None = attrs.field(default=None, init=False)
     failure: str = attrs.field(default="", init=False)
     together: Together = attrs.field(factory=Together, init=False)
@@ -93,6 +111,8 @@ class Connection:
     _ended: bool = attrs.field(default=False, init=False)
     _loss: str = attrs.field(default="", init=False)
     _changed: bool = attrs.field(default=False, init=False)
+    _requests: int = attrs.field(default=0, init=False)
+    _last_seconds: float = attrs.field(default=0.0, init=False)
     _failures: int = attrs.field(default=0, init=False)
     _not_before: float = attrs.field(default=0.0, init=False)
     _closed: bool = attrs.field(default=False, init=False)
@@ -139,6 +159,7 @@ class Connection:
             await asyncio.wait({self._keeper})  # the old connection is still being closed
         if self._keeper is None or self._keeper.done():
             self._ended, self._changed, self._loss = False, False, ""
+            self._last_seconds = 0.0
             self._news.clear()
             self._opening = asyncio.get_running_loop().create_future()
             self._keeper = asyncio.ensure_future(self._keep(self._opening))
@@ -182,13 +203,16 @@ class Connection:
             on_progress: Takes the progress of the request.
 
         Raises:
-            Unavailable: The server cannot be reached; nothing was sent.
-            Lost: The connection was lost, or the time was up, before the answer came.
+            Unavailable: The server cannot be reached, or has forgotten the session; the request
+                was not run.
+            Lost: The connection was lost, or the time was up, before the answer came, or the answer
+                was an HTTP status.
             MCPError: The server answered with an error of the protocol.
             ValueError: The answer is not valid in the protocol.
         """
         client = await self.connected()
         seconds = seconds or self.limits.call_seconds
+        self._requests += 1
         try:
             with own_request():
                 answer = await client.session.send_request(
@@ -198,14 +222,63 @@ class Connection:
                     progress_callback=on_progress,
                 )
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED:
-                self._end()
-            if error.code == types.HEADER_MISMATCH:
-                self._change()
-            if (lost := _lost(error, self._loss, seconds)) is not None:
-                raise lost from error
-            raise
+            raise await self._failure(client, error, seconds) from error
+        finally:
+            self._requests -= 1
+            self._news.set()
         return answer.root
+
+    async def _failure(self, client: mcp.Client, error: MCPError, seconds: float) -> Exception:
+        """What an error of the SDK means for the request, and for the connection."""
+        failure = failure_in(error)
+        if failure is None and not is_of_server(error):
+            if error.code == types.REQUEST_TIMEOUT:
+                return Lost(f"no answer came in {seconds:g} seconds")
+            self._end()
+            why = f" ({self._loss})" if self._loss else ""
+            return Lost(f"the connection to the server was lost{why}")
+        if isinstance(failure, Unavailable):  # the same will happen to what is sent from now on
+            self._give_up(failure)
+            return failure
+        if error.code == types.HEADER_MISMATCH:
+            self._change()
+        if self._may_lack_session(error, failure) and await self._is_refused(client, error):
+            text = failure or f"it answers: {printable(error.message)[:_REASON_CHARS]}"
+            expired = SessionExpired(f"its session has expired ({text})")
+            self._give_up(expired)
+            return expired
+        return failure or from_server(error)
+
+    def _may_lack_session(self, error: MCPError, failure: Exception | None) -> bool:
+        """Whether an error may be that of a server which has forgotten the session.
+
+        Only the status 404 says so. Servers that answer otherwise name the session in the text; it
+        does not decide, because a tool may know sessions of its own.
+        """
+        if not isinstance(self.server, HttpServer):
+            return False
+        if isinstance(failure, HttpFailed):
+            return failure.of_session and failure.status in _REFUSALS
+        return failure is None and "session" in error.message.casefold()
+
+    async def _is_refused(self, client: mcp.Client, error: MCPError) -> bool:
+        """Whether the server refuses a request without effects for the same reason."""
+        if client.session.discover_result is not None:
+            return False  # a protocol without sessions
+        try:
+            with own_request():
+                ping = _Request(method="ping", params={})
+                await client.session.send_request(ping, _Answer, _PING_SECONDS)
+        except MCPError as refused:
+            one, other = failure_in(error), failure_in(refused)
+            if isinstance(one, HttpFailed) and isinstance(other, HttpFailed):
+                return one.status == other.status
+            if isinstance(other, SessionExpired):
+                return True
+            return one is None and other is None and error.code == refused.code
+        except ValueError:
+            return False
+        return False
 
     async def connected(self) -> mcp.Client:
         """The SDK's client, connected.
@@ -230,6 +303,11 @@ class Connection:
         if self._keeper is not None:
             await asyncio.wait({self._keeper})
 
+    def _give_up(self, why: Exception) -> None:
+        """End the connection, with a moment in which the requests that are open end as well."""
+        self._last_seconds = _LAST_SECONDS
+        self._end(str(why))
+
     def _end(self, why: str = "") -> None:
         self._ended, self._loss = True, self._loss or why
         self._news.set()
@@ -245,15 +323,15 @@ class Connection:
         stderr = Stderr(self.server.name)
         since = math.inf
         try:
-            async with asyncio.timeout(self.limits.connect_seconds) as patience:
-                async with self._made(stderr) as client:
-                    self.listing, self._down = await listed_tools(client, self.limits), None
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(self.limits.connect_seconds):
+                    client, exchange = await self._opened(stack, stderr)
+                    self.listing, self._down = await listed_tools(client, exchange), None
                     if self.side is not None:
                         await self.side.opened(client)
-                    patience.reschedule(None)
-                    self._client, self.failure, since = client, "", time.monotonic()
-                    opening.set_result(None)
-                    await self._watch(client)
+                self._client, self.failure, since = client, "", time.monotonic()
+                opening.set_result(None)
+                await self._watch(client, exchange)
         except Exception as error:  # noqa: BLE001 - of the SDK, of httpx and of the server
             self._note(Unavailable(self._loss) if self._loss else error, stderr, since)
         else:
@@ -263,6 +341,33 @@ class Connection:
             self._ended, self._client = True, None
             if not opening.done():
                 opening.set_result(None)
+
+    async def _opened(self, stack: AsyncExitStack, stderr: Stderr) -> tuple[mcp.Client, Exchange]:
+        """Connect; again with the older handshake if the server ends before it names its version.
+
+        Some servers end when their first message is not `initialize`.
+        """
+        name, exchange = self.server.name, Exchange(self.limits)
+        if name in self.older:
+            try:
+                made = self._made(stderr, exchange, "legacy")
+                return await stack.enter_async_context(made), exchange
+            except BaseException:
+                self.older.discard(name)
+                raise
+        try:
+            client = await stack.enter_async_context(self._made(stderr, exchange, ""))
+        except Exception:
+            if not exchange.probed or self._closed or not isinstance(self.server, StdioServer):
+                raise
+            self._ended, self._loss = False, ""
+            self._news.clear()
+            exchange = Exchange(self.limits)
+            client = await stack.enter_async_context(self._made(stderr, exchange, "legacy"))
+            self.older.add(name)
+        if exchange.ignored and client.session.discover_result is None:
+            self.older.add(name)
+        return client, exchange
 
     def _note(self, error: Exception, stderr: Stderr, since: float) -> None:
         """Note the end of a connection; the next one is made after a pause, which grows."""
@@ -276,15 +381,16 @@ class Connection:
         self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
         _log.info("server %s: %s", self.server.name, self.failure)
 
-    def _made(self, stderr: Stderr) -> mcp.Client:
+    def _made(self, stderr: Stderr, exchange: Exchange, mode: str) -> mcp.Client:
         transport = _transport(self.server, self.limits, stderr, self._end)
+        options = {} if self.side is None else dict(self.side.callbacks)
         return mcp.Client(
-            checked_messages(transport, self.limits),
+            checked_messages(transport, exchange),
             message_handler=self._heard,
             logging_callback=self._logged if self.side is None else self.side.logged,
             client_info=types.Implementation(name="interpstack", version=__version__),
             cache=None,
-            **({} if self.side is None else self.side.callbacks),
+            **{**options, **({"mode": mode} if mode else {})},
         )
 
     async def _heard(self, message: object) -> None:
@@ -297,7 +403,7 @@ class Connection:
         text = printable(str(params.data)[:_REASON_CHARS])
         _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
 
-    async def _watch(self, client: mcp.Client) -> None:
+    async def _watch(self, client: mcp.Client, exchange: Exchange) -> None:
         """Follow changes of the list of tools until the connection is lost or closed."""
         uris = None if self.side is None else self.side.uris
         self._following = Following(client, self._change, uris)
@@ -307,15 +413,24 @@ class Connection:
                 await self._news.wait()
                 self._news.clear()
                 if self._ended:
+                    await self._until_answered()
                     return
                 if self._changed:
                     self._changed = False
                     async with asyncio.timeout(self.limits.connect_seconds):
-                        self.listing = await listed_tools(client, self.limits)
+                        self.listing = await listed_tools(client, exchange)
                     await asyncio.sleep(_RELIST_SECONDS)
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
+
+    async def _until_answered(self) -> None:
+        """Wait a moment for the answers to open requests, if the connection still brings them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._last_seconds):
+                while self._requests:
+                    self._news.clear()
+                    await self._news.wait()
 
 
 def _transport(
@@ -324,7 +439,7 @@ def _transport(
     if isinstance(server, StdioServer):
         return stdio_transport(server, limits, stderr, ended)
     if isinstance(server, HttpServer):
-        return http_transport(server, limits, ended)
+        return http_transport(server, limits)
     raise ConfigurationError(f"{server!r:.100} is no server of a known kind")
 
 
@@ -333,26 +448,15 @@ def _meta(key: str) -> Any:
     return {"interpstack/callKey": key}
 
 
-def _lost(error: MCPError, why: str, seconds: float) -> Lost | None:
-    """The loss of an answer, with the reason if this side ended the connection.
-
-    Returns:
-        `None` if the error is the server's answer.
-    """
-    if error.code == types.CONNECTION_CLOSED:
-        return Lost(f"the connection to the server was lost{f' ({why})' if why else ''}")
-    if error.code == types.REQUEST_TIMEOUT:
-        return Lost(f"no answer came in {seconds:g} seconds")
-    return None
-
-
 def _reason(error: BaseException, limits: McpLimits) -> str:
     """A failure in words."""
+    if isinstance(error, MCPError) and (failure := failure_in(error)) is not None:
+        error = failure
     if isinstance(error, TimeoutError):
         return f"it did not answer within {limits.connect_seconds:g} seconds"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename}; install it, or write its whole path"
-    if isinstance(error, (Unavailable, LoginNeeded)):
+    if isinstance(error, (Unavailable, Lost, LoginNeeded)):
         return str(error)
     if isinstance(error, ValidationError):
         return f"an answer of it does not fit the protocol: {fault_of(error)}"

@@ -8,30 +8,31 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import attrs
 from mcp.shared.message import SessionMessage
-from mcp.types import (
-    CONNECTION_CLOSED,
-    INTERNAL_ERROR,
-    REQUEST_TIMEOUT,
-    JSONRPCError,
-    JSONRPCNotification,
-    jsonrpc_message_adapter,
-)
+from mcp.types import JSONRPCNotification, jsonrpc_message_adapter
 
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
+from interpstack_mcp.connections.failures import Rejected, failed_request
 from interpstack_mcp.faults import failed_response
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["BrokenMessage", "IncomingLines", "OutgoingLines", "read_line"]
+__all__ = ["IncomingLines", "OutgoingLines", "read_message"]
 
 _log = logging.getLogger("interpstack.mcp")
-#: Codes by which the SDK tells what has happened to the connection, and which are a server's, too.
-_OF_THE_SDK = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+#: Bytes at both ends of an answer in which the id of its request is looked for.
+_ENDS_BYTES: Final = 512
+_BEGIN: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
+#: The id, which the SDK numbers, as the first and as the last field.
+_VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID: Final = rb'"id"\s*:\s*"?(\d{1,18})"?'
+_ID_FIRST: Final = re.compile(rb"\{\s*(?:%s\s*,\s*)?%s\s*," % (_VERSION, _ID))
+_ID_LAST: Final = re.compile(rb",\s*%s\s*(?:,\s*%s\s*)?\}$" % (_ID, _VERSION))
 #: Messages that are read one after the other while other tasks wait.
 _IN_A_ROW: Final = 16
 #: Messages that are written together, at most.
@@ -43,42 +44,52 @@ _CANCELS: Final = 1000
 _CANCELLED: Final = "notifications/cancelled"
 
 
-class BrokenMessage(Exception):
-    """Raised when a line is a message that belongs to no known request."""
+def read_message(data: bytes | str) -> SessionMessage | Exception:
+    """A message of a server, or an exception, which the SDK passes over, if there is none.
 
-
-def read_line(line: bytes) -> SessionMessage | Exception:
-    """The message of a line; an exception, which the SDK passes over, if the line is not one.
-
-    An answer that has another form becomes the error of its request, so that nobody waits for it.
-
-    Raises:
-        BrokenMessage: The line begins like a message and cannot be read.
+    An answer that has another form, or is not JSON, becomes the failure of its request, so that
+    nobody waits for it. Other output, such as a log, may contain messages, and is none.
     """
     try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        return SessionMessage(jsonrpc_message_adapter.validate_json(data, by_name=False))
     except ValueError as error:
-        return _repaired(line, error)
-    if isinstance(message, JSONRPCError) and message.error.code in _OF_THE_SDK:
-        other = message.error.model_copy(update={"code": INTERNAL_ERROR})
-        return SessionMessage(message.model_copy(update={"error": other}))
-    return SessionMessage(message)
+        return _repaired(data.encode("utf-8", "replace") if isinstance(data, str) else data, error)
 
 
-def _repaired(line: bytes, error: ValueError) -> SessionMessage | Exception:
-    if b'"jsonrpc"' not in line:
-        return error  # output that is not meant for the client, such as a log
+def _repaired(data: bytes, error: ValueError) -> SessionMessage | Exception:
+    if b'"jsonrpc"' not in data:
+        return error
     try:
-        found = json.loads(line)
+        found = json.loads(data)
         # Servers cut texts in the middle of a character, and write its halves as escapes.
         whole = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
-    except (ValueError, RecursionError) as fault:
-        raise BrokenMessage(str(fault)) from fault
+    except (ValueError, RecursionError):
+        return _broken(data) or error
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
     except ValueError:
-        failed = failed_response(found, "server")
-        return error if failed is None else SessionMessage(failed)
+        failed = failed_response(found, "server") if _is_answer(found) else None
+        if failed is None:
+            return error
+        return SessionMessage(failed_request(failed.id or 0, Rejected("it is malformed")))
+
+
+def _is_answer(found: Any) -> bool:
+    """Whether JSON claims to be an answer: a record of a log may have the fields of one, too."""
+    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
+        return False
+    return "result" in found or "error" in found or set(found) <= {"jsonrpc", "id"}
+
+
+def _broken(data: bytes) -> SessionMessage | None:
+    """The failure of the request that an answer belongs to which is not JSON, as one cut short."""
+    head = data[:_ENDS_BYTES].lstrip()
+    if not _BEGIN.match(head) or b'"method"' in head:
+        return None
+    found = _ID_FIRST.match(head) or _ID_LAST.search(data[-_ENDS_BYTES:].rstrip())
+    if found is None:
+        return None
+    return SessionMessage(failed_request(int(found[1]), Rejected("it is not JSON")))
 
 
 @attrs.define(eq=False)
@@ -113,7 +124,7 @@ class IncomingLines:
             line = await self.reader.readuntil(b"\n")
             if len(line) > self.limits.message_values:  # else it holds no more values, either
                 ValueCount(self.limits.message_values).add(line)
-            return read_line(line)
+            return read_message(line)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the server has closed its output
         except asyncio.LimitOverrunError:
@@ -123,8 +134,6 @@ class IncomingLines:
             )
         except TooManyValues as error:
             why = str(error)
-        except BrokenMessage as error:
-            why = f"a message of the server is broken: {error}"
         if why:
             _log.warning("an MCP connection is closed: %s", why)
         self.close(why)

@@ -9,21 +9,15 @@ import attrs
 import mcp
 from mcp import types
 
+from interpstack_mcp.connections.failures import Unavailable
+from interpstack_mcp.connections.received import Exchange
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["Listing", "Lost", "Unavailable", "listed_tools", "whole_list"]
+__all__ = ["Listing", "listed_tools", "whole_list"]
 
 #: Pages of one list.
 _PAGES: Final = 100
 _Item = TypeVar("_Item")
-
-
-class Unavailable(Exception):
-    """Raised when a server cannot be reached; nothing was sent to it."""
-
-
-class Lost(Exception):
-    """Raised when the answer to a request was lost; the request may have had its effects."""
 
 
 @attrs.frozen(eq=False)
@@ -34,11 +28,13 @@ class Listing:
         tools: As the server describes them.
         instructions: The server's own words on its use.
         fault: Why the server cannot be reached now; empty if it can.
+        left_out: Tools that do not fit the protocol, with the reasons.
     """
 
     tools: tuple[types.Tool, ...] = ()
     instructions: str = ""
     fault: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 async def whole_list(
@@ -70,7 +66,7 @@ async def whole_list(
     return found
 
 
-async def listed_tools(client: mcp.Client, limits: McpLimits) -> Listing:
+async def listed_tools(client: mcp.Client, exchange: Exchange) -> Listing:
     """All tools of a server.
 
     Raises:
@@ -81,6 +77,8 @@ async def listed_tools(client: mcp.Client, limits: McpLimits) -> Listing:
         answer = await client.list_tools(cursor=cursor)
         return answer.tools, answer.next_cursor
 
+    exchange.left_out.pop("tools/list", None)
     offers = client.server_capabilities.tools is not None
-    tools = await whole_list(page, "tools", limits) if offers else []
-    return Listing(tuple(tools), client.instructions or "")
+    tools = await whole_list(page, "tools", exchange.limits) if offers else []
+    left_out = exchange.left_out.get("tools/list", ())
+    return Listing(tuple(tools), client.instructions or "", left_out=tuple(left_out))

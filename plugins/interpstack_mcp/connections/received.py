@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
+import anyio
 import attrs
 from mcp import types
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp.types import (
-    INTERNAL_ERROR,
-    ErrorData,
+    METHOD_NOT_FOUND,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
-from pydantic import BaseModel
+from mcp.types.methods import validate_server_result
+from pydantic import BaseModel, ValidationError
 
+from interpstack_mcp.connections.causes import printable
+from interpstack_mcp.connections.failures import Rejected, Unavailable, failed_request, marked
+from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.request_ids import NumericTexts
 
-__all__ = ["checked_messages"]
+__all__ = ["Exchange", "checked_messages"]
 
+#: Seconds in which a server answers the question for its version; those before 2026 may ignore it.
+_PROBE_SECONDS: Final = 2.0
+_PROBE: Final = "server/discover"
+#: The field of a request's metadata with the version of the protocol, since 2026.
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_LAST_WITH_HANDSHAKE: Final = "2025-11-25"
+#: Lists of a server: the field of the answer, and the field that names an item.
+_LISTS: Final[Mapping[str, tuple[str, str]]] = {
+    "tools/list": ("tools", "name"),
+    "prompts/list": ("prompts", "name"),
+    "resources/list": ("resources", "uri"),
+    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
+}
+#: Requests for lists whose answers are awaited; older ones are forgotten.
+_AWAITED: Final = 256
+#: Characters of the name of an item that is left out.
+_NAME_CHARS: Final = 128
 #: Notifications that something comes of.
 _HEARD: Final[Mapping[str, type[BaseModel]]] = {
     "notifications/cancelled": types.CancelledNotification,
@@ -38,22 +61,42 @@ _HEARD: Final[Mapping[str, type[BaseModel]]] = {
 }
 
 
+@attrs.define(eq=False)
+class Exchange:
+    """What is known of the messages of one connection.
+
+    Attributes:
+        limits: Limits of everything that the server sends.
+        probed: Whether the server was asked for its version and has not answered.
+        ignored: Whether it did not answer in time.
+        left_out: Items of lists that do not fit the protocol, with the reasons, by method.
+    """
+
+    limits: McpLimits
+    probed: bool = attrs.field(default=False, init=False)
+    ignored: bool = attrs.field(default=False, init=False)
+    left_out: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict, init=False)
+
+
 @asynccontextmanager
 async def checked_messages(
-    transport: AbstractAsyncContextManager[tuple[Any, Any]], limits: McpLimits
+    transport: AbstractAsyncContextManager[tuple[Any, Any]], exchange: Exchange
 ) -> AsyncIterator[tuple[Any, Any]]:
     """A transport whose messages are checked.
 
     Notifications that nothing comes of, or that are malformed, are dropped: the SDK would log each.
     So are cancellations that the SDK would take for those of other requests.
     A result with too many content blocks becomes an error, because each costs the SDK much time.
+    An item of a list that does not fit the protocol is left out, and not the whole list.
+    The question for the version is answered for a server that ignores it.
 
     Args:
         transport: Yields the streams of messages from and to a server.
-        limits: Limits of everything that a server sends.
+        exchange: Notes what is found out.
     """
     async with transport as (incoming, outgoing):
-        yield _Checked(incoming, limits.blocks), outgoing
+        checked = _Checked(incoming, exchange)
+        yield checked, _Noted(outgoing, checked)
 
 
 @attrs.define(eq=False)
@@ -61,8 +104,16 @@ class _Checked:
     """A stream of messages, as the SDK reads it."""
 
     stream: Any
-    blocks: int
+    exchange: Exchange
     _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
+    #: Requests for lists, by id: the method, and the version of the protocol if they name it.
+    _lists: dict[str | int, tuple[str, str | None]] = attrs.field(factory=dict, init=False)
+    _handshake: str | int | None = attrs.field(default=None, init=False)
+    _version: str = attrs.field(default=_LAST_WITH_HANDSHAKE, init=False)
+    _probe: str | int | None = attrs.field(default=None, init=False)
+    _negotiated: bool = attrs.field(default=False, init=False)
+    _reading: anyio.CancelScope | None = attrs.field(default=None, init=False)
+    _timer: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
 
     @property
     def last_context(self) -> Any:
@@ -70,11 +121,12 @@ class _Checked:
         return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Any:
-        while (item := self._checked(await self.stream.receive())) is None:
+        while (item := self._checked(await self._next())) is None:
             pass
         return item
 
     async def aclose(self) -> None:
+        self._stop()
         await self.stream.aclose()
 
     async def __aenter__(self) -> _Checked:
@@ -82,15 +134,58 @@ class _Checked:
         return self
 
     async def __aexit__(self, *error: object) -> Any:
+        self._stop()
         return await self.stream.__aexit__(*error)
 
     def __aiter__(self) -> _Checked:
         return self
 
     async def __anext__(self) -> Any:
-        while (item := self._checked(await self.stream.__anext__())) is None:
-            pass
-        return item
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    # -- the question for the version ------------------------------------------------------
+
+    async def _next(self) -> Any:
+        """The next message; while the version is not known, also the end of the time for it."""
+        while not self._negotiated:
+            with anyio.CancelScope() as self._reading:
+                return await self.stream.receive()
+            if self.exchange.ignored and self._probe is not None:
+                probe, self._probe = self._probe, None
+                why = Unavailable(f"no answer to {_PROBE} in {_PROBE_SECONDS:g} seconds")
+                return SessionMessage(failed_request(probe, why, METHOD_NOT_FOUND))
+        return await self.stream.receive()
+
+    def sent(self, message: Any) -> None:
+        """Note a request to the server, before it is sent."""
+        if not isinstance(message, JSONRPCRequest):
+            return
+        if message.method == _PROBE:
+            self._probe, self.exchange.probed = message.id, True
+            self._stop()
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_PROBE_SECONDS, self._ignored)
+        elif message.method == "initialize":
+            self._handshake = message.id
+        elif message.method in _LISTS:
+            meta = (message.params or {}).get("_meta") or {}
+            self._lists = dict([*self._lists.items()][1 - _AWAITED :])
+            self._lists[message.id] = (message.method, meta.get(_VERSION))
+
+    def _ignored(self) -> None:
+        if self._probe is not None:
+            self.exchange.ignored = True
+            if self._reading is not None:
+                self._reading.cancel()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # -- checks ----------------------------------------------------------------------------
 
     def _checked(self, item: Any) -> Any:
         """The item, what takes its place, or `None` if it is dropped."""
@@ -99,13 +194,93 @@ class _Checked:
             return item if _is_heard(message) and self._ids.allows(message) else None
         if isinstance(message, JSONRPCRequest):
             self._ids.allows(message)
+        elif isinstance(message, JSONRPCError):
+            self._answered(message.id)
+            changed = marked(message)
+            return item if changed is message else _instead(item, changed)
         elif isinstance(message, JSONRPCResponse):
-            content = message.result.get("content")
-            if isinstance(content, list) and len(content) > self.blocks:
-                told = f"the result has more than {self.blocks} content blocks (McpLimits.blocks)"
-                error = ErrorData(code=INTERNAL_ERROR, message=told)
-                return SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error))
+            return self._result(item, message)
         return item
+
+    def _answered(self, request: str | int | None) -> None:
+        if request is not None and coerce_request_id(request) == self._probe:
+            self._probe, self.exchange.probed = None, False
+            self._stop()
+
+    def _result(self, item: Any, message: JSONRPCResponse) -> Any:
+        self._answered(message.id)
+        request = coerce_request_id(message.id)
+        if request == self._handshake:
+            self._negotiated = True
+            self._version = str(message.result.get("protocolVersion"))
+        content, most = message.result.get("content"), self.exchange.limits.blocks
+        if isinstance(content, list) and len(content) > most:
+            told = f"the result has more than {most} content blocks (McpLimits.blocks)"
+            return SessionMessage(failed_request(message.id, Rejected(told)))
+        if (asked := self._lists.pop(request, None)) is not None:
+            self._negotiated = True
+            method, version = asked
+            left_out = self.exchange.left_out.setdefault(method, [])
+            left_out += _leave_out(method, version or self._version, message.result)
+        return item
+
+
+def _instead(item: SessionMessage, message: JSONRPCError) -> SessionMessage:
+    """A message with the metadata of another one."""
+    return SessionMessage(message, metadata=item.metadata)
+
+
+@attrs.define(eq=False)
+class _Noted:
+    """A stream of messages to a server, as the SDK writes it."""
+
+    stream: Any
+    checked: _Checked
+
+    async def send(self, item: Any) -> None:
+        self.checked.sent(item.message)
+        await self.stream.send(item)
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
+
+    async def __aenter__(self) -> _Noted:
+        await self.stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self.stream.__aexit__(*error)
+
+
+def _leave_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Leave the items out of a list that do not fit the protocol; return them with the reasons."""
+    field, key = _LISTS[method]
+    items = result.get(field)
+    if not isinstance(items, list) or not _fault(method, version, result):
+        return []
+    good: list[Any] = []
+    reasons: list[tuple[str, str]] = []
+    for number, item in enumerate(items):
+        fault = _fault(method, version, {**result, field: [item]})
+        if fault:
+            given = item.get(key) if isinstance(item, dict) else None
+            name = printable(given)[:_NAME_CHARS] if isinstance(given, str) else f"number {number}"
+            reasons.append((repr(name), fault.removeprefix(f"{field}.0.")))
+        else:
+            good.append(item)
+    result[field] = good
+    return reasons
+
+
+def _fault(method: str, version: str, result: dict[str, Any]) -> str:
+    """The fault of a list; empty if there is none."""
+    try:
+        validate_server_result(method, version, result)
+    except ValidationError as error:
+        return fault_of(error)
+    except (KeyError, ValueError):  # of a version that the SDK does not know, and refuses itself
+        return ""
+    return ""
 
 
 def _is_heard(message: JSONRPCNotification) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -30,15 +31,19 @@ from interpstack_mcp.catalog import Catalog, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.connection import Connection
-from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.connections.failures import HttpFailed, Lost, Rejected, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.schemas import OutputSchema
-from interpstack_mcp.values import to_arguments, to_value
+from interpstack_mcp.values import bounded, content_beside, to_arguments, to_value
 
 __all__ = ["McpProgress", "McpServers", "listen_to_progress"]
 
 _ERROR_CHARS: Final = 2000
+#: Links to resources that are remembered.
+_LINKS: Final = 10_000
+#: Statuses of HTTP from here on say that the server failed, and not what is wrong with a request.
+_BROKEN: Final = 500
 #: Characters of the message of one progress notification.
 _PROGRESS_CHARS: Final = 500
 #: Seconds between two progress notifications of one call that are passed on.
@@ -100,6 +105,9 @@ class McpServers:
     on_progress: Callable[[McpProgress], object] | None = None
     _loops: dict[asyncio.AbstractEventLoop, dict[str, Connection]] = attrs.field(init=False)
     _made: dict[tuple[Any, ...], Catalog] = attrs.field(factory=dict, init=False)
+    _older: set[str] = attrs.field(factory=set, init=False)
+    #: Servers of the resources to which results of tools have linked, by session and URI.
+    _links: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
     _users: set[object] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -165,6 +173,7 @@ class McpServers:
                 language,
                 self.limits,
                 self._caller,
+                self._read,
             )
             self._made = {**dict(list(self._made.items())[-7:]), key: made}
         return self._made[key]
@@ -179,7 +188,9 @@ class McpServers:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
             open_ = {one: made for one, made in self._loops.items() if not one.is_closed()}
-            new = {one.name: Connection(one, self.limits) for one in self.servers}
+            new = {
+                one.name: Connection(one, self.limits, older=self._older) for one in self.servers
+            }
             self._loops = {**open_, loop: new}
         return self._loops[loop]
 
@@ -199,9 +210,42 @@ class McpServers:
             async with connection.together:
                 with _told_to_code(name, server):
                     result = await connection.call(tool.name, arguments, key, reporter)
+                self._note_links(server, result, context)
                 return await _value(name, result, schema)
 
         return call
+
+    def _note_links(self, server: str, result: types.CallToolResult, context: CellContext) -> None:
+        for block in result.content:
+            if isinstance(block, types.ResourceLink):
+                self._links[context.session_key, str(block.uri)] = server
+        while len(self._links) > _LINKS:
+            self._links.popitem(last=False)
+
+    async def _read(self, link: Any, context: CellContext) -> list[dict[str, Any]]:
+        """The contents of a resource to which a result has linked, in the same session.
+
+        Code may not read others: the configuration and the approvals name tools, and a server may
+        offer as a resource what one of these tools guards.
+
+        Raises:
+            GuestException: There is no such link, or its server does not answer well.
+        """
+        uri = link.get("uri") if isinstance(link, dict) else link
+        server = self._links.get((context.session_key, uri)) if isinstance(uri, str) else None
+        if server is None:
+            raise GuestException(
+                "mcp.read takes a resource_link that a tool has returned to this session since the "
+                f"servers were connected; got {shown(uri)}; call the tool again for the link"
+            )
+        async with self._connections()[server].together:
+            with _told_to_code("mcp.read", server):
+                connection = self._connections()[server]
+                answer = await connection.request("resources/read", {"uri": uri})
+                contents = answer.get("contents")
+                if not isinstance(contents, list):
+                    raise Rejected("the server asks for input, which code cannot give")
+                return contents
 
     # -- life ------------------------------------------------------------------------------
 
@@ -258,6 +302,18 @@ def _told_to_code(name: str, server: str) -> Iterator[None]:
             f"{name} was not called: the server is not available: {error}",
             name="McpUnavailable",
         ) from error
+    except HttpFailed as error:
+        unknown = (
+            f"; {name} may have had its effects, so the call is not repeated: check before calling "
+            "it again"
+        )
+        raise GuestException(
+            f"MCP server {server!r} refused {name}: {error}"
+            if error.status < _BROKEN
+            else f"{name} failed: {error}{unknown}",
+            name="McpHttpError",
+            status=error.status,
+        ) from error
     except Lost as error:
         raise GuestException(
             f"{error}; {name} may have had its effects, so the call is not repeated: check "
@@ -265,7 +321,14 @@ def _told_to_code(name: str, server: str) -> Iterator[None]:
             name="McpConnectionLost",
         ) from error
     except MCPError as error:
-        raise GuestException(str(error)[:_ERROR_CHARS], code=error.code) from error
+        raise GuestException(
+            str(error)[:_ERROR_CHARS], code=error.code, **bounded(data=error.data)
+        ) from error
+    except Rejected as error:
+        raise GuestException(
+            f"{name} was called, but the answer of MCP server {server!r} is not accepted: {error}",
+            name="McpAnswerInvalid",
+        ) from error
     except ValueError as error:
         raise GuestException(
             f"{name} was called, but the answer of MCP server {server!r} does not fit the "
@@ -276,13 +339,13 @@ def _told_to_code(name: str, server: str) -> Iterator[None]:
 
 async def _value(name: str, result: types.CallToolResult, schema: OutputSchema | None) -> Any:
     """The value of a result in code, held to the output schema of its tool."""
-    value = to_value(result, structured=schema is not None)
+    value = to_value(result, has_schema=schema is not None)
     if schema is not None and (fault := await schema.fault(value)):
         raise GuestException(
             f"{name} was called, but its answer does not fit the tool's output schema: {fault}",
             name="McpAnswerInvalid",
         )
-    return value
+    return value if schema is None else content_beside(value, result)
 
 
 @attrs.define(eq=False)

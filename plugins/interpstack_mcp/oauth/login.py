@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_core.checks import shown
+from interpstack_http import served_connections
 from interpstack_mcp.configuration import HttpServer, read_servers
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.http import http_transport
@@ -148,7 +149,9 @@ async def _returning(show: Callable[[str], Awaitable[None]], oauth: OAuth) -> As
             f"the port {oauth.callback_port} is taken ({error.strerror}); set another callbackPort"
         ) from error
     app = Starlette(routes=[Route(_PATH, page.page)])
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", lifespan="off", http=served_connections(), ws="none")
+    )
     serving = asyncio.ensure_future(server.serve(sockets=[bound]))
     try:
         port = bound.getsockname()[1]
@@ -160,13 +163,9 @@ async def _returning(show: Callable[[str], Awaitable[None]], oauth: OAuth) -> As
 
 
 async def _count(server: HttpServer) -> int:
-    transport: Any = http_transport(server, McpLimits(), _unheard)
+    transport: Any = http_transport(server, McpLimits())
     async with mcp.Client(transport, cache=None) as client:
         return len((await client.list_tools()).tools)
-
-
-def _unheard() -> None:
-    """A login that ends with its connection needs no telling."""
 
 
 def _reason(error: BaseException) -> str:

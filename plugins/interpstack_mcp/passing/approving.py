@@ -9,6 +9,7 @@ import attrs
 from mcp import types
 
 from interpstack import ConfigurationError, GuestLanguage
+from interpstack_mcp.call_names import CallName
 from interpstack_mcp.catalog import code_name
 from interpstack_mcp.passing.calls import Call
 from interpstack_mcp.serving.approvals import FORM, ApprovalPatterns, decided
@@ -65,11 +66,14 @@ class Approving:
         Raises:
             ConfigurationError: A pattern names a tool that the server does not have.
         """
-        prefix = f"mcp.{server}."
-        for name in sorted(self.patterns.required):
-            if name.startswith(prefix) and name.removeprefix(prefix) not in tools:
-                listed = ", ".join(f"{prefix}{tool}" for tool in sorted(tools)[:20])
-                raise ConfigurationError(
-                    f"{name!r} needs an approval, but MCP server {server!r} has no such "
-                    f"tool; it has: {listed}"
-                )
+        names = {tool: f"mcp.{server}.{tool}" for tool in sorted(tools)}
+        for required in map(CallName, sorted(self.patterns.required)):
+            if required.server([server]) is None or any(
+                required.match((name, code_name(server, tool, self.language) or name))
+                for tool, name in names.items()
+            ):
+                continue
+            raise ConfigurationError(
+                f"{required.given!r} needs an approval, but MCP server {server!r} has no such "
+                f"tool; it has: {', '.join([*names.values()][:20])}"
+            )

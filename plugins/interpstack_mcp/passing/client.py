@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import event_from_wire
 
 from interpstack_mcp.configuration import Server
-from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
@@ -50,6 +50,7 @@ class PassingClient:
         alone: Whether all requests are of one client, and not of several without sessions.
         own: Names of this server's own tools.
         idle_seconds: Time after which connections are closed that several clients share.
+        older: Names of servers that take only the older handshake; see `Connection`.
         level: The least serious log messages that it wants; empty for all.
         queue: Sends messages to the client.
     """
@@ -61,6 +62,7 @@ class PassingClient:
     alone: bool
     own: frozenset[str]
     idle_seconds: float
+    older: set[str] = attrs.field(factory=set)
     level: str = attrs.field(default="", init=False)
     queue: SendQueue = attrs.field(factory=SendQueue, init=False)
     _bus: InMemorySubscriptionBus = attrs.field(factory=InMemorySubscriptionBus, init=False)
@@ -92,7 +94,7 @@ class PassingClient:
         """The server of a name, which is connected by the first request to it."""
         if name not in self._upstreams:
             (server,) = (one for one in self.servers if one.name == name)
-            self._upstreams[name] = Upstream(server, self.limits, self)
+            self._upstreams[name] = Upstream(server, self.limits, self, self.older)
         return self._upstreams[name]
 
     def heard_from(self, session: Any) -> None:

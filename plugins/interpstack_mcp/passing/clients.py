@@ -62,6 +62,7 @@ class PassingClients:
     clients: Clients
     servers: tuple[Server, ...]
     limits: McpLimits
+    _older: set[str] = attrs.field(factory=set, init=False)
     _secret: str = attrs.field(factory=lambda: secrets.token_urlsafe(16), init=False)
 
     async def of(self, ctx: Any) -> PassingClient:
@@ -88,7 +89,7 @@ class PassingClients:
 
         def make() -> PassingClient:
             idle = self.clients.limits.idle_seconds
-            given = (session, capabilities, alone, own, idle)
+            given = (session, capabilities, alone, own, idle, self._older)
             made = PassingClient(self.servers, self.limits, *given)
             if alone and ctx.request is not None:
                 # The SDK ends a session with this stack, and has no public name for it.

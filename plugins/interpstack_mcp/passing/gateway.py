@@ -12,7 +12,7 @@ from mcp.server import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from interpstack import ConfigurationError
-from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.passing.approving import Approving
 from interpstack_mcp.passing.calls import Call

@@ -19,7 +19,8 @@ from mcp.shared.exceptions import MCPError
 from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.connection import Connection
-from interpstack_mcp.connections.listing import Lost, Unavailable, whole_list
+from interpstack_mcp.connections.failures import Lost, Unavailable, failure_in, is_of_server
+from interpstack_mcp.connections.listing import whole_list
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import Call, is_modern
@@ -86,12 +87,14 @@ class Upstream:
         server: The server.
         limits: Limits of everything that it sends.
         client: The client.
+        older: Names of servers that take only the older handshake; see `Connection`.
         uris: The resources whose updates the client wants, with the number of its streams.
     """
 
     server: Server
     limits: McpLimits
     client: Downstream
+    older: set[str] = attrs.field(factory=set)
     uris: dict[str, int] = attrs.field(factory=dict, init=False)
     _questions: Questions = attrs.field(init=False)
     _connection: Connection = attrs.field(init=False)
@@ -106,7 +109,7 @@ class Upstream:
             opened=self._opened,
             uris=self.uris.keys,
         )
-        self._connection = Connection(self.server, self.limits, side)
+        self._connection = Connection(self.server, self.limits, side, self.older)
 
     async def capabilities(self) -> types.ServerCapabilities:
         """The parts of the protocol that the server offers.
@@ -336,7 +339,7 @@ async def _send(client: mcp.Client, method: str, params: dict[str, Any], seconds
     try:
         await client.session.send_request(request, types.EmptyResult, seconds)
     except (MCPError, ValueError) as error:
-        if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+        if isinstance(error, MCPError) and not is_of_server(error) and failure_in(error) is None:
             raise
         _log.warning("an MCP server refused %s: %s", method, fault_of(error))
 

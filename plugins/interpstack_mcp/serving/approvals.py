@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import attrs
@@ -13,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack_mcp.call_names import MARK, CallName
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.serving.runs import Question
@@ -27,24 +27,23 @@ FORM: Final[dict[str, Any]] = {
     "properties": {"allow": {"type": "boolean", "title": "Allow this call"}},
     "required": ["allow"],
 }
-_WILD: Final = frozenset("*?[")
 
 
 @attrs.frozen
 class ApprovalPatterns:
-    """Patterns of the names of calls that need an approval, such as `mcp.files.*`."""
+    """Names of calls that need an approval, and patterns such as `glob:mcp.files.*`."""
 
     patterns: tuple[str, ...] = ()
 
     def match(self, names: Iterable[str]) -> bool:
         """Whether a call needs an approval, by the names of its bridge and its tool."""
-        return any(fnmatchcase(name, one) for name in names for one in self.patterns)
+        given = {*names}
+        return any(one.match(given) for one in map(CallName, self.patterns))
 
     @property
     def required(self) -> frozenset[str]:
-        """Names of tools of MCP servers that must exist once these are connected."""
-        exact = [one for one in self.patterns if not _WILD & {*one}]
-        return frozenset(one for one in exact if one.startswith("mcp."))
+        """Names and patterns that must mean tools of MCP servers once these are connected."""
+        return frozenset(one for one in self.patterns if CallName(one).text.startswith("mcp."))
 
     def check(self, stack: InterpreterStack, offer: HostOffer) -> None:
         """Refuse a name that no call can have: calls would run without their approval.
@@ -56,16 +55,28 @@ class ApprovalPatterns:
         known = {name for bridge in bridges for name in (bridge.name, bridge.tool) if name}
         servers = offer.part(McpServers)
         reached = [one.name for one in servers.servers] if servers is not None else []
-        for name in self.patterns:
-            of_server = any(name.startswith(f"mcp.{server}.") for server in reached)
-            if of_server or name in known or _WILD & {*name}:
+        for name in map(CallName, self.patterns):
+            if name.match(known):
+                continue
+            if "*" in name.text and not name.is_pattern:
+                raise ConfigurationError(
+                    f"approve names {name.given!r}, which is not the name of a call; mark a "
+                    f"pattern, as in {MARK + name.given!r}"
+                )
+            if any(_may_mean(name, server) for server in reached):
                 continue
             listed = ", ".join(sorted(known)[:20])
             raise ConfigurationError(
-                f"approve names {name!r}, which code cannot call, so no approval would ever be "
-                f"requested; code can call: {listed}. Tools of MCP servers are "
+                f"approve names {name.given!r}, which code cannot call, so no approval would ever "
+                f"be requested; code can call: {listed}. Tools of MCP servers are "
                 "mcp.SERVER.TOOL, as the configuration and the server name them"
             )
+
+
+def _may_mean(name: CallName, server: str) -> bool:
+    """Whether a name or a pattern may mean a tool of a server, which is not listed yet."""
+    own, sure = f"mcp.{server}.", name.text.partition("*")[0]
+    return sure.startswith(own) if sure == name.text else own.startswith(sure[: len(own)])
 
 
 async def asked(

@@ -61,7 +61,7 @@ class CodeServer:
         stack: The stack, which has the plugin `GATE` if calls need approvals. You close it
             yourself.
         offer: The tools and parts for the code.
-        approve: Patterns of the names of calls that need an approval.
+        approve: Names of calls that need an approval, and patterns, such as `glob:mcp.files.*`.
         limits: The limits of the server's clients.
         through: Names of configured servers whose own tools, prompts and resources are offered to
             the clients, too.

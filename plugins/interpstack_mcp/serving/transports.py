@@ -10,15 +10,17 @@ from typing import Any, Final
 
 import attrs
 import uvicorn
+from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
 from interpstack_core.checks import expect, shown
+from interpstack_http import CONCURRENCY, Admission, served_connections
 from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
-from interpstack_mcp.serving.oauth import OAuthResource
+from interpstack_mcp.serving.oauth import OAuthResource, TokenVerifier
 from interpstack_mcp.serving.server import CodeServer
 from interpstack_mcp.serving.wire.posts import CheckedPosts
 
@@ -26,8 +28,6 @@ __all__ = ["HttpOptions", "http_app", "serve_http"]
 
 #: Characters that a token has at least.
 _TOKEN_CHARS: Final = 16
-#: Requests that are served at once; open streams count.
-_CONCURRENCY: Final = 256
 
 
 def _hosts(given: Any) -> Sequence[str]:
@@ -107,10 +107,35 @@ def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
         max_sessions=server.limits.clients,
         session_idle_timeout=server.limits.idle_seconds,
         auth=None if oauth is None else oauth.settings,
-        token_verifier=None if oauth is None else oauth.checking,
+        token_verifier=None if oauth is None else _Admitting(oauth.checking),
     )
     checked = CheckedPosts(app, server.limits.request_bytes)
-    return checked if oauth is not None else _Authorized(checked, options.token)
+    return _Entered(checked) if oauth is not None else _Authorized(checked, options.token)
+
+
+class _Entered:
+    """Lets the verifier of tokens find the connection of a request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (admission := Admission.of(scope)) is not None:
+            admission.enter()
+        await self._app(scope, receive, send)
+
+
+class _Admitting:
+    """A verifier of tokens that admits the connection of a request whose token is good."""
+
+    def __init__(self, verifier: TokenVerifier) -> None:
+        self._verifier = verifier
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        access = await self._verifier.verify_token(token)
+        if access is not None and (admission := Admission.current()) is not None:
+            admission.grant()
+        return access
 
 
 class _Authorized:
@@ -122,11 +147,12 @@ class _Authorized:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._allows(dict(scope["headers"])):
-            refused = PlainTextResponse(
-                "a bearer token is needed", 401, headers={"WWW-Authenticate": "Bearer"}
-            )
+            headers = {"WWW-Authenticate": "Bearer", "Connection": "close"}
+            refused = PlainTextResponse("a bearer token is needed", 401, headers=headers)
             await refused(scope, receive, send)
             return
+        if (admission := Admission.of(scope)) is not None:
+            admission.grant()
         await self._app(scope, receive, send)
 
     def _allows(self, headers: dict[bytes, bytes]) -> bool:
@@ -150,8 +176,10 @@ async def serve_http(
     shown = f"[{options.host}]" if ":" in options.host else options.host
     config = uvicorn.Config(
         http_app(server, options),
-        log_level="warning",
-        limit_concurrency=_CONCURRENCY,
+        log_level="error",  # strangers can cause any number of warnings
+        http=served_connections(),
+        ws="none",
+        limit_concurrency=CONCURRENCY,
         server_header=False,
     )
     try:

@@ -8,12 +8,13 @@ import signal
 import sys
 from typing import Any
 
+import attrs
 import pytest
 from mcp_config import Notes, servers
 
 from interpstack_mcp.configuration import read_servers
 from interpstack_mcp.connections.connection import Connection
-from interpstack_mcp.connections.listing import Lost, Unavailable
+from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 
 
@@ -149,3 +150,103 @@ async def test_pauses_between_attempts_grow(monkeypatch: pytest.MonkeyPatch) -> 
         pauses.append(made._not_before - __import__("time").monotonic())
     assert pauses == sorted(pauses)
     assert pauses[-1] > 4 * pauses[0]
+
+
+OLDER = """
+import json, os, sys
+STARTS = sys.argv[1]
+with open(STARTS, "a") as starts:
+    starts.write("start\\n")
+for line in sys.stdin:
+    asked = json.loads(line)
+    with open(STARTS, "a") as starts:
+        starts.write(asked["method"] + "\\n")
+    if asked["method"] == "server/discover":
+        PROBED
+        continue
+    about = {
+        "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+    results = {"initialize": about, "tools/list": {"tools": TOOLS}}
+    if "id" in asked:
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": results.get(asked["method"], {})}
+        print(json.dumps(answer), flush=True)
+"""
+GOOD = {"name": "good", "inputSchema": {"type": "object"}}
+
+
+def older(probed: str, notes: Notes, tools: Any = (GOOD,)) -> Connection:
+    code = OLDER.replace("PROBED", probed).replace("TOOLS", repr([*tools]))
+    given = {"command": sys.executable, "args": ["-c", code, str(notes.path)]}
+    return connection({"mcpServers": {"s": given}})
+
+
+async def test_a_server_that_ends_on_the_question_for_its_version_is_started_again(
+    notes: Notes,
+) -> None:
+    made = older("sys.exit('expected initialize')", notes)
+    again = attrs.evolve(made)
+    try:
+        assert [tool.name for tool in (await made.ready()).tools] == ["good"]
+        expected = ["start", "server/discover", "start", "initialize"]
+        assert notes.text().splitlines()[:4] == expected
+        again.older |= made.older
+        assert not (await again.listed()).fault
+        assert notes.text().splitlines().count("server/discover") == 1
+    finally:
+        await made.aclose()
+        await again.aclose()
+
+
+async def test_a_server_that_ignores_the_question_for_its_version_is_asked_once(
+    notes: Notes,
+) -> None:
+    made = older("continue", notes)
+    again = attrs.evolve(made)
+    try:
+        assert [tool.name for tool in (await made.ready()).tools] == ["good"]
+        assert made.older == {"s"}
+        again.older |= made.older
+        assert not (await again.listed()).fault
+        assert notes.text().splitlines().count("server/discover") == 1
+        assert notes.text().splitlines().count("start") == 2
+    finally:
+        await made.aclose()
+        await again.aclose()
+
+
+async def test_a_server_that_takes_the_older_handshake_no_more_is_asked_again(
+    notes: Notes,
+) -> None:
+    made = scripted("import sys; sys.exit('broken')")
+    tried = connection(made, connect_seconds=20)
+    tried.older.add("s")
+    assert "it wrote: broken" in (await tried.listed()).fault
+    assert not tried.older
+    await tried.aclose()
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        ({"name": "odd"}, "inputSchema is missing"),
+        ({"name": "odd", "inputSchema": {"anyOf": [{"type": "object"}]}}, "inputSchema.type is"),
+        ({"name": "odd", "inputSchema": None}, "inputSchema is not an object"),
+        ({**GOOD, "name": "odd", "outputSchema": {"anyOf": []}}, "outputSchema.type is missing"),
+        ({**GOOD, "name": "odd", "description": 5}, "description is not a string"),
+    ],
+)
+async def test_a_tool_that_does_not_fit_the_protocol_is_left_out_by_name(
+    notes: Notes, odd: Any, reason: str
+) -> None:
+    made = older("continue", notes, [odd, GOOD, 5])
+    made.older.add("s")
+    try:
+        listing = await made.ready()
+        assert [tool.name for tool in listing.tools] == ["good"]
+        (name, why), (number, _) = listing.left_out
+        assert (name, number) == ("'odd'", "'number 2'")
+        assert why.startswith(reason)
+    finally:
+        await made.aclose()

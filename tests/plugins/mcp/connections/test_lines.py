@@ -8,28 +8,25 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 
 from interpstack_mcp.connections import lines
-from interpstack_mcp.connections.lines import (
-    BrokenMessage,
-    IncomingLines,
-    OutgoingLines,
-    read_line,
-)
+from interpstack_mcp.connections.failures import Rejected, failure_in
+from interpstack_mcp.connections.lines import IncomingLines, OutgoingLines, read_message
 from interpstack_mcp.limits import McpLimits
 
 
 def _message(line: bytes) -> Any:
-    found = read_line(line)
+    found = read_message(line)
     assert not isinstance(found, Exception)
     return found.message
 
 
 @pytest.mark.parametrize("line", [b"hello", b"[]", b'{"level": 30, "id": 1}', b"\xff", b"5"])
 def test_other_output_is_passed_over(line: bytes) -> None:
-    assert isinstance(read_line(line), ValueError)
+    assert isinstance(read_message(line), ValueError)
 
 
 def test_halves_of_characters_do_not_cost_an_answer() -> None:
@@ -42,32 +39,52 @@ def test_halves_of_characters_do_not_cost_an_answer() -> None:
 )
 def test_a_malformed_answer_is_the_error_of_its_request(rest: bytes) -> None:
     message = _message(b'{"jsonrpc": "2.0", "id": 7, %s}' % rest)
-    assert (message.id, message.error.message) == (7, "the server's answer is malformed")
+    failure = failure_in(MCPError.from_jsonrpc_error(message))
+    assert message.id == 7
+    assert isinstance(failure, Rejected)
 
 
 def test_an_answer_under_a_number_with_a_fraction_part_ends_its_request() -> None:
     message = _message(b'{"jsonrpc": "2.0", "id": 7.0, "result": {}}')
-    assert (message.id, message.error.message) == (7, "the server's answer is malformed")
+    assert message.id == 7
+    assert isinstance(failure_in(MCPError.from_jsonrpc_error(message)), Rejected)
     for line in (
         b'{"jsonrpc": "2.0", "id": 7.5, "result": {}}',
         b'{"jsonrpc": "2.0", "id": 1e999}',
     ):
-        assert isinstance(read_line(line), ValueError)
+        assert isinstance(read_message(line), ValueError)
 
 
 @pytest.mark.parametrize(
-    "rest", [b'"result": {"a": %s}' % (b"[" * 100_000), b'"result": {"a": %s}' % (b"9" * 5000), b""]
+    "line",
+    [
+        b'{"jsonrpc": "2.0", "id": 7, "result": {"a": %s}}' % (b"[" * 100_000),
+        b'{"jsonrpc": "2.0", "id": 7, "result": {"a": %s}}' % (b"9" * 5000),
+        b'{"jsonrpc": "2.0", "id": 7, }',
+        b'{"jsonrpc":"2.0","id":"7","result":{"a":"cut',
+        b'{"id": 7, "jsonrpc": "2.0", "error": {"code"',
+        b'{"result": {"a": nul}, "id": 7, "jsonrpc": "2.0"}',
+    ],
 )
-def test_a_message_that_cannot_be_read_is_broken(rest: bytes) -> None:
-    with pytest.raises(BrokenMessage):
-        read_line(b'{"jsonrpc": "2.0", "id": 7, %s}' % rest)
-
-
-@pytest.mark.parametrize("code", [-32000, -32001])
-def test_no_code_of_a_server_tells_that_the_connection_is_lost(code: int) -> None:
-    line = b'{"jsonrpc": "2.0", "id": 1, "error": {"code": %d, "message": "no"}}' % code
+def test_an_answer_that_is_not_json_is_the_failure_of_its_request(line: bytes) -> None:
     message = _message(line)
-    assert (message.error.code, message.error.message) == (-32603, "no")
+    assert (message.id, message.error.message) == (7, "it is not JSON")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'DEBUG sent {"jsonrpc": "2.0", "id": 7, "result": {}}',
+        b'{"level": "debug", "jsonrpc": "2.0", "id": 7}',
+        b'{"level": "debug", "sent": "{\\"jsonrpc\\": \\"2.0\\", \\"id\\": 7}"}',
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {cut',
+        b"{'jsonrpc': '2.0', \"jsonrpc\": 7}",
+        b'"jsonrpc"',
+        b'{"level": "info", "message": "jsonrpc", "jsonrpc"',
+    ],
+)
+def test_a_log_that_contains_messages_is_passed_over(line: bytes) -> None:
+    assert isinstance(read_message(line), ValueError)
 
 
 def _incoming(*methods: str) -> tuple[IncomingLines, asyncio.StreamReader, list[str]]:

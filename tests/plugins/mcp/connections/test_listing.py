@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_mcp.connections.listing import Unavailable, whole_list
+from interpstack_mcp.connections.failures import Unavailable
+from interpstack_mcp.connections.listing import whole_list
 from interpstack_mcp.limits import McpLimits
 
 

@@ -25,7 +25,7 @@ def text(result: Any) -> str:
 
 
 @both
-@pytest.mark.parametrize("pattern", ["mcp.a.write", "mcp.*.wri*", "mcp.*"])
+@pytest.mark.parametrize("pattern", ["mcp.a.write", "glob:mcp.*.wri*", "glob:mcp.*"])
 async def test_approved_calls_are_made_once(notes: Notes, mode: str, pattern: str) -> None:
     asked: list[str] = []
     allow = answering(asked, action="accept", content={"allow": True})
@@ -62,7 +62,7 @@ async def test_arguments_that_nobody_can_read_are_refused(notes: Notes) -> None:
     asked: list[str] = []
     allow = answering(asked, action="accept", content={"allow": True})
     async with (
-        gateway(passing(notes, "a"), "mcp.a.*") as made,
+        gateway(passing(notes, "a"), "glob:mcp.a.*") as made,
         made.client(**allow) as client,
     ):
         refused = await client.call_tool("write", {"text": "x" * 5000})

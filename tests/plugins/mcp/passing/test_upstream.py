@@ -14,7 +14,7 @@ from mcp_config import Notes
 from mcp_gateways import gateway, passing, scripted
 
 from interpstack_mcp.configuration import read_servers
-from interpstack_mcp.connections.listing import Lost
+from interpstack_mcp.connections.failures import Lost
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.client import PassingClient
 from interpstack_mcp.passing.upstream import allows_level

@@ -10,16 +10,31 @@ from interpstack_mcp.serving.approvals import ApprovalPatterns
 
 
 def test_patterns_match_any_name_of_a_call() -> None:
-    patterns = ApprovalPatterns(("mcp.files.write_*", "tools.pay"))
+    patterns = ApprovalPatterns(("glob:mcp.files.write_*", "tools.pay"))
     assert patterns.match({"mcp.files.writeFile", "mcp.files.write_file"})
     assert not patterns.match({"mcp.files.readFile", "mcp.files.read_file"})
-    assert ApprovalPatterns(("mcp.a.b", "mcp.*", "tools.pay")).required == {"mcp.a.b"}
+    required = ApprovalPatterns(("mcp.a.b", "glob:mcp.*", "tools.pay")).required
+    assert required == {"mcp.a.b", "glob:mcp.*"}
+
+
+@pytest.mark.parametrize("name", ["mcp.files.delete[all]", "mcp.files.delete?", "mcp.a.!x"])
+def test_a_name_is_a_name_whatever_its_characters(name: str) -> None:
+    assert ApprovalPatterns((name,)).match({name})
+    assert not ApprovalPatterns((name,)).match({"mcp.files.deletea", "mcp.files.delete"})
+    assert ApprovalPatterns((f"glob:{name}",)).match({name})
+    assert not ApprovalPatterns((f"glob:{name}",)).match({"mcp.files.deletea"})
 
 
 def test_a_server_that_is_not_configured_is_refused() -> None:
     servers = McpServers.of({"mcpServers": {"files": {"command": "a"}}})
     offer = HostOffer(parts=[servers])
     with InterpreterStack(plugins=[mcp(servers)]) as stack:
-        ApprovalPatterns(("mcp.files.write", "mcp.*")).check(stack, offer)
+        ApprovalPatterns(("mcp.files.write", "glob:mcp.*", "glob:*")).check(stack, offer)
+        ApprovalPatterns(("mcp.files.delete[all]", "glob:mcp.files.w*")).check(stack, offer)
+        with pytest.raises(ConfigurationError, match=r"mark a pattern, as in 'glob:mcp\.files"):
+            ApprovalPatterns(("mcp.files.*",)).check(stack, offer)
+        for nothing in ("glob:tools.*", "glob:mcp.file.*x", "tools.pay"):
+            with pytest.raises(ConfigurationError, match="which code cannot call"):
+                ApprovalPatterns((nothing,)).check(stack, offer)
         with pytest.raises(ConfigurationError, match=r"approve names 'mcp\.file\.write'"):
             ApprovalPatterns(("mcp.file.write",)).check(stack, offer)

@@ -122,7 +122,7 @@ async def test_approvals_come_before_effects(serve: Any, mode: str) -> None:
 async def test_calls_without_an_approval_are_not_made(
     serve: Any, mode: str, answer: Any, message: str
 ) -> None:
-    served = serve("tools.*")
+    served = serve("glob:tools.*")
     client = await served.client(answer, mode=mode)
     code = "try { await tools.pay({to: 'Ann'}) } catch (e) { [e.rejected, e.message].join() }"
     assert await text(client, code) == f"<result>true,tools.pay was not called: {message}</result>"
