@@ -80,6 +80,18 @@ class _Post:
     failure: Exception | None = None
     refused: str = ""
 
+    def begin(self, status: int) -> None:
+        """Note a response, which takes the place of the one before it."""
+        self.status, self.failure, self.refused = status, None, ""
+
+    def fail(self, failure: Exception | None) -> None:
+        """Note why the response is no answer of the protocol; `None` if it may be one."""
+        self.failure = failure
+
+    def refuse(self, why: str) -> None:
+        """Note why this side reads no more of the response."""
+        self.refused = why
+
 
 #: The message that the running task sends; hooks and bodies run in the same task.
 _post: ContextVar[_Post | None] = ContextVar("interpstack_mcp_post", default=None)
@@ -129,7 +141,7 @@ class _Bounded(httpx2.AsyncByteStream):
 def _refused(why: str) -> httpx2.StreamError:
     post = _post.get()
     if post is not None:
-        post.refused = why
+        post.refuse(why)
     return httpx2.StreamError(why)
 
 
@@ -150,14 +162,14 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
         post = _post.get()
         if post is None or response.request.method != "POST":
             return
-        post.status, post.failure, post.refused = response.status_code, None, ""
+        post.begin(response.status_code)
         if response.status_code >= _ERRORS:
             with suppress(httpx2.StreamError, httpx2.TransportError):
                 await response.aread()
-            post.failure = _http_failure(response)
+            post.fail(_http_failure(response))
         elif post.status in _ANSWERED and not events and not type_.startswith(_JSON):
             what = f"its content type is {printable(type_)[:100] or 'missing'}"
-            post.failure = Rejected(f"{_status(response)}: {what}, which is not of MCP")
+            post.fail(Rejected(f"{_status(response)}: {what}, which is not of MCP"))
 
     return check
 

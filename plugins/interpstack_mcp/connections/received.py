@@ -14,12 +14,15 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
 from mcp.types.methods import validate_server_result
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from interpstack_mcp.connections.causes import printable
@@ -77,6 +80,18 @@ class Exchange:
     ignored: bool = attrs.field(default=False, init=False)
     left_out: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict, init=False)
 
+    def probe(self) -> None:
+        """Note that the server is asked for its version."""
+        self.probed, self.ignored = True, False
+
+    def ignore(self) -> None:
+        """Note that the server does not answer in time."""
+        self.ignored = True
+
+    def answer(self) -> None:
+        """Note that the server has answered the question."""
+        self.probed = self.ignored = False
+
 
 @asynccontextmanager
 async def checked_messages(
@@ -111,6 +126,8 @@ class _Checked:
     _handshake: str | int | None = attrs.field(default=None, init=False)
     _version: str = attrs.field(default=_LAST_WITH_HANDSHAKE, init=False)
     _probe: str | int | None = attrs.field(default=None, init=False)
+    #: The question for the version that was not answered in time; a slow server may answer later.
+    _late: str | int | None = attrs.field(default=None, init=False)
     _negotiated: bool = attrs.field(default=False, init=False)
     _reading: anyio.CancelScope | None = attrs.field(default=None, init=False)
     _timer: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
@@ -154,7 +171,7 @@ class _Checked:
             with anyio.CancelScope() as self._reading:
                 return await self.stream.receive()
             if self.exchange.ignored and self._probe is not None:
-                probe, self._probe = self._probe, None
+                probe, self._probe, self._late = self._probe, None, self._probe
                 why = Unavailable(f"no answer to {_PROBE} in {_PROBE_SECONDS:g} seconds")
                 return SessionMessage(failed_request(probe, why, METHOD_NOT_FOUND))
         return await self.stream.receive()
@@ -164,7 +181,8 @@ class _Checked:
         if not isinstance(message, JSONRPCRequest):
             return
         if message.method == _PROBE:
-            self._probe, self.exchange.probed = message.id, True
+            self._probe = message.id
+            self.exchange.probe()
             self._stop()
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_PROBE_SECONDS, self._ignored)
@@ -177,7 +195,7 @@ class _Checked:
 
     def _ignored(self) -> None:
         if self._probe is not None:
-            self.exchange.ignored = True
+            self.exchange.ignore()
             if self._reading is not None:
                 self._reading.cancel()
 
@@ -204,12 +222,15 @@ class _Checked:
 
     def _answered(self, request: str | int | None) -> None:
         if request is not None and coerce_request_id(request) == self._probe:
-            self._probe, self.exchange.probed = None, False
+            self._probe = None
+            self.exchange.answer()
             self._stop()
 
     def _result(self, item: Any, message: JSONRPCResponse) -> Any:
         self._answered(message.id)
         request = coerce_request_id(message.id)
+        if request == self._late and self._handshake is not None and not self._negotiated:
+            return self._newer(message.result.get("supportedVersions"))
         if request == self._handshake:
             self._negotiated = True
             self._version = str(message.result.get("protocolVersion"))
@@ -223,6 +244,22 @@ class _Checked:
             left_out = self.exchange.left_out.setdefault(method, [])
             left_out += _leave_out(method, version or self._version, message.result)
         return item
+
+    def _newer(self, supported: Any) -> Any:
+        """The end of the older handshake, where a server has named its version late.
+
+        A server that starts slowly answers the question first, and then takes no older handshake.
+        The SDK asks again when it learns the versions in this way.
+        """
+        named = {*map(str, supported)} if isinstance(supported, list) else set()
+        if named.isdisjoint(MODERN_PROTOCOL_VERSIONS):
+            return None
+        handshake, self._handshake = self._handshake or 0, None
+        self.exchange.answer()
+        data = {"supported": sorted(named), "requested": _LAST_WITH_HANDSHAKE}
+        text = "the server has named its versions"
+        error = ErrorData(code=UNSUPPORTED_PROTOCOL_VERSION, message=text, data=data)
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=handshake, error=error))
 
 
 def _instead(item: SessionMessage, message: JSONRPCError) -> SessionMessage:

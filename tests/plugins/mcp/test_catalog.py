@@ -85,7 +85,7 @@ def test_a_server_that_is_gone_keeps_its_known_tools() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["search"], "'search' is a function that finds tools; rename it"),
+        (["search"], "'search' is a function of mcp itself; rename it"),
         (["ä"], "'ä' is not a name in code"),
         (["a-b", "a_b"], "'a-b' and 'a_b' would both be mcp.aB"),
     ],

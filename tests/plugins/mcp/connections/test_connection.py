@@ -153,7 +153,8 @@ async def test_pauses_between_attempts_grow(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 OLDER = """
-import json, os, sys
+import json, os, sys, time
+NAMED = False
 STARTS = sys.argv[1]
 with open(STARTS, "a") as starts:
     starts.write("start\\n")
@@ -214,6 +215,23 @@ async def test_a_server_that_ignores_the_question_for_its_version_is_asked_once(
     finally:
         await made.aclose()
         await again.aclose()
+
+
+async def test_a_server_that_starts_slowly_keeps_the_newer_protocol(notes: Notes) -> None:
+    made = older(
+        """time.sleep(0 if NAMED else 3)
+        NAMED = True
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "supportedVersions": ["2026-07-28"], "capabilities": {}}}), flush=True)""",
+        notes,
+    )
+    try:
+        assert not (await made.listed()).fault
+        assert not made.older
+        assert (await made.connected()).protocol_version == "2026-07-28"
+    finally:
+        await made.aclose()
 
 
 async def test_a_server_that_takes_the_older_handshake_no_more_is_asked_again(
