@@ -35,6 +35,9 @@ __all__ = ["V8Engine"]
 class V8Engine(Engine):
     """V8 in the host's process: fast, and only as safe as V8 itself.
 
+    `Limits.memory_bytes` bounds V8's heap and array buffers. Nothing bounds what V8 allocates to
+    compile code and regular expressions; in `process:v8`, `worker_memory_bytes` bounds that, too.
+
     Args:
         give_up_seconds: Seconds that a built-in which V8 cannot interrupt may continue after the
             guest's time limit. After that, its heap is abandoned, and its thread computes until the

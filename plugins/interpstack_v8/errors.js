@@ -63,15 +63,15 @@
   const of = { __proto__: null };
   for (const key of ownKeys(frame)) of[key] = uncurry(frame[key]);
 
-  // The kernel's, for places in cells whose text was changed.
-  let places = (told) => told;
+  // The kernel's, for the frames that guests see, and their places.
+  let frameOf = (told) => told;
   function written(error, frames) {
     let text = "";
     try { text = title(error.name, error.message); } catch { /* it keeps them to itself */ }
     if (frames.length === 0) text += faultOf(error);
     for (let i = 0; i < frames.length; i++) {
-      const told = places(line(frames[i]));
-      if (told !== undefined) text += "\n    at " + told;
+      const told = frameOf("    at " + line(frames[i]));
+      if (told !== undefined) text += "\n" + told;
     }
     return text;
   }
@@ -132,7 +132,7 @@
 
   return {
     __proto__: null,
-    writtenBy(given) { places = given; },
+    writtenBy(given) { frameOf = given; },
     // An error that no guest has seen, made without a trace, for native code to read; `undefined` for none.
     untraced(make) {
       const limit = Native.stackTraceLimit;

@@ -19,8 +19,8 @@
   },
   // The kernel's interface, with output going to the host as well; see the end of `host.js`.
   tap() {
-    const { api: { write }, writtenPlaces } = this.kernel;
-    this.traces.writtenBy(writtenPlaces);
+    const { api: { write }, guestFrame } = this.kernel;
+    this.traces.writtenBy(guestFrame);
     this.api = Object.freeze({
       __proto__: null, ...this.kernel.api, write: (line) => { this.record?.(line); write(line); },
     });

@@ -31,7 +31,9 @@ class Isolation(Enum):
     """The barrier between guest code and the host."""
 
     NONE = "none"  #: guest and host share memory; for trusted code and tests
-    ISOLATE = "isolate"  #: a language VM's own heap inside the host process
+    #: a language VM's own heap inside the host process; what the VM allocates outside of that heap,
+    #: for example to compile, no limit bounds
+    ISOLATE = "isolate"
     WASM = "wasm"  #: a WebAssembly sandbox inside the host process
     PROCESS = "process"  #: a process of its own
     REMOTE = "remote"  #: another machine

@@ -6,7 +6,9 @@ import abc
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
+
+import attrs
 
 from interpstack_core.bridges import BridgeSet
 from interpstack_core.engine import Execution
@@ -24,6 +26,12 @@ from interpstack_javascript.turns.guest_threads import guest_threads
 from interpstack_protocol import naming_missing
 
 __all__ = ["KernelExecution"]
+
+#: Why `seal` of the kernel closes it.
+_CLOSED: Final = (
+    "Object.prototype takes no new properties here, because every object would inherit them, "
+    "answers of tools included; write a function or a class"
+)
 
 
 class KernelExecution(Execution):
@@ -116,4 +124,13 @@ class KernelExecution(Execution):
         if "error" not in told:
             return value_completion(told)
         error = self._error(told["error"], told.get("place"))
+        error = _naming_closed(error, self._cell)
         return Completion(error=naming_missing(error, self._cell, self._offered()))
+
+
+def _naming_closed(error: GuestError, cell: Cell) -> GuestError:
+    """Return the error with a reason, if the cell adds a property to `Object.prototype`."""
+    refused = error.name == "TypeError" and "object is not extensible" in error.message
+    if not refused or "Object.prototype" not in cell.source:
+        return error
+    return attrs.evolve(error, message=f"{error.message}; {_CLOSED}")

@@ -86,11 +86,11 @@ async def test_code_reads_the_same_places(engine: str) -> None:
     with InterpreterStack(engine) as stack:
         session = stack.session("s")
         told = await session.eval("let a = await 1; const made = new Error('m'); made.stack")
-        assert told.text.split("\n")[:2] == ["Error: m", "    at eval (guest:cell:1:31)"]
+        assert told.text.split("\n")[:2] == ["Error: m", "    at <cell> (cell:1:31)"]
         told = await session.eval("await 1; [made.stack.split('\\n').length > 1, made]")
         assert "cell:1:31" in told.text
         told = await session.eval("var o = await {}; Error.captureStackTrace(o); o.stack")
-        assert "guest:cell:1:25)" in told.text
+        assert "cell:1:25)" in told.text
 
 
 @pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])

@@ -16,6 +16,7 @@ from interpstack import (
     ConfigurationError,
     Engine,
     InterpreterStack,
+    Isolation,
     Limits,
     Outcome,
     PluginManager,
@@ -226,6 +227,11 @@ def _computes(name: str, cls: type[Engine]) -> Check:
         found = f"1+1 is 2, in {outcome.usage.wall_seconds * 1000:.0f} ms"
         if cls.worker_options:
             found += f"; not every guest stops at once: run and repl use process:{cls.name}"
+        if cls.isolation is Isolation.ISOLATE:
+            found += (
+                "; no limit bounds its memory outside the guest's heap: "
+                f"for code that is not trusted, use process:{cls.name}"
+            )
         return Check(name, _OK, found)
     return Check(name, _FAIL, f"1+1 gave {_told(outcome)}", _fix())
 

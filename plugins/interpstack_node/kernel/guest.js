@@ -48,8 +48,8 @@
     room -= kept.length + 1;
     print(kept);
   }
-  // Stack traces as V8 writes them, with places in cells as the user wrote them, and without the frames
-  // through which cells are entered. Node looks the writer up behind the global.
+  // Stack traces as V8 writes them, with the frames and places that guests see, and without the frames of
+  // Node through which cells are entered. Node looks the writer up behind the global.
   const frame = getPrototypeOf(framesOf()[0]), lineOf = uncurry(frame.toString);
   function framesOf() {
     const { prepareStackTrace } = ErrorClass;
@@ -62,8 +62,8 @@
     let text = "";
     try { text = errorToString(error); } catch { /* it keeps its name to itself */ }
     for (let i = 0; i < frames.length; i++) {
-      const line = kernel.writtenPlaces(lineOf(frames[i]));
-      if (line !== undefined && indexOf(line, "node:vm:") < 0) text += "\n    at " + line;
+      const line = kernel.guestFrame("    at " + lineOf(frames[i]));
+      if (line !== undefined && indexOf(line, "(node:") < 0 && indexOf(line, "at node:") < 0) text += "\n" + line;
     }
     return text;
   } }.prepareStackTrace);

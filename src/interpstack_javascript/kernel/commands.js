@@ -97,7 +97,7 @@
   };
   return {
     dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal,
-    makeRoom, scriptName, writtenPlaces,
+    makeRoom, scriptName, guestFrame,
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

@@ -52,8 +52,8 @@
         return object;
       }
       case "error": { // where V8 made it is no business of the guest's
-        const error = define(new ErrorClass(), "stack", typeof body.stack === "string" ? body.stack : "");
-        return makeError(error, body.name, body.message, table());
+        const error = makeError(new ErrorClass(), body.name, body.message, table());
+        return define(error, "stack", typeof body.stack === "string" ? body.stack : "");
       }
     }
     throw new TypeErrorClass("unknown kind of value from the host");
@@ -77,6 +77,12 @@
     const names = keys(data);
     for (let i = 0; i < names.length; i++) define(error, names[i], data[names[i]], true);
     define(error, "message", message);
-    return define(error, "name", name);
+    define(error, "name", name);
+    const found = getOwnPropertyDescriptor(error, "stack");
+    if (typeof found?.value === "string") { // of an engine that wrote it when the error had another title
+      const frames = indexOf(found.value, "\n    at ");
+      define(error, "stack", name + ": " + message + (frames < 0 ? "" : slice(found.value, frames)));
+    }
+    return error;
   }
 

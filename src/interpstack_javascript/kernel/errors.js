@@ -53,21 +53,24 @@
     let text = "", from = 0;
     while (from < stack.length) {
       const found = indexOf(stack, "\n", from), end = found < 0 ? stack.length : found;
-      let line = slice(stack, from, end);
+      const line = guestFrame(slice(stack, from, end));
       from = end + 1;
-      if (indexOf(line, "interpstack:") >= 0 || indexOf(line, "(native)") >= 0
-        || indexOf(line, "(<anonymous>)") >= 0 || indexOf(line, "at <eval_async>:") >= 0) continue;
-      line = writtenPlaces(line);
-      if (line === undefined) continue;
-      const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
-      if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
-      const at = script === "" ? -1 : indexOf(line, script);
-      if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
-      const whole = indexOf(line, "at <eval>");
-      if (whole >= 0) line = slice(line, 0, whole) + "at <cell>" + slice(line, whole + 9);
-      text += (text === "" ? "" : "\n") + line;
+      if (line !== undefined) text += (text === "" ? "" : "\n") + line;
     }
     return text;
+  }
+  // One line of a stack; undefined for a frame that no reader of the guest's code knows.
+  function guestFrame(told) {
+    if (indexOf(told, "interpstack:") >= 0 || indexOf(told, "(native)") >= 0
+      || indexOf(told, "(<anonymous>)") >= 0 || indexOf(told, "at <eval_async>:") >= 0) return undefined;
+    let line = writtenPlaces(told);
+    if (line === undefined) return undefined;
+    const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
+    if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
+    const at = script === "" ? -1 : indexOf(line, script);
+    if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
+    const whole = indexOf(line, "at <eval>");
+    return whole < 0 ? line : slice(line, 0, whole) + "at <cell>" + slice(line, whole + 9);
   }
   function thrownText(error) {
     if (typeof error === "string") return slice(error, 0, limits.renderChars);

@@ -12,8 +12,9 @@
 //                            scripts report this themselves needs it not
 //   scriptName(shifts)       the name of a cell's script for the engine; `shifts` are those of its
 //                            preparation, "" for none; see `places.js`
-//   writtenPlaces(line)      a line of a stack trace with places as the user wrote them; undefined for
-//                            a frame that preparation added
+//   guestFrame(line)         a line of a stack trace, "    at …", as guests and users see it: with the cell's
+//                            name and places as the user wrote them; undefined for a frame of the kernel, of
+//                            a built-in, or of text that preparation added
 //   findModulesBy(found)     an engine finds modules itself: entryOf(specifier) -> what to import,
 //                            or undefined for modules of the host; isRefusal(error) -> whether there is
 //                            no module, or none for code; meta() -> `import.meta` of a cell

@@ -1,0 +1,121 @@
+"""The language as QuickJS has it: built-ins that are mended, and gaps that its page lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from interpstack import InterpreterStack, Session
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with InterpreterStack(plugins=["console"]) as stack, stack.session() as session:
+        yield session
+
+
+# -- locales ---------------------------------------------------------------------------------
+
+_LOCALES = (
+    "(1234.5).toLocaleString('de-DE')",
+    "(1234.5).toLocaleString(undefined, {minimumFractionDigits: 2})",
+    "12n.toLocaleString('de')",
+    "new Date(0).toLocaleString('de-DE')",
+    "new Date(0).toLocaleDateString(undefined, {timeZone: 'Asia/Tokyo'})",
+    "new Date(0).toLocaleTimeString([], {hour: '2-digit'})",
+    "[1.5].toLocaleString('de')",
+    "new Float64Array([1.5]).toLocaleString('de')",
+    "new BigInt64Array([1n]).toLocaleString(undefined, {})",
+    "'i'.toLocaleUpperCase('tr')",
+    "'I'.toLocaleLowerCase(['tr'])",
+    "'a'.localeCompare('b', 'sv')",
+    "'a'.localeCompare('A', undefined, {sensitivity: 'base'})",
+    "Number.prototype.toLocaleString.call(1, 'de')",
+    "['b', 'a'].sort((a, b) => a.localeCompare(b, 'de'))",
+)
+
+
+@pytest.mark.parametrize("code", _LOCALES)
+def test_a_locale_is_refused_where_it_would_be_ignored(session: Session, code: str) -> None:
+    error = session.eval_sync(code).error
+    assert error is not None
+    assert error.name == "TypeError"
+    assert "no Intl" in error.message
+    assert "v8, node" in error.message
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("(1234.5).toLocaleString()", "1234.5"),
+        ("(1234.5).toLocaleString(undefined, undefined)", "1234.5"),
+        ("12n.toLocaleString()", "12"),
+        ("new Date(0).toLocaleDateString([])", "01/01/1970"),
+        ("new Date(0).toLocaleTimeString()", "12:00:00 AM"),
+        ("[1.5, 2, null, 'a'].toLocaleString()", "1.5,2,,a"),
+        ("new Float64Array([1.5, 2]).toLocaleString()", "1.5,2"),
+        ("'i'.toLocaleUpperCase() + 'I'.toLocaleLowerCase()", "Ii"),
+        ("['b', 'a'].sort((a, b) => a.localeCompare(b)).join()", "a,b"),
+        ("[''.localeCompare, Date.prototype.toLocaleString].map((f) => f.length).join()", "1,0"),
+        ("Number.prototype.toLocaleString.name", "toLocaleString"),
+    ],
+)
+def test_without_a_locale_methods_work(session: Session, code: str, text: str) -> None:
+    assert session.eval_sync(code).text == text
+
+
+# -- BigInt ----------------------------------------------------------------------------------
+
+_INTEGERS = some.integers(-(2**140), 2**140) | some.builds(
+    lambda exponent, more: 2**exponent + more, some.integers(0, 140), some.integers(-2, 2)
+)
+
+
+@given(some.integers(0, 140), _INTEGERS)
+def test_integers_of_a_width(session: Session, bits: int, value: int) -> None:
+    for integer in (value, -value):
+        unsigned = integer % 2**bits
+        signed = unsigned - 2**bits if bits and unsigned >= 2 ** (bits - 1) else unsigned
+        both = f"[BigInt.asUintN({bits}, {integer}n), BigInt.asIntN({bits}, {integer}n)].join()"
+        assert session.eval_sync(both).text == f"{unsigned},{signed}"
+
+
+def test_unsigned_integers_take_what_others_take(session: Session) -> None:
+    code = """
+        const of = (f) => { try { return String(f()) } catch (e) { return e.name } };
+        JSON.stringify([
+            () => BigInt.asUintN("8", 257n), () => BigInt.asUintN({valueOf: () => 8}, "300"),
+            () => BigInt.asUintN(3.9, -1n), () => BigInt.asUintN(undefined, 5n),
+            () => BigInt.asUintN(2 ** 53 - 1, 5n), () => BigInt.asUintN(-1, 1n),
+            () => BigInt.asUintN(2 ** 53, 1n), () => BigInt.asUintN(64, 1),
+            () => BigInt.asUintN(2n, 1n), () => BigInt.asUintN.length, () => BigInt.asUintN.name,
+        ].map(of))
+    """
+    assert json.loads(session.eval_sync(code).text) == [
+        *("1", "44", "7", "0", "5", "RangeError", "RangeError"),
+        *("TypeError", "TypeError", "2", "asUintN"),
+    ]
+
+
+# -- gaps: what no longer holds goes from the engine's page ------------------------------------
+
+_GAPS = {
+    "modifiers": ("new RegExp('(?i:a)')", "SyntaxError"),
+    "groups of one name": ("new RegExp('(?<y>a)|(?<y>b)')", "SyntaxError"),
+    "differences of sets": ("new RegExp('[\\\\p{L}--[a-z]]', 'v')", "SyntaxError"),
+    "properties of strings": ("/^\\p{RGI_Emoji}$/v.test('\U0001f44d\U0001f3fd')", "false"),
+    "case of properties": ("/\\p{Lu}/iu.test('a')", "false"),
+    "groups of earlier rounds": ("/((a)|(b))*/.exec('ab')[2]", "a"),
+    "weak references": ("new WeakRef({a: 1}).deref()", "undefined"),
+    "Intl": ("typeof Intl", "undefined"),
+}
+
+
+@pytest.mark.parametrize(("code", "text"), _GAPS.values(), ids=_GAPS)
+def test_the_gaps_are_those_of_the_page(session: Session, code: str, text: str) -> None:
+    outcome = session.eval_sync(code)
+    assert (outcome.text if outcome.error is None else outcome.error.name) == text
