@@ -23,6 +23,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from consent import conversation
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import ToolRuntime
@@ -268,7 +269,7 @@ def _forked(job: dict[str, Any]) -> int:
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     try:
-        asyncio.run(run(job))
+        asyncio.run(conversation(job) if "aims" in job else run(job))
     except BaseException:  # noqa: BLE001 - told to the parent, which fails
         traceback.print_exc()
         sys.stderr.flush()

@@ -11,6 +11,7 @@ from langgraph._internal import _constants as names
 from langgraph._internal._scratchpad import PregelScratchpad
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Interrupt
 
 from interpstack import Cell, CellContext
 from interpstack_durable.api import JournalSteps
@@ -46,6 +47,7 @@ def task_config(
     saver: Any = None,
     checkpoint: str = "",
     resuming: bool = False,
+    shown: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The configuration of a task named `tools:1`.
 
@@ -55,10 +57,16 @@ def task_config(
         saver: The checkpointer of the graph.
         checkpoint: Id of the checkpoint that the step started from.
         resuming: Whether the run continues from a stored checkpoint.
+        shown: Ids of the interrupts that are stored for the task.
     """
     left = [plain]
+    # LangGraph's own function has variables of these names in its closure.
+    parent_scratchpad = None
+    pending_writes = [("1", names.INTERRUPT, tuple(Interrupt("?", id=one) for one in shown))]
 
     def take(consume: bool = False) -> Any:
+        assert pending_writes
+        assert parent_scratchpad is None
         return left.pop() if consume and left else (left or [None])[0]
 
     def counter() -> int:

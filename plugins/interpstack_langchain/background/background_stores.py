@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_durable.api import damage_told
 from interpstack_langchain.background.fates import CellOver, Fate, Fates
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.durability.checkpoint_writes import (
@@ -72,8 +71,6 @@ class BackgroundStore(CheckpointStore):
             return await super().step_writes()
         entries = recorded_entries(self.key, await self.writes.read())
         self.needs_state = bool(entries) and not entries[0].get("stateless")
-        with damage_told():
-            self._pauses.answered(entries)
         writes = await self.step.read() if self.step.checkpoint.resuming else []
         return [(channel, value) for _, channel, value in writes]
 

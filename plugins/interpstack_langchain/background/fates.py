@@ -13,6 +13,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_langchain.durability.checkpoint_writes import JOURNAL_CHANNEL, task_of
+from interpstack_protocol import from_storable
 
 __all__ = ["ENDED", "TERMINATED", "CellOver", "Fate", "Fates"]
 
@@ -79,7 +80,7 @@ class Fates:
         """The decision on a cell; a demand to end it counts as one while there is no other."""
         found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
         for name in (_DECIDED, _ASKED):
-            stored: Mapping[str, Any] | None = found.get(task_of(key, name))
+            stored: Mapping[str, Any] | None = from_storable(found.get(task_of(key, name)))
             if stored is not None:
                 return Fate(**stored[name])
             if (key, name) in self._kept:

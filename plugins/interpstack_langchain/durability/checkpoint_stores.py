@@ -36,10 +36,7 @@ from interpstack_langchain.durability.eval_pauses import (
     running_after,
 )
 from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
-from interpstack_langchain.langgraph_internals.call_scopes import (
-    Scope,
-    writes_at_start,
-)
+from interpstack_langchain.langgraph_internals.call_scopes import Scope
 from interpstack_langchain.rules.approvals import shown
 from interpstack_langchain.rules.decisions import Editable
 
@@ -207,20 +204,14 @@ class CheckpointStore:
         return [one for one in self.commands if one[0] in ended]
 
     async def step_writes(self) -> list[tuple[str, Any]]:
-        """Writes of the same step's tasks in an earlier run of the step: channels and values.
-
-        Called before the eval waits for another run of itself: an answer for this run belongs to
-        the question that is open by then.
-        """
+        """Writes of the same step's tasks in an earlier run of the step: channels and values."""
         if not self.writes.checkpoint.resuming:
             return []
         writes = await self.writes.read()
         entries = recorded_entries(self.key, writes)
         self.needs_state = bool(entries) and not entries[0].get("stateless")
-        began = writes_at_start(self.config)
         with damage_told():
             self.left_running = _named(running_after(entries))
-            self._pauses.answered(entries if began is None else recorded_entries(self.key, began))
         return [(channel, value) for _, channel, value in writes]
 
     # -- runs in the middle ----------------------------------------------------------------

@@ -3,7 +3,8 @@
 LangGraph stores the writes of a step's tasks until the step is over, and returns them when the step
 is resumed. An eval's journal is stored in the same way, as writes of its own tasks, one for each
 entry. They are written directly with the checkpointer and awaited, so that the guest receives only
-recorded answers.
+recorded answers. LangGraph's serializer replaces half of a surrogate pair by `?`, which another run
+would take for another answer, so entries are written in the form of `to_storable`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from langchain_core.runnables import RunnableConfig
 from interpstack import call_blocking
 from interpstack_durable.api import UnreadableJournal, damage_told
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
+from interpstack_protocol import from_storable, to_storable
 
 __all__ = [
     "JOURNAL_CHANNEL",
@@ -58,11 +60,15 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
         key: The eval's.
         writes: The writes of the checkpoint from which the eval's step started: tasks, channels,
             values.
+
+    Raises:
+        UnreadableJournal: A text of an entry is malformed.
     """
     found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
     entries: list[Mapping[str, Any]] = []
     while isinstance(entry := found.get(task_of(key, len(entries))), Mapping):
-        entries.append(entry)
+        with damage_told():
+            entries.append(from_storable(entry))
     return entries
 
 
@@ -101,8 +107,9 @@ def recorded_spending(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[
         UnreadableJournal: One of them is damaged.
     """
     with damage_told():
-        ours = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
-        return [value["spent"] for value in ours if value.get("of") == key]
+        found = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
+        ours = [value for value in map(from_storable, found) if value.get("of") == key]
+        return [value["spent"] for value in ours]
 
 
 def task_of(key: str, index: int | str) -> str:
@@ -161,7 +168,8 @@ class CheckpointWrites:
 
     async def put(self, writes: list[tuple[str, Any]], task: str) -> None:
         """Write to the checkpoint as a task; returns once that is safe."""
-        await self._put(self.checkpoint.config, writes, task)
+        stored = [(channel, to_storable(value)) for channel, value in writes]
+        await self._put(self.checkpoint.config, stored, task)
 
     async def take_plain_answer(self) -> None:
         """Have a plain answer, which was used, not be taken for the next question, too."""

@@ -1,8 +1,18 @@
-"""Pauses of one eval: its open questions, and the answers that resume it."""
+"""Pauses of one eval: its open questions, and the answers that resume it.
+
+An answer counts only for the question that it was given for. An answer by id names that question. A
+plain answer, which names none, belongs to what was shown: the interrupts that LangGraph had stored
+when the answer was given. An eval records a pause before LangGraph stores its interrupt, and a run
+may end in between: the stored interrupt is then the one of an earlier question. Such an eval asks
+its question anew, and takes no plain answer for it. The eval's own records cannot tell: they have
+the pause either way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final
 
 import attrs
@@ -15,15 +25,24 @@ from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
     answers_given,
+    interrupts_shown,
+    plain_answer,
     scope,
     sender,
+    stored_interrupts,
     take_plain_answer,
 )
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.noted import read_decision, read_pause
 
-__all__ = ["CALLS_BESIDE", "EvalPauses", "running_after"]
+__all__ = ["ANSWERED", "CALLS_BESIDE", "EvalPauses", "running_after"]
+
+#: Message about an answer that contradicts the recorded one.
+ANSWERED: Final = (
+    "this question was answered before, and that answer counts; the other answer was refused and "
+    "changed nothing. Continue the thread with invoke(None)"
+)
 
 #: Key of a journal's first entry: the scopes of its calls are beside the eval's task, see `scope`.
 CALLS_BESIDE: Final = "beside"
@@ -43,14 +62,9 @@ class EvalPauses:
     writes: CheckpointWrites
     editable: Editable
     _beside: bool = attrs.field(default=True, init=False)
-    _known: int = attrs.field(default=0, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
-
-    def answered(self, asked: Sequence[Mapping[str, Any]]) -> None:
-        """Note the entries that were there when this run was asked for: it answers their pause."""
-        self._known = max(noted_in(asked, "pauses"), default=0)
 
     def continues(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Note the entries of the eval's earlier runs: its calls keep the scopes they had."""
@@ -109,43 +123,96 @@ class EvalPauses:
         return GraphInterrupt(waiting) if unfit is None else unfit.asking(waiting)
 
     async def resume(self, journal: Journal) -> None:
-        """Take the answers to the questions of the last pause; see `Journal.resume`."""
+        """Take the answers to the questions of the last pause; see `Journal.resume`.
+
+        A plain answer is cleared from the checkpoint whomever it is for, and before the eval makes
+        a call: otherwise it would answer a question that the eval asks later.
+        """
         number = journal.noted("pauses")
         with damage_told():
             self._given = dict(journal.noted("given") or {})
-            if number is None:
-                return
-            self._check(journal, number)
-        plain = take_plain_answer(self.config)
+            if number is not None:
+                self._check(journal, number)
+        plain = plain_answer(self.config)
         try:
-            if not journal.noted(f"resumed {number}"):
-                await self._take_answers(journal, number, plain)
-            elif self._given:
-                await self._drop_used(journal.noted(f"pause {number}").get("owners", {}))
+            if number is not None:
+                await self._resume(journal, number, plain)
         finally:
             if plain is not None:
                 await self.writes.take_plain_answer()
 
     def _check(self, journal: Journal, number: int) -> None:
-        """Read the last pause and the decisions about its questions, before anything is done.
+        """Read the pauses and the decisions about the last one, before anything is done.
 
         Raises:
             UnreadableJournal: One of them is damaged.
         """
         if type(number) is not int or number < 1:
             raise ValueError("the number of a pause has another form")
-        for key in read_pause(journal.noted(f"pause {number}"))["questions"]:
+        pauses = [read_pause(journal.noted(f"pause {n + 1}")) for n in range(number)]
+        for key in pauses[-1]["questions"]:
             read_decision(journal.noted(f"decision {key}"))
 
-    async def _take_answers(self, journal: Journal, number: int, plain: Any) -> None:
+    async def _resume(self, journal: Journal, number: int, plain: Any) -> None:
+        shown, answers = await self._shown(), answers_given(self.config)
+        ours = [one for one in shown if one in self._asked(journal, number)]
+        if plain is not None and ours:  # else it is for another task of the step
+            take_plain_answer(self.config)
+            if len(ours) == 1:  # with several, LangGraph requires ids
+                answers.setdefault(ours[0], plain)
+        resumed = journal.noted(f"resumed {number}")
+        waiting = () if resumed else self._waiting(journal, number)
+        self._refuse_second(journal, answers, waiting, shown)
+        if not resumed:
+            await self._take_answers(journal, number, answers)
+        elif self._given:
+            await self._drop_used(journal.noted(f"pause {number}").get("owners", {}))
+
+    async def _shown(self) -> Collection[str]:
+        """The ids of the questions that were stored, and so shown, when this run began."""
+        shown = interrupts_shown(self.config)
+        if shown is None:
+            checkpoint = self.writes.checkpoint
+            stored = await self.writes.stored(checkpoint.root)
+            shown = stored_interrupts(checkpoint.writes(stored))
+        return shown
+
+    def _asked(self, journal: Journal, number: int) -> Collection[str]:
+        """The ids of all questions of the eval, up to the pause of this number."""
+        numbers = range(1, number + 1)
+        others = [one.id for n in numbers for one in journal.noted(f"pause {n}")["others"]]
+        return {*others, *(self._question_id(n) for n in numbers)}
+
+    def _refuse_second(
+        self,
+        journal: Journal,
+        answers: Mapping[str, Any],
+        waiting: Sequence[Interrupt],
+        shown: Collection[str],
+    ) -> None:
+        """Refuse an answer that contradicts the recorded answer to its question.
+
+        Raises:
+            GraphInterrupt: Another question waits that was not shown yet.
+            UnfitAnswer: Nothing waits that was not shown.
+        """
+        ids = [one.id for one in waiting]
+        for key, answer in answers.items():
+            before = journal.noted(f"answered {key}")
+            if key in ids or before is None or _digest(answer) in (before, ""):
+                continue
+            if any(one not in shown for one in ids):  # an error would keep them from being stored
+                raise GraphInterrupt(tuple(waiting))
+            raise UnfitAnswer(ANSWERED).asking(tuple(waiting))
+
+    async def _take_answers(
+        self, journal: Journal, number: int, answers: Mapping[str, Any]
+    ) -> None:
         pause = journal.noted(f"pause {number}")
         waiting = [one.id for one in self._waiting(journal, number)]
-        answers = answers_given(self.config)
-        # With several, LangGraph requires ids; a later question is another one.
-        if plain is not None and len(waiting) == 1 and number == self._known:
-            answers[waiting[0]] = plain
         given = {key: answers[key] for key in waiting if key in answers}
-        notes: dict[str, Any] = {f"resumed {number}": True}
+        taken = {f"answered {key}": digest for key in given if (digest := _digest(given[key]))}
+        notes: dict[str, Any] = {f"resumed {number}": True, **taken}
         if not waiting:  # a break in a subagent's graph asks nothing: to be resumed is its answer
             await journal.note(notes)
             return
@@ -166,7 +233,7 @@ class EvalPauses:
             await self._ask_again(journal, number, questions, notes)
         if questions or not (given or pause["questions"]):
             if given:
-                await journal.note({"given": notes["given"]})
+                await journal.note({"given": notes["given"], **taken})
             raise GraphInterrupt(self._waiting(journal, number))
         await journal.note(notes)
 
@@ -243,3 +310,13 @@ def running_after(entries: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str,
 
 def _first(reasons: Mapping[str, str]) -> str:
     return next(iter(reasons.values()))
+
+
+def _digest(answer: Any) -> str:
+    """Identifies an answer; empty for one that has no JSON form, which is not compared."""
+    given = answer.get("decisions", answer) if isinstance(answer, Mapping) else answer
+    try:
+        text = json.dumps(given, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

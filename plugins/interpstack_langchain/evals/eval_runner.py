@@ -104,6 +104,8 @@ class Evals:
             GraphBubbleUp: The eval waits for a decision or an answer.
         """
         running_eval.set(running)
+        if running.store is not None:  # another run reads the code from the checkpoint: see there
+            code = code.encode("utf-8", "replace").decode()
         state, done = await self._state(running)
         if running.limits is not None:
             running.limits.see(state)

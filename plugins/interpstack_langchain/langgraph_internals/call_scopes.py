@@ -16,8 +16,8 @@ LangGraph changes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from langgraph._internal._constants import (
     CONFIG_KEY_RESUMING,
     CONFIG_KEY_SCRATCHPAD,
     CONFIG_KEY_SEND,
+    INTERRUPT,
     NS_END,
     NS_SEP,
     NULL_TASK_ID,
@@ -48,11 +49,13 @@ __all__ = [
     "answers_given",
     "checkpoint_key",
     "entered",
+    "interrupts_shown",
     "pending_calls",
+    "plain_answer",
     "scope",
     "sender",
+    "stored_interrupts",
     "take_plain_answer",
-    "writes_at_start",
 ]
 
 
@@ -130,7 +133,7 @@ class Checkpoint:
 
     @staticmethod
     def answered() -> tuple[list[tuple[str, Any]], str]:
-        """The write, and its task, that takes the place of a plain answer which was used.
+        """The write, and its task, that takes the place of a plain answer.
 
         Such an answer stays in the checkpoint and would be taken for the next question, too.
         """
@@ -237,15 +240,42 @@ def take_plain_answer(config: Mapping[str, Any]) -> Any:
     return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(True)
 
 
-def writes_at_start(config: Mapping[str, Any]) -> list[tuple[str, str, Any]] | None:
-    """The writes of a task's checkpoint that were there when the graph's run began.
+def plain_answer(config: Mapping[str, Any]) -> Any:
+    """The answer of this resume that names no interrupt, left in place; `None` if there is none."""
+    return config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume(False)
 
-    A plain answer belongs to these interrupts. `None` where LangGraph does not store them.
+
+def interrupts_shown(config: Mapping[str, Any]) -> Collection[str] | None:
+    """The ids of the interrupts that were stored when the outermost graph's run began.
+
+    Only these were shown to the person who answers. The interrupt of a subgraph is stored with the
+    subgraph first, and the run may end before it is stored with the outermost graph.
+
+    Returns:
+        The ids; `None` if LangGraph keeps them in another place than this release knows.
     """
     asks = config["configurable"][CONFIG_KEY_SCRATCHPAD].get_null_resume
-    names = getattr(getattr(asks, "__code__", None), "co_freevars", ())
-    kept = dict(zip(names, getattr(asks, "__closure__", None) or (), strict=False))
-    return list(kept["pending_writes"].cell_contents) if "pending_writes" in kept else None
+    while (kept := _enclosed(asks)).keys() >= {"pending_writes", "parent_scratchpad"}:
+        if kept["parent_scratchpad"] is None:
+            return stored_interrupts(kept["pending_writes"])
+        asks = kept["parent_scratchpad"].get_null_resume
+    return None
+
+
+def stored_interrupts(writes: Iterable[tuple[str, str, Any]]) -> Collection[str]:
+    """The ids of the interrupts among the writes of a checkpoint: tasks, channels and values."""
+    stored = [value for _, channel, value in writes if channel == INTERRUPT]
+    return {one.id for value in stored for one in value if isinstance(one, Interrupt)}
+
+
+def _enclosed(function: Any) -> dict[str, Any]:
+    """The variables of a function's closure that have a value, by name."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    found = {}
+    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
+        with suppress(ValueError):  # the cell is empty
+            found[name] = cell.cell_contents
+    return found
 
 
 def answers_given(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from langgraph.types import Interrupt
 from interpstack import Request
 from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.durability.eval_pauses import EvalPauses, running_after
+from interpstack_langchain.langgraph_internals.call_scopes import take_plain_answer
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer
 from interpstack_langchain.rules.decisions import Editable
 
@@ -75,11 +76,11 @@ def leave(running: Sequence[Request]) -> list[dict[str, Any]]:
     return [{"name": one.bridge, "input": "{}"} for one in running]
 
 
-def pauses(writes: Writes | None = None, known: int = 1, **options: Any) -> EvalPauses:
-    editable = Editable(own=[], agent=[pay], eval_name="eval")
-    made = EvalPauses(task_config(**options), writes or Writes(), editable)  # type: ignore[arg-type]
-    made.answered([{"notes": {"pauses": n + 1}} for n in range(known)])
-    return made
+EDITABLE = Editable(own=[], agent=[pay], eval_name="eval")
+
+
+def pauses(writes: Writes | None = None, **options: Any) -> EvalPauses:
+    return EvalPauses(task_config(**options), writes or Writes(), EDITABLE)  # type: ignore[arg-type]
 
 
 async def paused(*asked: tuple[Request, BaseException]) -> tuple[Notes, Sequence[Interrupt]]:
@@ -91,7 +92,10 @@ async def paused(*asked: tuple[Request, BaseException]) -> tuple[Notes, Sequence
 
 
 async def resume(notes: Notes, **options: Any) -> Sequence[Interrupt]:
-    """Resume a paused eval; the questions that are still open."""
+    """Resume a paused eval, whose open questions were shown; returns those that are still open."""
+    if "plain" in options and "shown" not in options:
+        open_now = await resume(Notes(dict(notes.values)))
+        options["shown"] = [one.id for one in open_now]
     try:
         await pauses(**options).resume(notes)  # type: ignore[arg-type]
     except GraphInterrupt as open_:
@@ -185,10 +189,13 @@ async def test_a_call_has_one_scope_with_its_earlier_answers() -> None:
 # -- answers -------------------------------------------------------------------------------
 
 
-async def test_an_eval_that_was_never_paused_takes_no_answer() -> None:
+async def test_an_eval_that_was_never_paused_takes_no_answer_and_clears_it_for_later() -> None:
+    """Stored, it would answer the first question of this eval, which comes after it."""
     writes, notes = Writes(), Notes()
-    assert await resume(notes, writes=writes, plain="for somebody else") == ()
-    assert (writes.taken, notes.values) == (0, {})
+    config = task_config("for somebody else", shown=["another task's"])
+    await EvalPauses(config, writes, EDITABLE).resume(notes)  # type: ignore[arg-type]
+    assert (writes.taken, notes.values) == (1, {})
+    assert take_plain_answer(config) == "for somebody else"
 
 
 async def test_a_plain_answer_decides_on_the_only_question() -> None:
@@ -201,13 +208,89 @@ async def test_a_plain_answer_decides_on_the_only_question() -> None:
     assert writes.taken == 1
 
 
-async def test_a_plain_answer_is_not_taken_for_a_later_question() -> None:
-    notes, (asked,) = await paused(approval(1, "Ann"))
+@pytest.mark.parametrize("shown", ["nothing", "the question before"])
+async def test_a_plain_answer_does_not_count_for_a_question_that_was_not_shown(shown: str) -> None:
+    """The run ended after the eval recorded its pause and before LangGraph stored the interrupt."""
+    notes, (first,) = await paused(approval(1, "Ann"))
+    assert await resume(notes, plain={"decisions": [APPROVE]}) == ()
+    later = await pauses().pause(notes, [approval(2, "Bo")], (), leave)  # type: ignore[arg-type]
+    ids = [] if shown == "nothing" else [first.id]
     writes = Writes()
-    still = await resume(notes, writes=writes, plain={"decisions": [APPROVE]}, known=0)
-    assert [one.id for one in still] == [asked.id]
-    assert notes.noted("decision 1") is None
+    still = await resume(notes, writes=writes, plain={"decisions": [APPROVE]}, shown=ids)
+    assert [one.id for one in still] == [later.args[0][0].id]
+    assert notes.noted("decision 2") is None
     assert writes.taken == 1, "it must not be taken by anything else either"
+    assert await resume(notes, plain={"decisions": [APPROVE]}) == ()
+    assert notes.noted("decision 2")["type"] == "approve"
+
+
+async def test_a_question_that_was_not_shown_is_asked_although_the_number_of_answers_differs() -> (
+    None
+):
+    notes, (first,) = await paused(approval(1, "Ann"))
+    assert await resume(notes, plain={"decisions": [APPROVE]}) == ()
+    await pauses().pause(notes, [approval(2, "Bo"), approval(3, "Cy")], (), leave)  # type: ignore[arg-type]
+    (again,) = await resume(notes, plain={"decisions": [APPROVE]}, shown=[first.id])
+    assert named(again) == ["Bo", "Cy"]
+
+
+async def test_a_plain_answer_does_not_count_for_a_tools_question_that_was_not_shown() -> None:
+    notes, _ = await paused(asking(1, "first"))
+    assert await resume(notes, plain="Monday") == ()
+    await pauses().pause(notes, [asking(2, "second")], (), leave)  # type: ignore[arg-type]
+    still = await resume(notes, plain="Monday", shown=["first"])
+    assert [one.id for one in still] == ["second"]
+    assert await resume(notes, plain="Friday") == ()
+    assert notes.noted("given") == {"second": "Friday"}
+
+
+async def test_an_answer_by_id_counts_although_a_plain_one_was_left_from_an_earlier_run() -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    reject = {"decisions": [{"type": "reject"}]}
+    approve = {"decisions": [APPROVE]}
+    assert await resume(notes, plain=approve, answers={asked.id: reject}) == ()
+    assert notes.noted("decision 1")["type"] == "reject"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+async def test_a_second_answer_that_contradicts_the_first_is_refused(plain: bool) -> None:
+    notes, (asked,) = await paused(approval(1, "Ann"))
+    approve, reject = {"decisions": [APPROVE]}, {"decisions": [{"type": "reject"}]}
+
+    def given(answer: Any) -> dict[str, Any]:
+        return {"plain": answer, "shown": [asked.id]} if plain else {"answers": {asked.id: answer}}
+
+    assert await resume(notes, **given(approve)) == ()
+    assert await resume(notes, **given(approve)) == (), "the same answer again"
+    with pytest.raises(UnfitAnswer, match="this question was answered before"):
+        await resume(notes, **given(reject))
+    assert notes.noted("decision 1")["type"] == "approve"
+
+
+async def test_a_second_answer_to_a_tools_question_is_refused_if_it_contradicts_the_first() -> None:
+    notes, _ = await paused(asking(1, "when"))
+    assert await resume(notes, answers={"when": "Monday"}) == ()
+    assert await resume(notes, answers={"when": "Monday"}) == ()
+    with pytest.raises(UnfitAnswer, match="this question was answered before"):
+        await resume(notes, answers={"when": "Friday"})
+
+
+@pytest.mark.parametrize("seen", [False, True])
+async def test_a_contradicting_answer_leaves_the_next_question_open(seen: bool) -> None:
+    """An error would leave a question that was not stored yet without an interrupt."""
+    notes, (first,) = await paused(approval(1, "Ann"))
+    assert await resume(notes, answers={first.id: {"decisions": [APPROVE]}}) == ()
+    later = await pauses().pause(notes, [approval(2, "Bo")], (), leave)  # type: ignore[arg-type]
+    (asked,) = later.args[0]
+    options: Any = {"answers": {first.id: {"decisions": [{"type": "reject"}]}}}
+    if seen:
+        with pytest.raises(UnfitAnswer, match="answered before") as raised:
+            await resume(notes, **options, shown=[asked.id])
+        assert [one.id for one in raised.value.waiting] == [asked.id]
+    else:
+        still = await resume(notes, **options, shown=[first.id])
+        assert [one.id for one in still] == [asked.id]
+    assert notes.noted("decision 2") is None
 
 
 async def test_with_several_questions_answers_need_their_ids() -> None:
@@ -240,7 +323,7 @@ async def test_a_wrong_answer_keeps_its_question_open() -> None:
     notes, (asked,) = await paused(approval(1, "Ann"))
     before = dict(notes.values)
     with pytest.raises(UnfitAnswer, match="pay can be decided with approve, reject") as raised:
-        await pauses(plain={"decisions": [{"type": "edit"}]}).resume(notes)  # type: ignore[arg-type]
+        await resume(notes, plain={"decisions": [{"type": "edit"}]})
     assert [one.id for one in raised.value.waiting] == [asked.id]
     assert notes.values == before
 
@@ -252,7 +335,7 @@ async def test_one_wrong_decision_of_several_is_asked_for_again_alone() -> None:
     assert again.id != asked.id
     assert "pay can be decided with" in again.value["refused"][0]
     assert (notes.noted("decision 1")["type"], notes.noted("decision 3")) == ("approve", None)
-    assert await resume(notes, plain={"decisions": [APPROVE]}, known=2) == ()
+    assert await resume(notes, plain={"decisions": [APPROVE]}) == ()
     assert notes.noted("decision 3")["type"] == "approve"
 
 

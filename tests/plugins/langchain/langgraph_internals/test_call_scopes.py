@@ -18,10 +18,11 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     answers_given,
     checkpoint_key,
     entered,
+    interrupts_shown,
     pending_calls,
     scope,
+    stored_interrupts,
     take_plain_answer,
-    writes_at_start,
 )
 
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -171,22 +172,45 @@ def test_a_plain_answer_is_seen_taken_and_cleared() -> None:
     assert [value for _, channel, value in saver.get_tuple(CONFIG).pending_writes or []] != []
 
 
-def test_a_run_knows_the_writes_that_were_there_when_it_began() -> None:
+def test_a_run_knows_the_interrupts_that_were_stored_when_it_began() -> None:
     """Without them, an answer could be taken for a question that came after it was given."""
-    counts: list[int] = []
+    seen: list[Any] = []
 
     def look(config: Any) -> None:
-        counts.append(len(writes_at_start(config) or ()))
-        conf = Checkpoint.of(config)
-        assert conf is not None
-        task = f"00000000-0000-0000-0000-00000000000{len(counts)}"
-        conf.saver.put_writes(conf.config, [("ours", len(counts))], task)
-        counts.append(len(writes_at_start(config) or ()))
+        seen.append(interrupts_shown(config))
+        at = Checkpoint.of(config)
+        assert at is not None
+        if at.resuming:
+            later = (Interrupt("?", id="later"),)
+            at.saver.put_writes(at.config, [(names.INTERRUPT, later)], "another task")
+            stored = stored_interrupts(at.saver.get_tuple(at.config).pending_writes)
+            assert stored == {asked.id, "later"}
+            seen.append(interrupts_shown(config))
 
     graph, _ = paused_graph(look)
+    (asked,) = graph.get_state(CONFIG).interrupts
     graph.invoke(Command(resume="yes"), CONFIG)
-    assert counts[0] == counts[1] == 0
-    assert counts[2] == counts[3] >= 2  # ours, and the interrupt
+    assert [list(one) for one in seen] == [[], [asked.id], [asked.id]]
+
+
+def test_a_subgraph_knows_the_interrupts_of_the_outermost_graph() -> None:
+    """The interrupt of a subgraph is stored there first; a person sees the outermost graph."""
+    seen: list[Any] = []
+
+    def inner(state: State) -> State:
+        seen.append(interrupts_shown(get_config()))
+        return {"seen": [interrupt("?")]}
+
+    saver = InMemorySaver()
+    graph = graph_of(graph_of(inner), saver)
+    graph.invoke({"seen": []}, CONFIG)
+    (asked,) = graph.get_state(CONFIG).interrupts
+    graph.invoke(None, CONFIG)
+    for _, graph_id, checkpoint in list(saver.writes):
+        if graph_id == "":  # the run ended before the outermost graph stored it
+            saver.writes["t", "", checkpoint].clear()
+    graph.invoke(None, CONFIG)
+    assert [list(one) for one in seen] == [[], [asked.id], []]
 
 
 def test_answers_by_id_are_told() -> None:
