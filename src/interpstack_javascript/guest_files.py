@@ -1,4 +1,4 @@
-"""The WebAssembly files of quickjs-rs: the QuickJS guest and the TypeScript transform."""
+"""The WebAssembly file of quickjs-rs: the QuickJS guest."""
 
 from __future__ import annotations
 

@@ -1,106 +1,66 @@
-"""The decision whether typed JavaScript is complete, or continues in the next line."""
+"""The decision whether typed code is complete, or continues in the next line.
+
+The parser decides: code continues if a fault is at its end. What is complete inside of an open
+bracket is left out from then on, so that a line costs no more than the lines that it belongs to; a
+source without these parts is never the last word.
+"""
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from interpstack_javascript.parser.parsing import parse, units_of
 
 __all__ = ["Nesting"]
 
-_PAIRS: Final = {")": "(", "]": "[", "}": "{"}
-_TOKEN: Final = re.compile(
-    r"(?P<skip>\s+|//[^\n]*)|(?P<comment>/\*)|(?P<quote>[\"'`])|(?P<open>[(\[{])"
-    r"|(?P<close>[)\]}])|(?P<word>[\w$]+)|(?P<slash>/)|(?P<other>.)"
-)
-_REGEX: Final = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/\w*")
-_TEMPLATE: Final = re.compile(r"(?:\\[\s\S]|\$(?!\{)|[^\\`$])*")
-_STRINGS: Final = {q: re.compile(rf"(?:\\[\s\S]|[^\\\n{q}])*") for q in "\"'"}
-#: Words after which a slash begins a regular expression.
-_OPERATORS: Final = frozenset(
-    {"await", "case", "delete", "do", "else", "in", "instanceof", "new", "of", "return"}
-    | {"throw", "typeof", "void", "yield"}
-)
+_CLOSING: Final = {"{": "}", "(": ")", "[": "]", "`": "`", "/": "*/"}
+_BRACKETS: Final = "{(["
 
 
 class Nesting:
-    """Follows brackets, strings, templates and comments, line by line.
-
-    This module has no grammar: the engine reports all other errors.
-    """
+    """Follows JavaScript or TypeScript, line by line, from the first line of a chunk."""
 
     def __init__(self) -> None:
-        self._open: list[str] = []
-        self._broken = False
-        self._regex_may_follow = True
+        self._lines: list[str] = []
+        self._new = ""
+        #: The lines so far, without parts that are complete.
+        self._head = ""
+        #: What has to come before the code can be complete; empty for any text.
+        self._awaited = ""
+        self._closed = True
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is open, or a bracket does not match, which no further line mends."""
-        return self._broken or not self._open
+        """Whether the lines so far need no further one, or have a fault that none mends."""
+        if self._new and self._awaited in self._new:
+            self._closed = self._closes(self._head + self._new)
+            if self._closed and len(self._lines) > 1:
+                self._closed = self._closes("".join(self._lines))
+            self._new = ""
+        return self._closed
 
     def feed(self, text: str) -> None:
         """Take whole lines, each with its newline."""
-        at = 0
-        while at < len(text) and not self._broken:
-            inside = self._open[-1] if self._open else ""
-            if inside == "`":
-                at = self._template(text, at)
-            elif inside in _STRINGS:
-                at = self._string(text, at, inside)
-            elif inside == "/*":
-                at = self._comment(text, at)
-            else:
-                at = self._code(text, at)
+        self._lines.append(text)
+        self._new += text
 
     def ends_before(self, line: str) -> bool:
         """Never: only a line of the chunk itself can end the chunk."""
         return False
 
-    def _code(self, text: str, at: int) -> int:
-        token = _TOKEN.match(text, at)
-        if token is None:
-            return at + 1
-        kind, found = token.lastgroup, token.group()
-        if kind == "skip":
-            return token.end()
-        if kind == "slash" and self._regex_may_follow and (regex := _REGEX.match(text, at)):
-            self._regex_may_follow = False
-            return regex.end()
-        if kind == "close":
-            self._close(found)
-        elif kind in ("comment", "quote", "open"):
-            self._open.append(found)
-        if kind != "comment":
-            operator = kind in ("open", "slash", "other") or found == "}" or found in _OPERATORS
-            self._regex_may_follow = operator
-        return token.end()
+    def _closes(self, text: str) -> bool:
+        units = units_of(text)
+        # A further line break: a text in quotes ends with its line, a template does not.
+        fault = next((each for each in parse(f"{text}\n", name="a.ts").faults if each.at_end), None)
+        if fault is None:
+            return True
+        opened = units[fault.start : fault.start + 1]
+        self._awaited = _CLOSING.get(opened, "")
+        inside = opened in _BRACKETS and opened and not units[: fault.start].endswith("$")
+        self._head = _characters(units[: fault.start + 1]) + "\n" if inside else text
+        return False
 
-    def _close(self, bracket: str) -> None:
-        opened = self._open.pop() if self._open else ""
-        if opened != _PAIRS[bracket] and (opened, bracket) != ("${", "}"):
-            self._broken = True
 
-    def _template(self, text: str, at: int) -> int:
-        found = _TEMPLATE.match(text, at)
-        at = found.end() if found else at
-        if text.startswith("${", at):
-            self._open.append("${")
-            self._regex_may_follow = True
-            return at + 2
-        if text.startswith("`", at):
-            self._open.pop()
-        return at + 1
-
-    def _string(self, text: str, at: int, quote: str) -> int:
-        found = _STRINGS[quote].match(text, at)
-        at = found.end() if found else at
-        if at < len(text):  # its end, or that of the line, which is an error and ends it too
-            self._open.pop()
-        return at + 1
-
-    def _comment(self, text: str, at: int) -> int:
-        end = text.find("*/", at)
-        if end < 0:
-            return len(text)
-        self._open.pop()
-        return end + 2
+def _characters(units: str) -> str:
+    """The text of UTF-16 code units."""
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -102,7 +102,10 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
         try:
             source = strip_types(source, name, _SECONDS)
         except TypeScriptError as error:
-            raise MetadataError(f"{name}: {error}") from error
+            line, column = (error.place.line, error.place.column) if error.place else (0, 0)
+            place = f"{name}:{line}:{column}" if line else name
+            fault = f"{_INVALID}: the module does not parse: {error.reason}"
+            raise MetadataError(f"{place}: {fault}", line, column) from error
     found = _found(source)
     line, column = found["line"], found["column"]
     place = f"{name}:{line}:{column}" if line else name

@@ -10,7 +10,7 @@ calls while it parses stop it with their name.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -89,14 +89,14 @@ class AddOn:
             elif isinstance(kind, wasmtime.FuncType):
                 function = wasmtime.Func(store, kind, self._import(wanted.name or "", kind))
                 linker.define(store, wanted.module, wanted.name or "", function)
-        self._exports: Any = linker.instantiate(store, module).exports(store)
-        self._table: Any = self._exports["__indirect_function_table"]
-        self._exports["_initialize"](store)
+        exports: Mapping[str, Any] = dict(linker.instantiate(store, module).exports(store))
+        self._table = exports["__indirect_function_table"]
+        exports["_initialize"](store)
         self._offered: dict[str, Any] = {}
         for exported in module.exports:
             if exported.name.startswith("__napi_register__"):
-                self._exports[exported.name](store)
-        self._exports["napi_register_wasm_v1"](store, _ENV, self._handle(self._offered))
+                exports[exported.name](store)
+        exports["napi_register_wasm_v1"](store, _ENV, self._handle(self._offered))
         del self._values[1:]
 
     @property

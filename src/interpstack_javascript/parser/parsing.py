@@ -51,12 +51,15 @@ class SourceFault:
         start: Index of the first UTF-16 code unit that it is about.
         end: Index behind the last one.
         advice: What to do, or an empty text.
+        at_end: The source ends where more of it is expected. `start` is then the beginning of what
+            is open, if the parser knows it.
     """
 
     message: str
     start: int
     end: int
     advice: str = ""
+    at_end: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -173,7 +176,7 @@ def _parse(source: str, name: str, seconds: float | None, pause: Callable[[], No
         return _refused(source, error)
     _pool.give(store, add_on)
     pause()
-    faults = tuple(_faults(errors, len(source)))
+    faults = tuple(_faults(errors, len(units_of(source)))) if errors else ()
     if faults:
         return Parsed({"type": "Program", "body": []}, faults, False)
     program: Node = _loads(text, pause)["node"]
@@ -244,7 +247,9 @@ def _faults(errors: list[Any], length: int) -> Iterator[SourceFault]:
             continue
         labels = [label for label in error.get("labels") or [] if isinstance(label, dict)]
         start, end = (labels[-1]["start"], labels[-1]["end"]) if labels else (length, length)
-        yield SourceFault(str(error["message"]), start, end, str(error.get("helpMessage") or ""))
+        at_end = any(label["end"] >= length for label in labels)
+        advice = str(error.get("helpMessage") or "")
+        yield SourceFault(str(error["message"]), start, end, advice, at_end)
 
 
 def _ticks(seconds: float | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_cli.repl.chunks import is_whole
+from interpstack_cli.repl.chunks import chunks, is_whole
 from interpstack_javascript.nesting import Nesting
 
 
@@ -32,6 +32,17 @@ from interpstack_javascript.nesting import Nesting
         "'unterminated",
         "line1 = {\n a: 1,\n}",
         "s = 'a\\\nb'",
+        "const q = 1 1",
+        "let x: Map<string, { a: number }> = new Map()",
+        "enum E { A }",
+        "if (a) {} else /[(]/.test(b)",
+        "x = function () {} / (2)",
+        "class A { #return = 1; m() { return this.#return / 2 } }",
+        "for (const x of /[{]/.exec(y)) z",
+        "s = '<div>{'",
+        "`<div>{`",
+        "await f({ a: 1 })",
+        "import x from 'y'",
     ],
 )
 def test_whole(text):
@@ -54,6 +65,14 @@ def test_whole(text):
         "y = [/]/",
         "(a / b",
         "{ // }",
+        "interface A {",
+        "type T = {\n a: 1",
+        "let x: number =",
+        "class A { m(): void {",
+        "1 +",
+        "if (x)",
+        "x = '😀' + {\n",
+        "function f() {\n  return a\n    .b(",
     ],
 )
 def test_goes_on(text):
@@ -68,3 +87,20 @@ def test_line_by_line_is_the_same_as_at_once():
         nesting.feed(line)
         states.append(nesting.closed)
     assert states == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("first", "part", "last"),
+    [
+        ("function f() {\n", "  g({a: 1})\n", "}\n"),
+        ("class A {\n", "  m(a) {\n    return a\n      .b()\n  }\n", "}\n"),
+        ("x = [\n", "  {\n    a: 1,\n  },\n", "]\n"),
+        ("x = `\n", "  {} ${a}\n", "`\n"),
+        ("/*\n", "  ` ) {\n", "*/\n"),
+        ("f(async () => {\n", "  if (x) {\n    y()\n  } else {\n    z()\n  }\n", "})\n"),
+        ("switch (a) {\n", "  case 1:\n    b()\n    break\n", "}\n"),
+    ],
+)
+def test_a_long_chunk_ends_with_its_last_line(first: str, part: str, last: str) -> None:
+    lines = (first + part * 40 + last + "next\n").splitlines(keepends=True)
+    assert list(chunks(lines, Nesting)) == ["".join(lines[:-1]), "next\n", ""]

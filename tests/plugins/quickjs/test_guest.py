@@ -77,7 +77,7 @@ def test_exported_memory_and_stack_pointer(guest: Guest) -> None:
     assert len(heap.memory) % 65536 == 0
 
 
-@pytest.mark.parametrize("name", ["_guest.wasm", "_transform.wasm"])
+@pytest.mark.parametrize("name", ["_guest.wasm"])
 def test_files_are_found_without_importing_the_package(name: str) -> None:
     code = (
         "import sys; from interpstack_javascript.guest_files import guest_path;"
