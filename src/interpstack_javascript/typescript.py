@@ -171,6 +171,10 @@ class _Extended:
     exists: bool = False
     exports: dict[str, bool] = attrs.Factory(dict)
 
+    def begin(self) -> None:
+        """A block of this name has been written."""
+        self.exists = True
+
 
 class _Eraser:
     """Walks a tree without recursion, and collects edits of its source."""
@@ -754,7 +758,7 @@ class _Eraser:
         else:
             self._values(body["body"], top=False, owner=names[-1])
             former.exports.update(_exported_names(inner))
-        former.exists = True
+        former.begin()
 
     def _inherited(self, name: str, former: _Extended, inner: Node) -> str:
         """Names that former blocks of a namespace export, and this block uses."""

@@ -62,6 +62,10 @@ class _Object:
     native: int = 0
     finalizer: tuple[int, int] = (0, 0)
 
+    def wrap(self, native: int, finalizer: tuple[int, int]) -> None:
+        """Take what the add-on keeps in the object."""
+        self.native, self.finalizer = native, finalizer
+
 
 class AddOn:
     """An instance of the parser's module.
@@ -316,7 +320,7 @@ class AddOn:
         self, _env: int, target: int, native: int, finalizer: int, hint: int, result: int
     ) -> None:
         wrapped = self._values[target]
-        wrapped.native, wrapped.finalizer = native, (finalizer, hint)
+        wrapped.wrap(native, (finalizer, hint))
         if result:
             self._put(result, wrapped)
 
