@@ -35,7 +35,8 @@ _LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
 _BESIDE = {
     "interpstack_http/connections.py": {"uvicorn"},
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
-    "interpstack_javascript/typescript.py": {"wasmtime"},
+    "interpstack_javascript/parser/napi.py": {"wasmtime"},
+    "interpstack_javascript/parser/parsing.py": {"wasmtime"},
     "interpstack_stores/encrypted.py": {"cryptography"},
     "interpstack_schemas/bounded.py": {"jsonschema"},
     "interpstack_stores/postgres.py": {"psycopg", "psycopg_pool"},
@@ -297,7 +298,7 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
             "interpstack_wasm imports interpstack",
         ),
         ("_javascript/__init__.py", "import wasmtime", "imports wasmtime"),
-        ("_javascript/typescript.py", "import jsrun", "imports jsrun"),
+        ("_javascript/parser/parsing.py", "import jsrun", "imports jsrun"),
         ("_wasm/addresses.py", "import wasmtime", "interpstack_wasm imports wasmtime"),
         ("_testing/fake.py", "import pytest", "interpstack_testing imports pytest"),
         ("_testing/fake.py", "import interpstack_quickjs", "imports interpstack_quickjs"),
