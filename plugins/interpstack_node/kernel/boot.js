@@ -2,6 +2,7 @@
 // and runs them. On the connection, a frame is a kind (one byte), a length (four bytes, little
 // endian) and UTF-8 text.
 ((require, process, Buffer, FD, PROGRAMS) => {
+  "use strict";
   const { closeSync, fstatSync, readSync, writeSync } = require("node:fs"), { Script } = require("node:vm");
   // A stop of the guest may end any function here, between two calls at the earliest: what has arrived,
   // what is left to send and the number of answers to come are noted at once, and the next call goes on.

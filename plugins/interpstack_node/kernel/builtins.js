@@ -4,11 +4,13 @@
 // hold a module's exports are copies, so that no guest replaces what Node itself calls.
 (host, write, cwd) => {
   "use strict";
-  const { apply, ownKeys, getPrototypeOf, defineProperty } = Reflect;
+  const { apply, ownKeys, defineProperty, getOwnPropertyDescriptor, construct } = Reflect;
   const globals = globalThis, about = JSON.parse(host.about);
-  const ErrorClass = Error, ProxyClass = Proxy;
+  const ErrorClass = Error, ProxyClass = Proxy, PromiseClass = Promise;
+  const uncurry = (method) => Function.prototype.call.bind(method);
   const made = { __proto__: null }; // form and name -> exports
-  const { setTimeout, setInterval, clearTimeout, clearInterval, queueMicrotask, performance } = globals;
+  const { setTimeout: setNumbered, setInterval: repeatNumbered, clearTimeout, clearInterval, queueMicrotask, performance } = globals;
+  const clear = clearTimeout, SymbolClass = Symbol;
   const PARTS = {
     __proto__: null,
     os: ["EOL", "arch", "availableParallelism", "constants", "devNull", "endianness", "platform", "tmpdir", "type"],
@@ -26,7 +28,8 @@
   const LISTENERS = { __proto__: null, watch: true, watchFile: true, unwatchFile: true };
   const { readable, scratch } = JSON.parse(host.files), { isPromise } = host.builtin("util").types;
   const indexOf = Function.prototype.call.bind(String.prototype.indexOf), slice = Function.prototype.call.bind(String.prototype.slice);
-  const join = Function.prototype.call.bind(Array.prototype.join), quote = JSON.stringify;
+  const join = Function.prototype.call.bind(Array.prototype.join), { parse, stringify: quote } = JSON;
+  const { Buffer: BufferClass } = host.builtin("buffer");
   const isRelative = (path) => typeof path === "string" && path !== "" && path[0] !== "/";
   function rooted(name, given) {
     let relative = false;
@@ -103,6 +106,56 @@
     }
     return shown;
   }
+  // Timers are objects in Node, and packages call their methods. A cell waits for no timer, so that none
+  // has to be let go.
+  class Timeout {
+    #id; #start;
+    constructor(start) {
+      this.#start = start;
+      this.#id = start();
+    }
+    ref() { return this; }
+    unref() { return this; }
+    hasRef() { return true; }
+    refresh() {
+      clear(this.#id);
+      this.#id = this.#start();
+      return this;
+    }
+    close() {
+      clear(this.#id);
+      return this;
+    }
+    [SymbolClass.toPrimitive]() { return this.#id; }
+    [SymbolClass.dispose]() { clear(this.#id); }
+  }
+  for (const [name, start] of [["setTimeout", setNumbered], ["setInterval", repeatNumbered]])
+    globals[name] = { [name](callback, delay, ...args) { return new Timeout(() => start(callback, delay, ...args)); } }[name];
+  const { setTimeout, setInterval } = globals;
+  // Packages read files of their own, such as a manifest or a style sheet, even where code has no files.
+  function ownFiles() {
+    const shown = closed("fs");
+    const about = (path) => parse(host.ask("file", "", `${path}`));
+    function read(path, options) {
+      const { base64, code, message } = about(path);
+      if (base64 === undefined) throw failure(path, code, message);
+      const encoding = typeof options === "string" ? options : options?.encoding, bytes = BufferClass.from(base64, "base64");
+      return encoding === undefined || encoding === null ? bytes : bytes.toString(encoding);
+    }
+    function failure(path, code, message) {
+      const error = new ErrorClass(message ?? `ENOENT: no such file or directory, open '${path}'`);
+      define(error, "code", code ?? "ENOENT");
+      return error;
+    }
+    function access(path) {
+      const { exists, code, message } = about(path);
+      if (!exists) throw failure(path, code, message);
+    }
+    define(shown, "readFileSync", read);
+    define(shown, "accessSync", access);
+    define(shown, "existsSync", (path) => about(path).exists === true);
+    return shown;
+  }
   const soon = (callback, ...args) => setTimeout(callback, 0, ...args);
   const later = (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); });
   const stream = (fd) => ({
@@ -119,7 +172,7 @@
     hrtime.bigint = () => BigInt(Math.floor(performance.now() * 1e6));
     const process = {
       title: "node", argv: ["node"], argv0: "node", execArgv: [], execPath: "node", env: {}, exitCode: undefined, pid: 1, ppid: 0,
-      ...about, release: { name: "node" }, features: {}, config: { variables: {} }, stdout: stream(1), stderr: stream(2),
+      ...about, release: { name: "node" }, report: { getReport: () => ({ header: { glibcVersionRuntime: "2.28" }, sharedObjects: [] }) }, features: {}, config: { variables: {} }, stdout: stream(1), stderr: stream(2),
       cwd: () => cwd ?? "/", nextTick: (callback, ...args) => queueMicrotask(() => callback(...args)), hrtime,
       uptime: () => performance.now() / 1000, emitWarning() {}, memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
       on: same, once: same, off: same, addListener: same, removeListener: same, removeAllListeners: same, prependListener: same, emit: () => false,
@@ -129,9 +182,26 @@
     };
     return process;
   }
+  // What tells about the machine is made up: the same everywhere, and harmless to use.
+  function makeOs() {
+    const whole = host.builtin("os"), made = copy(whole, PARTS.os), count = whole.availableParallelism();
+    const values = {
+      hostname: "localhost", homedir: "/", release: "0.0.0", version: "", machine: "", uptime: () => Math.floor(performance.now() / 1000),
+      totalmem: 4 * 2 ** 30, freemem: 2 * 2 ** 30, loadavg: () => [0, 0, 0], networkInterfaces: () => ({}), getPriority: 0,
+      cpus: () => Array.from({ length: count }, () => ({ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } })),
+      userInfo: () => ({ uid: 1000, gid: 1000, username: "user", homedir: "/", shell: null }),
+      setPriority() { throw new ErrorClass("os.setPriority() is not allowed"); },
+    };
+    for (const name of ownKeys(values)) {
+      const value = values[name];
+      define(made, name, typeof value === "function" ? value : { [name]: () => value }[name]);
+    }
+    return made;
+  }
   const makers = {
     __proto__: null,
     process: makeProcess,
+    os: makeOs,
     module: (requireFrom) => ({ createRequire: (base) => requireFrom("" + base), builtinModules: [], isBuiltin: (name) => ("" + name).startsWith("node:") }),
     console: () => globals.console ?? {},
     timers: () => ({ setTimeout, setInterval, clearTimeout, clearInterval, setImmediate: soon, clearImmediate: clearTimeout }),
@@ -159,10 +229,78 @@
     });
   };
   for (const module of ownKeys(SOME)) for (const name of SOME[module]) if (!(name in globals)) offer(name, () => host.builtin(module)[name]);
-  for (const name of ["fetch", "Headers", "Request", "Response", "FormData", "WebSocket"]) if (host.web) offer(name, () => host.web(name));
+  for (const name of ["Headers", "FormData", "WebSocket"]) if (host.web) offer(name, () => host.web(name));
+  for (const name of ["fetch", "Request", "Response"]) if (host.web) offer(name, () => adaptedToGuests()[name]);
+
+  // Node's own `fetch` takes signals and form data of its own realm alone; the guest's signals run on the
+  // guest's clock.
+  const { AbortController, AbortSignal } = globals;
+  let adapted;
+  function adaptedToGuests() {
+    if (adapted !== undefined) return adapted;
+    const Native = host.web("Request"), Controller = host.web("AbortController"), nativeFetch = host.web("fetch");
+    const { any } = AbortSignal, isAborted = getOwnPropertyDescriptor(AbortSignal.prototype, "aborted").get;
+    const reasonOf = getOwnPropertyDescriptor(AbortSignal.prototype, "reason").get, { addEventListener } = globals.EventTarget.prototype;
+    const isOwn = (signal) => {
+      try {
+        apply(isAborted, signal, []);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    function nativeOf(signal) {
+      const controller = new Controller(), end = () => controller.abort(apply(reasonOf, signal, []));
+      if (apply(isAborted, signal, [])) end();
+      else apply(addEventListener, signal, ["abort", end, { __proto__: null, once: true }]);
+      return controller.signal;
+    }
+    // A body as Node takes it: it knows form data by a class of its own realm.
+    const Form = host.builtin("url").URLSearchParams, formText = globals.URLSearchParams.prototype.toString;
+    function bodyOf(body) {
+      if (typeof body !== "object" || body === null) return body;
+      try {
+        return new Form(apply(formText, body, []));
+      } catch {
+        return body; // another kind
+      }
+    }
+    // Options as Node takes them, and the guest's signal among them.
+    function taken(init) {
+      if ((typeof init !== "object" && typeof init !== "function") || init === null) return [init, undefined];
+      const { signal } = init, options = { ...init, body: bodyOf(init.body) };
+      if (options.body === undefined) delete options.body;
+      if (isOwn(signal)) options.signal = nativeOf(signal);
+      return [options, signal];
+    }
+    const Response = new ProxyClass(host.web("Response"), {
+      __proto__: null,
+      construct: (target, given, made) => construct(target, given.length > 0 ? [bodyOf(given[0]), ...given.slice(1)] : given, made),
+    });
+    const signals = new WeakMap(), get = uncurry(signals.get), set = uncurry(signals.set), { clone } = Native.prototype;
+    class Request extends Native {
+      constructor(input, init) {
+        if (arguments.length === 0) super();
+        const [options, signal] = taken(init);
+        super(input, options);
+        const followed = isOwn(signal) ? signal : signal === undefined && (typeof input === "object" && input !== null) ? get(signals, input) : undefined;
+        set(signals, this, followed === undefined ? new AbortController().signal : apply(any, AbortSignal, [[followed]]));
+      }
+      get signal() { return get(signals, this) ?? super.signal; }
+      clone() { return new Request(apply(clone, this, []), { __proto__: null, signal: this.signal }); }
+    }
+    function fetch(input, init) {
+      try {
+        return apply(nativeFetch, undefined, [input, ...(arguments.length > 1 ? [taken(init)[0]] : [])]);
+      } catch (error) {
+        return PromiseClass.reject(error);
+      }
+    }
+    return adapted = { __proto__: null, Request, Response, fetch };
+  }
 
   function make(name, form, requireFrom) {
-    if (form === "closed") return closed(name);
+    if (form === "closed") return name === "fs" ? ownFiles() : closed(name);
     if (form === "made") return makers[name](requireFrom);
     const whole = host.builtin(name);
     if (name === "fs/promises") return withoutDescriptors(whole);

@@ -14,7 +14,7 @@
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf), errorToString = uncurry(Error.prototype.toString);
   const RECORDED = 16384; // characters of one cell's console output that the host gets at once
-  let kernel, api, room = 0;
+  let kernel, api, room = 0, pause = 2, looksAgain = false;
 
   // No guest gets what waits, shares memory, makes code that is not JavaScript, or prints elsewhere.
   for (const name of ["console", "Atomics", "SharedArrayBuffer", "WebAssembly", "Temporal"]) delete globals[name];
@@ -48,27 +48,68 @@
     room -= kept.length + 1;
     print(kept);
   }
-  // Stack traces as V8 writes them, with the frames and places that guests see, and without the frames of
-  // Node through which cells are entered. Node looks the writer up behind the global.
-  const frame = getPrototypeOf(framesOf()[0]), lineOf = uncurry(frame.toString);
-  function framesOf() {
-    const { prepareStackTrace } = ErrorClass;
-    ErrorClass.prepareStackTrace = (error, frames) => frames;
-    const frames = new ErrorClass("").stack;
-    ErrorClass.prepareStackTrace = prepareStackTrace;
-    return frames;
+  // Stack traces as V8 writes them, with places in cells as the user wrote them, and without the frames
+  // through which cells are entered. Node asks the kernel, and the kernel asks this writer, whatever
+  // the guest has put in the place of `Error`.
+  const FRAME = ["getFunctionName", "getMethodName", "getTypeName", "getEvalOrigin", "getPromiseIndex",
+    "isAsync", "isConstructor", "isEval", "isNative", "isPromiseAll", "isToplevel"];
+  const exec = uncurry(RegExp.prototype.exec), PLACE = /^(?:.*\()?(.*?):(\d+)(?::(\d+))?\)?$/s;
+  let lineOf, prepare, fileName;
+  const questions = { __proto__: null };
+  host.writeTraces((error, frames) => frames); // for the set-up alone
+  for (const frame of [getPrototypeOf(new ErrorClass("").stack[0])]) {
+    lineOf = uncurry(frame.toString);
+    for (const name of FRAME) questions[name] = uncurry(frame[name]);
   }
-  const writeTrace = freeze({ prepareStackTrace(error, frames) {
-    let text = "";
-    try { text = errorToString(error); } catch { /* it keeps its name to itself */ }
+  // A frame as code gets it: what it tells is text and numbers. V8's own would hand out functions and
+  // receivers of any frame, those of the host among them.
+  class CallSite {
+    #text; #answers; #place;
+    constructor(frame, text) {
+      this.#text = text;
+      this.#answers = { __proto__: null };
+      for (let i = 0; i < FRAME.length; i++) this.#answers[FRAME[i]] = apply(questions[FRAME[i]], undefined, [frame]);
+      const found = exec(PLACE, text);
+      this.#place = found === null ? { __proto__: null } : { __proto__: null, file: fileName(found[1]), line: +found[2], column: +(found[3] ?? 1) };
+    }
+    static {
+      for (let i = 0; i < FRAME.length; i++) {
+        const name = FRAME[i];
+        defineProperty(this.prototype, name, { __proto__: null, value: { [name]() { return this.#answers[name]; } }[name], writable: true, configurable: true });
+      }
+    }
+    getFileName() { return this.#place.file ?? null; }
+    getScriptNameOrSourceURL() { return this.#place.file ?? null; }
+    getLineNumber() { return this.#place.line ?? null; }
+    getColumnNumber() { return this.#place.column ?? null; }
+    getThis() {}
+    getFunction() {}
+    toString() { return this.#text; }
+  }
+  function shownFrames(frames) {
+    const shown = { __proto__: null, length: 0 };
     for (let i = 0; i < frames.length; i++) {
       const line = kernel.guestFrame("    at " + lineOf(frames[i]));
-      if (line !== undefined && indexOf(line, "(node:") < 0 && indexOf(line, "at node:") < 0) text += "\n" + line;
+      if (line === undefined || indexOf(line, "(node:") >= 0 || indexOf(line, "at node:") >= 0) continue;
+      shown[shown.length++] = { __proto__: null, frame: frames[i], text: slice(line, 7) };
     }
+    return shown;
+  }
+  host.writeTraces((error, frames) => {
+    const shown = shownFrames(frames);
+    if (typeof prepare === "function") {
+      const sites = [];
+      for (let i = 0; i < shown.length && indexOf(shown[i].text, "interpstack:") < 0; i++)
+        defineProperty(sites, i, { __proto__: null, value: new CallSite(shown[i].frame, shown[i].text), writable: true, enumerable: true, configurable: true });
+      return apply(prepare, ErrorClass, [error, sites]);
+    }
+    let text = "";
+    try { text = errorToString(error); } catch { /* it keeps its name to itself */ }
+    for (let i = 0; i < shown.length; i++) text += "\n    at " + shown[i].text;
     return text;
-  } }.prepareStackTrace);
+  });
   defineProperty(ErrorClass, "prepareStackTrace",
-    { __proto__: null, get: () => writeTrace, set() {}, enumerable: false, configurable: false });
+    { __proto__: null, get: () => prepare, set(writer) { prepare = writer; }, enumerable: false, configurable: false });
   function locate(error, source) {
     try {
       return getPrototypeOf(error) === SyntaxErrorClass.prototype ? placeOf(source) : undefined;
@@ -109,10 +150,20 @@
       kernel.seal();
     },
     begin(text, source, awaits, shifts) {
-      room = RECORDED;
+      room = RECORDED, pause = 2, looksAgain = false;
       kernel.dispatch(text);
       run(source, awaits, shifts);
     },
+    // Have the host come back soon, by a timer of its own.
+    lookAgain() {
+      if (looksAgain) return;
+      try {
+        api.timer(pause, () => { looksAgain = false; });
+        looksAgain = true;
+        pause = pause < 50 ? 2 * pause : pause;
+      } catch { /* the cell has ended, or has as many timers as it may: one of those comes first */ }
+    },
+    nameFilesBy(naming) { fileName = naming; },
     say: (text) => kernel.dispatch(text),
     resume(text) {
       room = RECORDED;

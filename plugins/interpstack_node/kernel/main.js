@@ -16,7 +16,7 @@
   const gc = vm.runInNewContext("gc");
   setFlagsFromString("--no-expose-gc");
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  const exit = process.reallyExit.bind(process);
+  const exit = process.reallyExit.bind(process), workOfNode = process.getActiveResourcesInfo.bind(process);
   const TURNS = 50; // of the event loop without other work, for code that waits for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
@@ -35,10 +35,19 @@
     "setgroups", "seteuid", "setegid", "initgroups", "_debugProcess", "_debugEnd", "_startProfilerIdleNotifier",
     "_rawDebug", "execve", "getBuiltinModule", "loadEnvFile", "report", "mainModule"]) delete process[name];
   const web = {}; // given to guests that have the network
-  for (const name of ["fetch", "Headers", "Request", "Response", "FormData", "WebSocket", "EventSource"])
+  for (const name of ["fetch", "Headers", "Request", "Response", "FormData", "WebSocket", "EventSource", "AbortController"])
     web[name] = Object.getOwnPropertyDescriptor(globalThis, name);
   for (const name of ["process", "require", "module", "exports", "global", "__filename", "__dirname", "fetch",
-    "WebSocket", "EventSource", "Buffer", "navigator"]) delete globalThis[name];
+    "WebSocket", "EventSource", "navigator"]) delete globalThis[name];
+  // Node's own `fetch` looks for this one behind the global.
+  Object.defineProperty(globalThis, "Buffer", { __proto__: null, value: Buffer, writable: false, enumerable: false, configurable: false });
+
+  // Node would look for a writer of stack traces behind the global of the error's context, where guests
+  // can put one that gets V8's own frames: those show the functions of this program.
+  let writeTrace;
+  const { prepareStackTraceCallback } = require("internal/errors");
+  require("internal/test/binding").internalBinding("errors").setPrepareStackTraceCallback((global, error, frames) =>
+    global === context && writeTrace !== undefined ? writeTrace(error, frames) : prepareStackTraceCallback(globalThis, error, frames));
 
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
   let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
@@ -69,7 +78,7 @@
     context = vm.createContext(vm.constants.DONT_CONTEXTIFY, options("guest"));
     const run = (filename, source, importModuleDynamically = refuse) =>
       new Script(`(${source}\n)`, { filename, importModuleDynamically }).runInContext(context);
-    guest = run("interpstack:host", setup)({ __proto__: null, print: (line) => { send("P", line); }, placeOf, toBase64, fromBase64 }, CELL);
+    guest = run("interpstack:host", setup)({ __proto__: null, print: (line) => { send("P", line); }, writeTraces: (writer) => { writeTrace = writer; }, placeOf, toBase64, fromBase64 }, CELL);
     kernel = run(name, kernelSource, (wanted) =>
       wanted.startsWith(FROM_CELL) ? modules.load("", wanted.slice(FROM_CELL.length)) : modules.load(name, wanted))();
     guest.install(kernel);
@@ -92,16 +101,18 @@
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
-      builtin: moduleOfNode, files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
+      builtin: moduleOfNode, ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
       __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,
       ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])),
+      requireModule: (address) => modules.required(address),
       compile: (filename, text, scope) => compileFunction(text.startsWith("#!") ? `//${text}` : text, ["exports", "require", "module", "__filename", "__dirname"], {
         filename, parsingContext: context, contextExtensions: [scope], importModuleDynamically: (wanted) => modules.load(filename, wanted),
       }),
     }, builtin, cwd);
     kernel.findModulesBy(packages);
+    guest.nameFilesBy(packages.fileName);
     modules = new Script(`(${source}\n)`, { filename: "interpstack:modules" }).runInThisContext()({ vm, context, guest, packages, ask, turn, enter, state, isOurs });
   }
   // A guest's array may have properties of its own by these names.
@@ -193,6 +204,8 @@
       await waitForImports();
       await waitForNode();
     } while (state.imported && !isStopped() && kernel.needsNothing());
+    // The host waits for its own requests alone, while a file or an answer of the network may come first.
+    if (isHeard && !kernel.needsNothing() && workOfNode().length > 0) enter(guest.lookAgain);
     drain();
   }
   function exportValues() {

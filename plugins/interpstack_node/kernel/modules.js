@@ -7,6 +7,8 @@
   const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs } = kernel;
   const modules = new Map(), places = new Map(); // by name; how each was found
   const known = new Map(); // by name, for modules of packages: [source, {specifier: [name, kind]}]
+  const links = new WeakMap(); // modules whose imports were asked for: whether they are all there
+  const LINKS_AT_ONCE = typeof SourceTextModule.prototype.linkRequests === "function"; // Node 24.8 and later
   let busy = Promise.resolve(); // graphs are linked one after the other
 
   const find = (base, specifier) => base === "" || base.startsWith("file:") ? findFile(base, specifier) : findBundled(base, specifier);
@@ -23,7 +25,7 @@
     const { name, kind } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
     if (!modules.has(key)) {
       places.set(key, found);
-      modules.set(key, kind === "module" ? file(name) : made(key, () => packages.load(name, kind)));
+      modules.set(key, kind === "module" ? file(name) : made(key, () => packages.imported(name, kind)));
     }
     return modules.get(key);
   }
@@ -75,7 +77,40 @@
     if (!enter(() => { done = module.evaluate(); })) throw interrupted();
     return done;
   }
+  // Whatever is found may be required, which loads it whole: a module that is not linked yet, because one
+  // of its own imports requires it, is part of a cycle.
+  function linkAtOnce(root) {
+    const pending = [root];
+    while (pending.length > 0) {
+      const module = pending.pop();
+      if (module.status !== "unlinked" || links.get(module)) continue;
+      if (links.has(module))
+        throw packages.moduleError("ERR_REQUIRE_CYCLE_MODULE", `require() of the ES module ${root.identifier} in a cycle; use import()`);
+      links.set(module, false);
+      try {
+        const requests = module.moduleRequests.map(({ specifier }) => find(module.identifier, specifier));
+        module.linkRequests(requests);
+        links.set(module, true);
+        pending.push(...requests);
+      } finally {
+        if (!links.get(module)) links.delete(module);
+      }
+    }
+    if (root.status === "unlinked" || root.status === "linking") root.instantiate();
+  }
+  function forgetUnlinked() {
+    for (const [name, each] of modules) if (each.status !== "linked" && each.status !== "evaluated" && each.status !== "evaluating") modules.delete(name);
+  }
   async function link(module) {
+    if (LINKS_AT_ONCE) {
+      try {
+        linkAtOnce(module);
+      } catch (error) {
+        forgetUnlinked();
+        throw error;
+      }
+      return;
+    }
     const before = busy;
     let done;
     busy = new Promise((resolve) => { done = resolve; });
@@ -83,7 +118,7 @@
     try {
       if (module.status === "unlinked") await module.link((wanted, from) => find(from.identifier, wanted));
     } catch (error) {
-      for (const [name, each] of modules) if (each.status !== "linked" && each.status !== "evaluated" && each.status !== "evaluating") modules.delete(name);
+      forgetUnlinked();
       throw error;
     } finally {
       done();
@@ -113,13 +148,54 @@
   function forgetFailed() {
     for (const [name, each] of modules) if (each.status === "errored") modules.delete(name);
   }
+  // What `require()` of an ES module returns, as in Node: its namespace, or what it exports as
+  // `module.exports`; with `__esModule` beside a default export.
+  const FACADE = "export * from 'x'; export { default } from 'x'; export const __esModule = true;";
+  const facades = new WeakMap(); // modules -> their namespaces with `__esModule`
+  function required(address) {
+    if (!LINKS_AT_ONCE)
+      throw packages.moduleError("ERR_REQUIRE_ESM", `require() of the ES module ${address} needs Node 24.8 or later; use import()`);
+    let module;
+    try {
+      if (!modules.has(address)) {
+        places.set(address, { name: address, kind: "module", local: false });
+        modules.set(address, file(address));
+      }
+      module = modules.get(address);
+      if (module.status === "unlinked") linkAtOnce(module);
+      if (module.status === "evaluating")
+        throw packages.moduleError("ERR_REQUIRE_CYCLE_MODULE", `require() of the ES module ${address} in a cycle; use import()`);
+      if (module.hasAsyncGraph?.()) throw awaitsAtTop(address);
+      if (module.status === "linked") {
+        const loaded = evaluated(module);
+        loaded.catch(() => {}); // the error is thrown here
+        if (module.status === "evaluating") throw awaitsAtTop(address);
+      }
+      if (module.status === "errored") throw module.error;
+    } catch (error) {
+      forgetFailed();
+      if (module === undefined || module.status === "unlinked") modules.delete(address);
+      throw told(error);
+    }
+    const { namespace } = module;
+    if (Object.hasOwn(namespace, "module.exports")) return namespace["module.exports"];
+    if (!Object.hasOwn(namespace, "default") || Object.hasOwn(namespace, "__esModule")) return namespace;
+    if (facades.has(module)) return facades.get(module);
+    const facade = new SourceTextModule(FACADE, { identifier: `${address}:required`, context });
+    facade.linkRequests([module]);
+    facade.instantiate();
+    evaluated(facade);
+    facades.set(module, facade.namespace);
+    return facade.namespace;
+  }
+  const awaitsAtTop = (address) => packages.moduleError("ERR_REQUIRE_ASYNC_MODULE", `require() of the ES module ${address}, which awaits at its top level; use import()`);
   async function until(done) {
     while (!done()) await turn();
   }
   // An error of this realm as one of the guest's; errors of guests as they are.
   const told = (error) => isOurs(error) ? guest.error(String(error.name), String(error.message)) : error;
   return {
-    load,
+    load, required,
     // A cell begins: files may have changed since the last one.
     forgetLocal() {
       state.loading = 0; // a load that was stopped has not told its end

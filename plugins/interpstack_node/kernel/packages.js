@@ -1,12 +1,12 @@
 // The guest's side of its modules: packages that are written with `require`, `import.meta`.
 //
 // Evaluated in the guest's realm, before any code of the guest. Functions of `host` take and return
-// text, but for `compile`, whose functions are of this realm.
+// text, but for `compile` and `requireModule`, whose functions and namespaces are of this realm.
 (host, builtins, cwd) => {
   "use strict";
   const { parse, stringify } = JSON;
   const { apply, ownKeys, defineProperty } = Reflect;
-  const ErrorClass = Error;
+  const ErrorClass = Error, TypeErrorClass = TypeError;
   const slice = Function.prototype.call.bind(String.prototype.slice);
   const lastIndexOf = Function.prototype.call.bind(String.prototype.lastIndexOf);
   const decode = decodeURIComponent;
@@ -27,16 +27,27 @@
   }
   function find(kind, base, specifier) {
     const found = ask(kind, base, "" + specifier);
-    if (found.code !== undefined) throw moduleError(found.code, found.message);
-    return found;
+    if (found.code === undefined) return found;
+    // Packages look for these two to learn that an optional part is missing.
+    if (kind !== "require" || found.code !== "ERR_MODULE_NOT_FOUND") throw moduleError(found.code, found.message);
+    throw moduleError("MODULE_NOT_FOUND", `Cannot find module '${slice("" + specifier, 0, 200)}'`);
   }
+
+  // For packages that look at the class while they load.
+  class NoSharedMemory {
+    constructor() { throw new ErrorClass("SharedArrayBuffer is not allowed"); }
+    get byteLength() { throw new TypeErrorClass("no shared memory"); }
+    get growable() { throw new TypeErrorClass("no shared memory"); }
+    get maxByteLength() { throw new TypeErrorClass("no shared memory"); }
+  }
+  defineProperty(NoSharedMemory, "name", { __proto__: null, value: "SharedArrayBuffer" });
 
   // -- require ------------------------------------------------------------------------------
 
   function load(address, kind) {
     if (slice(kind, 0, 8) === "builtin:") return builtins(slice(address, 5), slice(kind, 8), requireFrom);
     if (loaded[address] !== undefined) return loaded[address].exports;
-    if (kind === "module") throw moduleError("ERR_REQUIRE_ESM", `require() of the ES module ${address}; use import()`);
+    if (kind === "module") return host.requireModule(address);
     const module = { id: address, filename: pathOf(address), exports: {}, loaded: false, children: [], paths: [] };
     loaded[address] = module;
     try {
@@ -48,6 +59,12 @@
     module.loaded = true;
     return module.exports;
   }
+  // As for `import`, which would otherwise get the exports of a module that is half done.
+  function imported(address, kind) {
+    if (loaded[address]?.loaded === false)
+      throw moduleError("ERR_REQUIRE_CYCLE_MODULE", `import of the module ${address} in a cycle with require(); use import() later`);
+    return load(address, kind);
+  }
   function run(module, address, kind) {
     const { source, code, message } = ask("source", "", address);
     if (code !== undefined) throw moduleError(code, message);
@@ -55,7 +72,7 @@
       module.exports = parse(source);
       return;
     }
-    const scope = { __proto__: null, process: builtins("process", "made", requireFrom) };
+    const scope = { __proto__: null, SharedArrayBuffer: NoSharedMemory, process: builtins("process", "made", requireFrom) };
     const compiled = host.compile(address, source, scope), path = module.filename;
     apply(compiled, module.exports, [module.exports, module.require = requireFrom(address), module, path, folderOf(path)]);
   }
@@ -105,7 +122,9 @@
     define(meta, "resolve", resolver(address));
   }
   return {
-    __proto__: null, load, exported, fillMeta, moduleError,
+    __proto__: null, imported, exported, fillMeta, moduleError,
+    // As frames of stacks name it: a path for what is required, an address for what is imported.
+    fileName: (address) => loaded[address]?.filename ?? address,
     entryOf: (specifier) => ask("has", "", specifier) ? host.cell + specifier : undefined,
     isRefusal: (error) => weakHas(refusals, error),
     beginCell() { cells++; },

@@ -55,9 +55,10 @@ POLICY: Final[Mapping[str, Access]] = {
     # files: without an option there are none, and a descriptor is a way to the process's own ones
     "fs": Access.FILES,
     "fs/promises": Access.FILES,
-    # without the machine's name, addresses and users; without the hooks into Node's own tasks
-    "os": Access.PART,
+    # without the hooks into Node's own tasks
     "async_hooks": Access.PART,
+    # with made-up values in place of the machine's name, addresses and users
+    "os": Access.MADE,
     # on the guest's own clock and console
     "console": Access.MADE,
     "timers": Access.MADE,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from interpstack_node.modules.builtin import builtin_name, granted
 from interpstack_node.modules.manifest import Conditions, imported, manifest
@@ -18,6 +20,7 @@ from interpstack_node.modules.package_files import (
 from interpstack_node.modules.places import Places, inside
 from interpstack_node.modules.specifiers import (
     ABSENT,
+    SHOWN_CHARS,
     Refused,
     address_of,
     check_bare,
@@ -136,6 +139,37 @@ class ModuleFinder:
             return path.read_text("utf-8", "replace").removeprefix("\ufeff")
         except OSError as error:
             raise not_found(name) from error
+
+    def own_file(self, name: str) -> Mapping[str, Any]:
+        """A file of a package, for packages that read their own files.
+
+        Args:
+            name: Its path or address.
+
+        Returns:
+            Whether there is such a file or folder, and the content of a file as `base64`. Outside
+            of the folders of packages, there is nothing.
+
+        Raises:
+            Refused: The file is too large.
+        """
+        try:
+            given = path_of(name) if name.startswith("file:") else joined(Path("/"), name)
+            path = given.resolve()
+            if self._places.root_of(path) is None or not path.exists():
+                return {"exists": False}
+            size = path.stat().st_size if path.is_file() else None
+            if size is None or size > _MAX_BYTES:
+                content = None
+            else:
+                content = b64encode(path.read_bytes()).decode("ascii")
+        except (OSError, ValueError, RuntimeError, Refused):
+            return {"exists": False}
+        if content is not None:
+            return {"exists": True, "base64": content}
+        if size is None:
+            return {"exists": True}
+        raise Refused(f"File too large: {name[:SHOWN_CHARS]}", "ERR_FS_FILE_TOO_LARGE")
 
     def stamp(self, name: str) -> tuple[str, int, int]:
         """The module's address, and the time of change and the size of its file; 0 without one."""

@@ -113,7 +113,11 @@ _PERMISSIONS = {
     ),
     "write": "(await import('fs')).writeFileSync('OUTSIDE/new.txt', 'x'); 'reached'",
     "remove": "(await import('fs')).rmSync('OUTSIDE/secret.txt'); 'reached'",
-    "machine": "typeof (await import('os')).hostname === 'function' && 'reached'",
+    "machine": (
+        "const os = await import('os'); "
+        "[os.hostname(), os.userInfo().username, os.homedir()].join() "
+        "!== 'localhost,user,/' && 'reached'"
+    ),
     "program by a package": (
         "(await import('gives')).require('child_process').execSync('id') && 'reached'"
     ),

@@ -33,7 +33,6 @@ from interpstack_node.kernels.starting.sandbox import choose_sandbox
         "eval(\"import('fs')\").constructor.constructor('return process')()",
         "await eval(\"import('fs')\").catch((e) => e.constructor.constructor('return process')())",
         "await import('x').catch((e) => e.constructor.constructor('return process')())",
-        "Error.prepareStackTrace = (e, frames) => frames; new Error().stack[0].getFunction()",
         "(function f() { return f.caller.caller })().constructor('return process')()",
         "(function () { return arguments.callee.caller.arguments })().length",
         "new Proxy({}, {get(t, k, r) { return r; }}).x.constructor.constructor('return process')()",

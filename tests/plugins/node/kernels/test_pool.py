@@ -92,7 +92,7 @@ async def test_the_context_of_a_guest_is_made_ahead() -> None:
         assert select.select([spare.connection], [], [], 60)[0]  # it answers without a command
         session = stack.session("second")
         assert await session.names() == []
-        outcome = await session.eval("[import.meta.url, setTimeout(() => 0)]")
+        outcome = await session.eval("[import.meta.url, +setTimeout(() => 0)]")
         assert outcome.text == '["interpstack:.interpstack_cell_1.mjs", 1]'
         assert spare.alive
         assert spare not in stack.engine.pool._spares
