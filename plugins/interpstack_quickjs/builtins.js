@@ -4,12 +4,24 @@
 (kernel) => {
   "use strict";
   const { apply, defineProperty, getOwnPropertyDescriptor } = Reflect;
-  const { reject } = kernel;
+  const { reject, findFaultsBy } = kernel;
   const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
     defineProperty(owner, method.name,
       { __proto__: null, value: method, writable: true, enumerable: false, configurable: true });
   };
+
+  // The top frame of a syntax error that keeps a cell from being run has no name, and the kernel is
+  // what called `eval`. QuickJS calls every text "<input>".
+  const own = /^ {4}at <input>:(\d{1,9}):(\d{1,9})\n {4}at eval \(native\)\n {4}at \w+ \(interpstack:kernel:/;
+  const syntax = SyntaxError.prototype, { getPrototypeOf } = Reflect;
+  const match = Function.prototype.call.bind(RegExp.prototype.exec);
+  findFaultsBy((error) => {
+    if (getPrototypeOf(error) !== syntax) return undefined;
+    const stack = getOwnPropertyDescriptor(error, "stack")?.value;
+    const found = typeof stack === "string" ? match(own, stack) : null;
+    return found === null ? undefined : "[" + found[1] + "," + found[2] + "]";
+  });
 
   // Where memory ends inside, QuickJS throws without saying what: code that catches it holds a value
   // of no type, which stops or deadlocks whatever touches it. The memory that was taken is lost,

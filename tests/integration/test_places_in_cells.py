@@ -29,7 +29,7 @@ _PLACES = [
     ["const a = await 1; const b = (null).§x, c = 2; var d"],
     ["const {a, b: [c]} = await {a: 1, b: [2]}; c.§x()"],
     ["await 1; var {§y} = null"],
-    ["await 1; var [y] = §null"],
+    ["await 1; var [y] §= null"],
     ["class A { m() { null.§x } } await 1; new A().m()"],
     ["class B { }; class C { m() { null.§x } } new C().m()"],
     ["class D {\n  m() { null.§x }\n} class E extends D { } new E().m()"],

@@ -138,7 +138,7 @@ _ENDLESS = {
     "string, continued, double": ('const x = "abc\\\n', 1, 11),
     "comment": ("let a = 1; /* /* b\nlet c", 1, 12),
     "template": ("let a = `b`; let c = `d\n`; let e = `f", 2, 12),
-    "name of a private field": ("let a = '#b'; // #c\nlet d = 1 # e", 2, 11),
+    "name of a private field": ("let a = '#b'; // #c\nlet d = 1 # e", 2, 12),
     "end": ("function f() {\n  return [1, 2\n\n", 2, 15),
 }
 

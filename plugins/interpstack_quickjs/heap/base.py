@@ -27,7 +27,7 @@ from interpstack_wasm.compiled import read_cached, write_cached
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever the stored form or the code for fresh guests changes.
-_FORMAT = "base 8"
+_FORMAT = "base 9"
 
 
 @attrs.frozen(repr=False)
@@ -37,7 +37,7 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: The heap from which new realms start.
-        dispatch: Handle of `dispatch`, likewise `track` and `reject`; see `kernel/intrinsics.js`.
+        dispatch: Handle of the kernel's `dispatch`; see `kernel/intrinsics.js`.
         printed: Address of the console output; see `printed.py`.
         allocator: Address of the allocator's state, 0 if unknown.
     """
@@ -45,8 +45,6 @@ class Base:
     id: str
     heap: Heap
     dispatch: int
-    track: int
-    reject: int
     printed: int
     allocator: int
 
@@ -112,7 +110,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         for source in (web, *sources):
             _call(guest, _function(guest, source.source, source.name), api)
         _call(guest, guest.get(kernel, "seal"))
-        handles = [guest.get(kernel, name) for name in ("dispatch", "track", "reject")]
+        handles = [guest.get(kernel, "dispatch")]
         guest.run_jobs()
         guest.call("run_gc")
         heap = guest.heap()
@@ -146,13 +144,13 @@ def _id(heap: Heap, handles: Sequence[int]) -> str:
     return digest.hexdigest()[:32]
 
 
-_HEADER = struct.Struct("<32s8i")
+_HEADER = struct.Struct("<32s6i")
 
 
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
-    handles = (base.dispatch, base.track, base.reject, base.printed, base.allocator)
+    handles = (base.dispatch, base.printed, base.allocator)
     used = base.heap.memory[base.heap.stack_pointer :]  # below it everything is zero
     return _HEADER.pack(base.id.encode(), *numbers, *handles) + used
 
