@@ -119,7 +119,7 @@ def test_points_in_time_are_text_and_in_notebooks_times(unit: str) -> None:
         (pd.Series(pd.period_range("2030-01", periods=1)), r"pandas\S*Period cannot be passed"),
         ((one for one in "ab"), "a builtins.generator cannot be passed .* convert it to a list"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_would_lose_data_is_refused_with_a_remedy(
     door: Door, value: Any, message: str
