@@ -39,7 +39,7 @@ def from_storable(tree: Any) -> Any:
 
 
 def _is_escaped(text: str) -> bool:
-    return not text.isascii() and (_is_marked(text) or _HALF.search(text) is not None)
+    return _is_marked(text) or _HALF.search(text) is not None
 
 
 def _is_marked(text: str) -> bool:
@@ -64,7 +64,7 @@ def _any_text(tree: Any, has: Callable[[str], bool]) -> bool:
     while waiting:
         one = waiting.pop()
         if isinstance(one, str):
-            if has(one):
+            if not one.isascii() and has(one):
                 return True
         elif isinstance(one, dict):
             waiting.extend(one)

@@ -229,7 +229,8 @@ class EvalPauses:
         notes["given"] = dict(self._given)
         if asked in answers:  # evals of its calls see that this resume answers more questions
             self._given[asked] = True
-        if refused:
+        if refused:  # this answer is not complete, and may be given again
+            notes.pop(f"answered {asked}", None)
             await self._ask_again(journal, number, questions, notes)
         if questions or not (given or pause["questions"]):
             if given:
