@@ -37,6 +37,14 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
         if takes_any is not False or not given or "patternProperties" in schema:
             return ""
         return f"has no field {_shown(next(iter(given)))}; it takes no fields"
+    known = schema.get("properties")
+    if isinstance(known, Mapping) and given.keys() <= known.keys():
+        # Most calls: every field is described, and none has fields of its own.
+        for item in given.values():
+            if isinstance(item, (Mapping, Sequence)) and not isinstance(item, (str, bytes)):
+                break
+        else:
+            return ""
     return _Search(schema).object(given, [schema], "")
 
 
