@@ -46,7 +46,8 @@ def tool_handler(
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
         if value is UNDEFINED or value is None:
             value = {}
-        value = as_single_field(value, tool)
+        if not isinstance(value, dict):
+            value = as_single_field(value, tool)
         if not isinstance(value, dict):
             example = language.call(name, {"field": "…"})
             raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")

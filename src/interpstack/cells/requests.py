@@ -304,7 +304,11 @@ class Requests:
             given = await arguments(bridge, request, self.bridges.language)
             self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
-            value = await _value(self._called(bridge, given, context))
+            value = self._called(bridge, given, context)
+            if isinstance(value, Awaitable):
+                value = await value
+            if isinstance(value, Awaitable):  # rare, and may have no end
+                value = await _value(value)
         self.begun[request.id] = True
         try:
             return await answer_text(bridge.name, value, self.limits.value_bytes)
