@@ -11,7 +11,7 @@ from workflow_runs import Prompts, runner, script, until
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_workflows.api import (
-    Message,
+    Entry,
     MetadataError,
     UnknownRun,
     UnknownWorkflow,
@@ -117,19 +117,19 @@ async def test_a_live_question_is_answered_without_a_rest() -> None:
 
 
 class HeldStore(MemoryWorkflowStore):
-    """A store in memory that holds back the first answer about messages once it is told to."""
+    """A store in memory that holds back a run between its claim and its messages, once."""
 
     def __init__(self) -> None:
         super().__init__()
         self.holds = False
         self.asked, self.let = asyncio.Event(), asyncio.Event()
 
-    async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
+    async def entries(self, run_id: str) -> Sequence[Entry]:
         if self.holds:
             self.holds = False
             self.asked.set()
             await self.let.wait()
-        return await super().messages(run_id, after)
+        return await super().entries(run_id)
 
 
 async def test_questions_are_answered_before_the_script_comes_to_them_again() -> None:
