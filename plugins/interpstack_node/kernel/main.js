@@ -50,7 +50,7 @@
     global === context && writeTrace !== undefined ? writeTrace(error, frames) : prepareStackTraceCallback(globalThis, error, frames));
 
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
-  let context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
+  let hasNetwork = false, context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
 
   const runJobs = () => { checkpoint.runInContext(context); };
   let isHeard = false; // by the host: it gets nothing of what warms up
@@ -99,6 +99,7 @@
     await answer(["end"]);
   }
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
+    hasNetwork = network === true;
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
       builtin: moduleOfNode, ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
@@ -204,8 +205,9 @@
       await waitForImports();
       await waitForNode();
     } while (state.imported && !isStopped() && kernel.needsNothing());
-    // The host waits for its own requests alone, while a file or an answer of the network may come first.
-    if (isHeard && !kernel.needsNothing() && workOfNode().length > 0) enter(guest.lookAgain);
+    // The host waits for its own requests alone, while an answer of the network may come first. Guests
+    // without the network ask for nothing that their code did not.
+    if (isHeard && hasNetwork && !kernel.needsNothing() && workOfNode().length > 0) enter(guest.lookAgain);
     drain();
   }
   function exportValues() {
