@@ -19,6 +19,18 @@
       timers[at] = { __proto__: null, answer, due, id };
     }
     for (let i = 0; i < places.length; i++) answers[places[i]] = timers[i].answer;
+    answers = dueAtOnceFirst(answers);
+  }
+  // A timer without a length was due when it was set, before any of these answers came. Behind one that
+  // ends the cell it would be lost.
+  function dueAtOnceFirst(given) {
+    const first = list(), rest = list();
+    for (let i = 0; i < given.length; i++) {
+      const part = pending[given[i][0] + before]?.isDue === true ? first : rest;
+      part[part.length] = given[i];
+    }
+    for (let i = 0; i < rest.length; i++) first[first.length] = rest[i];
+    return first;
   }
   // Settle the next answer; false if there is none.
   function settleNext() {

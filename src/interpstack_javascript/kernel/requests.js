@@ -37,7 +37,7 @@
     openTimers++;
     const length = wait > 0 && wait < 2147483647 ? wait : wait > 0 ? 2147483647 : 0;
     const id = open('"timer"', "" + length);
-    pending[id] = { __proto__: null, callback, due: clock + length, drains, at: requests.length - 1 };
+    pending[id] = { __proto__: null, callback, due: clock + length, isDue: length === 0, drains, at: requests.length - 1 };
     return id;
   }
   function clearTimer(timerId) {
