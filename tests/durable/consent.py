@@ -45,6 +45,8 @@ class Aim:
             end it right before LangGraph stores the interrupt; empty to let all runs go on.
         run: The run.
         recorded: Whether the run has recorded a pause.
+        writing: Writes that have begun: LangGraph does not wait for those of a cancelled run, and
+            who looks at the thread in the meantime is shown an interrupt that is about to change.
     """
 
     way: str
@@ -52,6 +54,7 @@ class Aim:
     at: str = ""
     run: asyncio.Task[Any] | None = None
     recorded: bool = False
+    writing: set[asyncio.Task[Any]] = attrs.field(factory=set)
 
     def wrap(self, saver: Any, is_async: bool) -> None:
         """Watch the writes of a checkpointer."""
@@ -65,7 +68,10 @@ class Aim:
 
         async def on_loop(config: Any, writes: Any, *rest: Any) -> Any:
             self.before(writes)
-            await original(config, writes, *rest)
+            write = asyncio.ensure_future(original(config, writes, *rest))
+            self.writing.add(write)
+            write.add_done_callback(self.writing.discard)
+            await asyncio.shield(write)
             self.after(writes)
 
         setattr(saver, name, on_loop if is_async else blocking)
@@ -190,6 +196,7 @@ async def conversation(job: dict[str, Any]) -> None:
             aim.recorded = False
             aim.run = asyncio.ensure_future(call("invoke", given))
             await asyncio.wait([aim.run])
+            await asyncio.gather(*aim.writing)
             error = None if aim.run.cancelled() else aim.run.exception()
             if error is not None and not isinstance(error, LostWrite):
                 raise error

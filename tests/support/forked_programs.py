@@ -56,8 +56,8 @@ class Program:
         self.stdout: IO[str] = _file(self._out, "r")
         self.stderr: IO[str] = _file(self._err, "r")
 
-    def wait(self, seconds: float) -> int | None:
-        """The exit status; `None` if the process has not ended in time."""
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Wait for the end, at most these seconds; the exit status, or `None` if it runs on."""
         self._process.join(seconds)
         status: int | None = self._process.exitcode
         return status

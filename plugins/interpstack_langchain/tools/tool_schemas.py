@@ -47,7 +47,9 @@ _returned: WeakKeyDictionary[Any, dict[str, Mapping[str, Any] | None]] = WeakKey
 def input_schema(tool: BaseTool) -> Mapping[str, Any]:
     """The schema of the fields that callers pass, without injected ones."""
     if _takes_text(tool):
-        return {"type": "object", "properties": tool.args, "required": list(tool.args)}
+        # LangChain takes the one text under any name
+        others = {"patternProperties": {"": {"type": "string"}}}
+        return {"type": "object", "properties": tool.args, "required": list(tool.args), **others}
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         return schema

@@ -99,13 +99,18 @@
       // Getters in lists run, since a look at each item would take too long; so do proxies.
       const job = newJob(true);
       if (most < job.left) job.left = most;
+      let tooLong = false;
       try {
-        return textOfJob(found.value, job);
+        const text = textOfJob(found.value, job);
+        if (text.length <= most) return text;
+        tooLong = true; // the job counts what values take at least, not their punctuation
       } catch {
-        if (job.left < 0) {
-          if (again) return null;
-          why = "it is too large to be carried: large variables may have " + LARGE_CHARS + " bytes as JSON together";
-        } else if (!job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
+        tooLong = job.left < 0;
+        if (!tooLong && !job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
+      }
+      if (tooLong) {
+        if (again) return null;
+        why = "it is too large to be carried: large variables may have " + LARGE_CHARS + " bytes as JSON together";
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";
