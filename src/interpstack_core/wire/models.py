@@ -26,7 +26,7 @@ _CONSTRAINTS: Final = ("pydantic", "annotated_types")
 _FAULTS: Final = 5
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Field:
     """A field of a class: its annotation, its parameter, and whether it must be given."""
 
