@@ -55,6 +55,8 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
     part = surface.part(options, mode.scope)
+    # Without a checkpointer, variables of a thread are forgotten with the turn.
+    unstored = surface.part(options, "turn") if mode.scope == "thread" else None
     more = [] if servers is None else servers.opened(arguments["interrupt_on"])
     return Interpreter(
         options=options,
@@ -66,7 +68,9 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
         offered=OfferedTools(),
         stores=_stores(options),
         queue=CallQueue(surface.names),
-        offers=AgentOffers(stack, options, part, surface.names, _skills(stack, arguments), more),
+        offers=AgentOffers(
+            stack, options, part, surface.names, _skills(stack, arguments), more, unstored
+        ),
         channels=Channels.of(options.tool_name),
         spending=spending,
         rules=AgentRules(approvals, callable_, options.durable),

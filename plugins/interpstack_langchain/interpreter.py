@@ -29,6 +29,7 @@ from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import check_own
 from interpstack_langchain.evals.surface import Surface
+from interpstack_langchain.langgraph_internals.call_scopes import has_checkpointer
 from interpstack_langchain.langgraph_internals.siblings import graph_run
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import with_section
@@ -36,6 +37,7 @@ from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.call_limits import folded
 from interpstack_langchain.servers.mcp_tools import Servers
 from interpstack_langchain.state.channels import Channels
+from interpstack_langchain.state.graph_state import new_turn
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
@@ -188,7 +190,7 @@ class Interpreter:
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
         check_own(tools, self.surface.names)
         self.offered.note(owner_of(state), tools)
-        return with_section(request, self.offers.prompt(tools))
+        return with_section(request, self.offers.prompt(tools, stored=has_checkpointer()))
 
     @contextmanager
     def eval_call(
@@ -208,12 +210,13 @@ class Interpreter:
             cell = background.record(request.tool_call, self.view(request.state))
             make = partial(background.store, cell, calls.name)
         graph = graph_run(request.runtime.config)
+        store = self.stores.open(request, calls.name, is_async, make)
         running = EvalCall(
             request,
             calls,
             run,
-            self.rules.rules(graph).approvals,
-            self.stores.open(request, calls.name, is_async, make),
+            self.rules.approvals(graph, stored=store is not None),
+            store,
             tells_tools=self.options.tool_events,
             raises=self.options.tool_errors == "raise",
             cell=cell,
@@ -225,6 +228,15 @@ class Interpreter:
                 yield running
         finally:
             running_eval.reset(token)
+
+    def begin_turn(self, state: Any) -> dict[str, Any]:
+        """The update of the interpreter's channels with which a run of the agent begins.
+
+        Raises:
+            ConfigurationError: Calls need approvals, and the agent has no checkpointer.
+        """
+        self.rules.check_own(stored=has_checkpointer())
+        return self.channels.named(new_turn(self.view(state)))
 
     async def end_turn(self, state: Any) -> None:
         """Release the resources of this run of the agent."""

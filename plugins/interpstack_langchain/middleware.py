@@ -34,7 +34,7 @@ from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.stacks import PRESET
-from interpstack_langchain.state.graph_state import InterpreterState, new_turn
+from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.tool_twins import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -225,8 +225,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         return self._new_turn(state)  # not `before_agent`: a subclass may have both hooks
 
     def _new_turn(self, state: InterpreterState) -> dict[str, Any]:
-        made = self._interpreter
-        return made.channels.named(new_turn(made.view(state)))
+        return self._interpreter.begin_turn(state)
 
     def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
         """End a turn."""

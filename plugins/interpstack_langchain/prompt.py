@@ -70,7 +70,8 @@ def tool_description(scope: str, language: GuestLanguage) -> str:
     """The description of the eval tool."""
     return (
         f"Run {language.title} in a sandbox and get the value of its last expression. "
-        f"{_STATE[scope]}"
+        # Whether the agent has a checkpointer is known in a run only: the prompt says more.
+        f"{'Variables persist across calls.' if scope == 'thread' else _STATE[scope]}"
     )
 
 

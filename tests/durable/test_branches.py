@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -101,6 +102,25 @@ def test_a_step_that_is_run_anew_from_before_it_makes_its_calls_with_the_same_ke
         again = made.invoke(None, steps[1].config)
         assert answers(again)[1:] == [BOUGHT, "<result>2</result>"], "variables are of that time"
         assert shop.take() == first, "an idempotency key tells that nothing new is done"
+
+
+def test_a_copy_of_a_thread_makes_its_calls_under_ids_of_its_own(shop: Shop) -> None:
+    agent, _ = waiting(shop)
+    copied: dict[str, Any] = {"configurable": {"thread_id": "copy"}}
+    shop.saver.storage["copy"] = deepcopy(shop.saver.storage["t"])
+    for (_, *place), writes in list(shop.saver.writes.items()):
+        shop.saver.writes["copy", *place] = dict(writes)
+    for (_, *place), blob in list(shop.saver.blobs.items()):
+        shop.saver.blobs["copy", *place] = blob
+    ids = {}
+    for config in (CONFIG, copied):
+        state = agent.invoke(None, config)
+        (asked,) = state["__interrupt__"]
+        agent.invoke(Command(resume={asked.id: {"decisions": [{"type": "approve"}]}}), config)
+        ids[config["configurable"]["thread_id"]] = {key for *_, key in shop.take()}
+    assert len(ids["t"]) == 1
+    assert len(ids["copy"]) == 2, "the record belongs to the original"
+    assert not ids["t"] & ids["copy"]
 
 
 def test_a_branch_from_after_a_step_does_not_repeat_its_calls(shop: Shop) -> None:

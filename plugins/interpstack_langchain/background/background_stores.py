@@ -134,5 +134,6 @@ class BackgroundStore(CheckpointStore):
     def put_aside(self) -> None:
         """Have the next run take over values that calls in flight return."""
         self._aside = True
+        self.ends_before_its_calls()
         if self._database is not None:
             self._database.leave(self.key, self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from langgraph.store.base import BaseStore
@@ -43,6 +43,8 @@ from interpstack_langchain.rules.decisions import Editable
 __all__ = ["CheckpointStore", "Shared", "offer_record"]
 
 _log = logging.getLogger(__name__)
+#: Key of a journal's first entry: the ids of its calls name the thread, see `EvalCall.call_id`.
+_NAMES_THREAD: Final = "thread"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -75,6 +77,8 @@ class CheckpointStore:
         editable: Tools that a decision on a call may name.
         commands: State updates that inner calls returned, with the calls' ids, in order.
         form: Form of the entries that were loaded, if there were some.
+        names_thread: Whether the ids of the eval's calls name the thread; earlier releases had
+            the same ids in copies of a thread.
         needs_state: Whether an earlier run of the eval began with the stored variables.
         left_running: Names the calls that the last pause left running.
     """
@@ -87,12 +91,14 @@ class CheckpointStore:
     editable: Editable
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
     form: int | None = attrs.field(default=None, init=False)
+    names_thread: bool = attrs.field(default=True, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
     left_running: str = attrs.field(default="", init=False)
     _pauses: EvalPauses = attrs.field(init=False)
     _about: dict[str, Any] = attrs.field(factory=dict, init=False)
     _database: Database | None = attrs.field(default=None, init=False)
     _after_another: bool = attrs.field(default=False, init=False)
+    _late: bool = attrs.field(default=False, init=False)
     _heir: CheckpointStore | None = attrs.field(default=None, init=False)
     _outer: CheckpointStore | None = attrs.field(default=None, init=False)
     _inside: list[CheckpointStore] = attrs.field(factory=list, init=False)
@@ -135,6 +141,15 @@ class CheckpointStore:
         self._heir = heir
         return self.commands
 
+    @property
+    def thread(self) -> str:
+        """The thread whose checkpoint holds the entries."""
+        return str(self.writes.checkpoint.config["configurable"]["thread_id"])
+
+    def ends_before_its_calls(self) -> None:
+        """Note that this run ends, and what its calls still record is late."""
+        self._late = True
+
     # -- entries ---------------------------------------------------------------------------
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
@@ -159,13 +174,17 @@ class CheckpointStore:
         self._ended = {n for n, _ in self.commands}
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
         self.form = form_of(entries)
+        self.names_thread = not entries or bool(entries[0].get(_NAMES_THREAD))
         self._pauses.continues(entries)
         return list(entries)
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
-        """Keep an entry."""
+        """Keep an entry, unless its thread was deleted after this run had ended."""
+        if self._late and await self.writes.is_deleted():
+            _log.info("thread %s was deleted: a late result is not recorded", self.thread)
+            return
         if index == 0:
-            entry = {**entry, **self._about, CALLS_BESIDE: True}
+            entry = {**entry, **self._about, CALLS_BESIDE: True, _NAMES_THREAD: True}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.
@@ -175,6 +194,8 @@ class CheckpointStore:
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:
         """Store a record of drawn amounts, beside the entries."""
+        if self._late and await self.writes.is_deleted():
+            return
         task = task_of(self.key, f"{record['run']}|{record['number']}")
         await self.writes.put([(JOURNAL_CHANNEL, {"spent": dict(record), "of": self.key})], task)
 
@@ -301,6 +322,7 @@ class CheckpointStore:
 
     async def land(self, calls: CallsInFlight) -> None:
         """Have the answers of these calls recorded when they arrive, if there is a lock."""
+        self.ends_before_its_calls()
         if self._database is not None:
             await self._database.land(self.key, calls)
 

@@ -166,6 +166,10 @@ class CheckpointWrites:
         self._stored = self._stored or found is not None
         return found
 
+    async def is_deleted(self) -> bool:
+        """Whether the checkpoint was stored once and is no more: its thread was deleted."""
+        return self._stored and await self.stored() is None
+
     async def put(self, writes: list[tuple[str, Any]], task: str) -> None:
         """Write to the checkpoint as a task; returns once that is safe."""
         stored = [(channel, to_storable(value)) for channel, value in writes]

@@ -162,11 +162,16 @@ class EvalCall:
     def call_id(self, context: CellContext) -> str:
         """The tool-call id of an inner call, the same in every run of the eval.
 
-        Models may use their own ids again in another turn; calls of another message have others.
+        Models may use their own ids again in another turn; calls of another message have others. A
+        copy of a thread has the same messages, so the id names the thread, too.
         """
-        if self.store is not None and self.store.form == 1:  # its calls were made under these
+        store = self.store
+        if store is not None and store.form == 1:  # its calls were made under these
             return f"{self.id}:{context.request_id}"
-        return f"{self.name}:{self._place}:{context.request_id}"
+        place = self._place
+        if store is not None and store.names_thread:
+            place = blake2b(f"{store.thread}|{place}".encode(), digest_size=8).hexdigest()
+        return f"{self.name}:{place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
         """The id of an inner call in progress events, unique in its eval."""
@@ -206,7 +211,7 @@ class EvalCall:
         if isinstance(call, str):
             return call
         if self.approvals is not None:
-            self.approvals.check(call, self, journal, decision)
+            self.approvals.check(call, self, decision)
         if call["name"] != tool.name:
             tool = native_tool(self._tool(call["name"]))
         return tool, call["args"]

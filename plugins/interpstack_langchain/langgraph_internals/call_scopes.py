@@ -49,6 +49,7 @@ __all__ = [
     "answers_given",
     "checkpoint_key",
     "entered",
+    "has_checkpointer",
     "interrupts_shown",
     "pending_calls",
     "plain_answer",
@@ -138,6 +139,15 @@ class Checkpoint:
         Such an answer stays in the checkpoint and would be taken for the next question, too.
         """
         return [(RESUME, None)], NULL_TASK_ID
+
+
+def has_checkpointer() -> bool:
+    """Whether the running graph has a checkpointer; true outside of a graph."""
+    config = var_child_runnable_config.get()
+    if config is None:
+        return True
+    saver = config.get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
+    return saver is not None and not isinstance(saver, bool)
 
 
 def _graph_of(task: str) -> str:

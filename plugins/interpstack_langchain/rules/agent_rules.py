@@ -7,7 +7,7 @@ again only if the interpreter is used in another agent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from langchain.agents.middleware import ToolCallLimitMiddleware
@@ -24,6 +24,11 @@ from interpstack_langchain.tools.tool_names import CallableTools
 __all__ = ["AgentRules", "Rules"]
 
 
+#: What an approval of a call from code needs of the agent.
+_NEEDS_CHECKPOINTER: Final = (
+    "needs a checkpointer, which stores the eval while it waits for a decision: pass one to the "
+    "agent (checkpointer=…), and a thread_id with each run"
+)
 _NO_NODES: Mapping[str, Any] = {}
 
 
@@ -67,6 +72,38 @@ class AgentRules:
         if known is None or known[0] is not nodes:
             known = self._known = (nodes, self._made(nodes))
         return known[1]
+
+    def check_own(self, *, stored: bool) -> None:
+        """Refuse a run of an agent that cannot wait for the decisions of `interrupt_on`.
+
+        Args:
+            stored: Whether the agent has a checkpointer.
+
+        Raises:
+            ConfigurationError: It has none, and a call may need an approval.
+        """
+        if self.own and not stored:
+            raise ConfigurationError(f"interrupt_on {_NEEDS_CHECKPOINTER}")
+
+    def approvals(self, run: GraphRun | None, *, stored: bool) -> Approvals | None:
+        """The approvals that calls of an eval need; `None` if no call needs one.
+
+        Args:
+            run: The run of the agent's graph; `None` outside of a graph.
+            stored: Whether the eval has a journal in a checkpoint.
+
+        Raises:
+            ConfigurationError: The agent's rules cannot be fulfilled.
+        """
+        found = self.rules(run).approvals
+        if found is None or stored:
+            return found
+        self.check_own(stored=False)
+        asking = ", ".join(one.name for one in found.rules.siblings)
+        raise ConfigurationError(
+            f"{asking}, beside this interpreter, asks for approvals of calls from code, and "
+            f"{_NEEDS_CHECKPOINTER}, or leave its tools out of ptc"
+        )
 
     def limits(self, run: GraphRun | None, running: EvalCall) -> CallLimits | None:
         """The limits on the calls of an eval; `None` without any."""

@@ -20,8 +20,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from interpstack import ConfigurationError, GuestException, Request
-from interpstack_durable.api import Journal, ReplayDivergence
+from interpstack import GuestException, Request
+from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
 from interpstack_langchain.rules.noted import read_decision
@@ -89,7 +89,6 @@ class Approvals:
         self,
         call: ToolCall,
         running: Running,
-        journal: Journal | None,
         decision: Mapping[str, Any] | None = None,
     ) -> None:
         """Refuse a call without a decision of each rule that asks about it.
@@ -97,22 +96,14 @@ class Approvals:
         Args:
             call: As the model would have made it, or as the decision changed it.
             running: The eval that makes it.
-            journal: The journal of the eval.
             decision: The last decision about the call, by which some rules have been asked.
 
         Raises:
             ApprovalNeeded: It needs an approval.
-            ConfigurationError: There is no checkpointer to wait for a decision with.
         """
         question = self._question(call, running, decision)
-        if question is None:
-            return
-        if journal is None:
-            raise ConfigurationError(
-                f"{call['name']} needs an approval (interrupt_on), and so a checkpointer: "
-                "pass one to the agent, and a thread_id with each run"
-            )
-        raise ApprovalNeeded(question)
+        if question is not None:
+            raise ApprovalNeeded(question)
 
     def _question(
         self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None

@@ -36,6 +36,7 @@ class AgentOffers:
         own: Names of the interpreter's own tools, which its code cannot call.
         skills: Source of skills, if the middleware has a backend for them.
         more: More parts of each offer.
+        unstored: The part in place of `part` for the prompt of an agent without a checkpointer.
 
     Raises:
         BridgeError: No code could use a name of the allowlist.
@@ -49,29 +50,47 @@ class AgentOffers:
         own: Collection[str],
         skills: BackendSkills | None,
         more: Sequence[object] = (),
+        unstored: object | None = None,
     ) -> None:
         self._stack = stack
         self._options = options
         self._own = own
         journals = Journals(_store_for, _flights_for, _look_for, _lander_for)
-        parts: list[object] = [part, journals, *more]
+        parts: list[object] = [journals, *more]
         if skills is not None:
             parts.append(Skills(skills))
-        self._builder = OfferBuilder(
-            convert=host_tool, parts=parts, code_tool=options.tool_name, error_names=ERROR_NAMES
-        )
+
+        def builder(first: object) -> OfferBuilder[BaseTool]:
+            return OfferBuilder(
+                convert=host_tool,
+                parts=[first, *parts],
+                code_tool=options.tool_name,
+                error_names=ERROR_NAMES,
+            )
+
+        self._builder = builder(part)
+        self._unstored = self._builder if unstored is None else builder(unstored)
         _check_names(stack, options)
 
     def offer(self, tools: Iterable[BaseTool]) -> HostOffer:
         """The offer to code, made of the tools that the agent has now."""
+        return self._offer(self._builder, tools)
+
+    def _offer(self, builder: OfferBuilder[BaseTool], tools: Iterable[BaseTool]) -> HostOffer:
         named = {tool.name: tool for tool in tools}
         chosen = self._choose(named)
         task = named.get("task") if self._options.subagents else None
-        return self._builder.offer(chosen, task, lambda: self._subagents(task))
+        return builder.offer(chosen, task, lambda: self._subagents(task))
 
-    def prompt(self, tools: Iterable[BaseTool]) -> str:
-        """The prompt sections for these tools."""
-        return self._builder.prompt(self._stack, self.offer(tools))
+    def prompt(self, tools: Iterable[BaseTool], *, stored: bool = True) -> str:
+        """The prompt sections for these tools.
+
+        Args:
+            tools: The tools that the agent has now.
+            stored: Whether the agent has a checkpointer, which stores variables.
+        """
+        builder = self._builder if stored else self._unstored
+        return builder.prompt(self._stack, self._offer(builder, tools))
 
     def _subagents(self, task: BaseTool | None) -> list[Subagents]:
         dispatch = None if task is None else dispatcher(task)

@@ -182,7 +182,9 @@ STATES = {
 @pytest.mark.parametrize("mode", STATES)
 async def test_model_and_tool_are_told_how_long_variables_live(talk: Any, mode: str) -> None:
     chat = talk(mode=mode, tool_name="run_js")
-    assert STATES[mode] in chat.middleware.tools[0].description
+    # Variables outlast a turn only with a checkpointer, which the tool does not know of.
+    described = "persist across calls." if mode == "thread" else STATES[mode]
+    assert described in chat.middleware.tools[0].description
     await chat.turn()
     prompt = chat.model.seen[0][0].text
     assert STATES[mode] in prompt

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from langchain.agents import create_agent
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from scripted import Script
 
 from interpstack import GuestLanguage, PromptWords
+from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import (
     code_description,
@@ -38,8 +42,27 @@ STATES = {
 @pytest.mark.parametrize("scope", STATES)
 def test_it_says_how_long_variables_live(scope: str) -> None:
     section = interpreter_section(Options(), scope, LANGUAGE)
-    for text in (section, tool_description(scope, LANGUAGE)):
-        assert [one for one, words in STATES.items() if words in text] == [scope]
+    assert [one for one, words in STATES.items() if words in section] == [scope]
+
+
+def test_the_tool_promises_nothing_that_needs_a_checkpointer() -> None:
+    assert tool_description("thread", LANGUAGE).endswith("Variables persist across calls.")
+    assert STATES["turn"] in tool_description("turn", LANGUAGE)
+    assert STATES["call"] in tool_description("call", LANGUAGE)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_variables_are_promised_across_turns_only_with_a_checkpointer(stored: bool) -> None:
+    model = Script()
+    with CodeInterpreterMiddleware() as interpreter:
+        saver = InMemorySaver() if stored else None
+        agent = create_agent(model, middleware=[interpreter], checkpointer=saver)
+        agent.invoke({"messages": [("user", "hi")]}, {"configurable": {"thread_id": "t"}})
+    prompt = model.seen[0][0].text
+    assert (STATES["thread"] in prompt) == stored
+    assert (STATES["turn"] in prompt) == (not stored)
+    shown = " ".join(tool.description for tool in model.bound)
+    assert STATES["thread"] not in shown
 
 
 def test_it_says_what_the_options_say() -> None:

@@ -61,7 +61,7 @@ class Step:
 
 
 #: The first entry of a journal as it is stored: new evals have the scopes of calls beside the task.
-FIRST = {"n": 0, "beside": True}
+FIRST = {"n": 0, "beside": True, "thread": True}
 
 
 def answering(*ids: int) -> dict[str, Any]:

@@ -42,8 +42,11 @@ def run(code: str) -> str:
 class Store:
     """Notes what an eval does with its store."""
 
-    def __init__(self, form: int | None = None) -> None:
+    def __init__(
+        self, form: int | None = None, *, thread: str = "t", names_thread: bool = True
+    ) -> None:
         self.form = form
+        self.thread, self.names_thread = thread, names_thread
         self.commands: list[Any] = []
         self.log: list[Any] = []
 
@@ -91,6 +94,16 @@ def test_calls_of_the_oldest_journals_keep_their_ids() -> None:
     assert eval_of(store=Store(form=1)).call_id(cell_context(3)) == "a:3"
     assert eval_of(store=Store(form=2)).call_id(cell_context(3)).startswith("a:")
     assert eval_of(store=Store(form=2)).call_id(cell_context(3)) != "a:3"
+
+
+def test_calls_of_a_copied_thread_have_ids_of_their_own() -> None:
+    """A copy has the same messages, and a provider would take its payments for the original's."""
+
+    def call_id(thread: str, **options: bool) -> str:
+        return eval_of(store=Store(2, thread=thread, **options)).call_id(cell_context(3))
+
+    assert call_id("t") == call_id("t") != call_id("copy")
+    assert call_id("t", names_thread=False) == call_id("copy", names_thread=False)
 
 
 def test_an_eval_of_an_unknown_message_has_no_place() -> None:

@@ -158,6 +158,31 @@ async def test_another_agent_takes_its_answer(
     assert (len(bank.begun), bank.paid) == (1, 1)
 
 
+@both
+async def test_a_late_result_does_not_revive_a_deleted_thread(
+    talk: Any, bank: Bank, use_async: bool, tmp_path: Path
+) -> None:
+    kind = "sqlite-async" if use_async else "sqlite"
+    async with open_saver(kind, str(tmp_path / "checkpoints.db")) as saver:
+        chat = talk(**bank.options(checkpointer=saver))
+        assert (await chat.turn(PAYS))["__interrupt__"]
+        if use_async:
+            await saver.adelete_thread("t")
+        else:
+            saver.delete_thread("t")
+        async with databases.open_database(saver) as database:
+            assert database.landings
+            bank.go.set()
+            while database.landings:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+        async def rows(table: str) -> int:
+            found = saver.conn.execute(f"SELECT count(*) FROM {table}")
+            return int((await (await found).fetchone() if use_async else found.fetchone())[0])
+
+        assert [await rows(table) for table in ("checkpoints", "writes")] == [0, 0]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
 @pytest.mark.parametrize("use_async", [True], ids=["async"])
 @pytest.mark.parametrize("resumed", ["without a decision", "with an unfit one", "and cancelled"])

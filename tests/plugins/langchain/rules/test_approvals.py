@@ -614,11 +614,23 @@ async def test_a_decision_is_not_used_for_another_tool(talk: Any, effects: Effec
 
 
 @both
-async def test_without_a_checkpointer_the_call_is_not_made(chat: Any, effects: Effects) -> None:
+async def test_without_a_checkpointer_the_run_fails_before_the_model_is_called(
+    chat: Any, effects: Effects
+) -> None:
+    """The developer can pass a checkpointer, and the model cannot."""
     conversation = chat({"pay": True}, checkpointer=None)
-    (text,) = await conversation.run(CATCH)
-    assert "pay needs an approval (interrupt_on), and so a checkpointer" in text
+    with pytest.raises(ConfigurationError, match="interrupt_on needs a checkpointer"):
+        await conversation.run(CATCH)
     assert not effects
+
+
+@both
+async def test_a_tool_that_needs_no_approval_needs_no_checkpointer(
+    chat: Any, effects: Effects
+) -> None:
+    conversation = chat({"pay": False}, checkpointer=None)
+    await conversation.run(CATCH)
+    assert effects
 
 
 WRONG_OPTIONS = [
