@@ -11,11 +11,13 @@ import attrs
 from mcp import types
 
 from interpstack import CellContext, ConfigurationError, GuestLanguage, HostTool
+from interpstack_javascript.language import JAVASCRIPT
 from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.values import BLOCKS
+from interpstack_python.language import PYTHON
 
-__all__ = ["HELPERS", "Catalog", "code_name", "made_catalog", "server_names"]
+__all__ = ["HELPERS", "Catalog", "check_servers", "code_name", "made_catalog", "server_names"]
 
 #: Functions of `mcp` itself, whose names no server can have.
 HELPERS: Final = ("describe", "read", "search")
@@ -49,6 +51,17 @@ class Catalog:
     source: Catalog | None = None
 
 
+def check_servers(names: Iterable[str]) -> None:
+    """Refuse names of servers that code cannot use, before it is known in which language it is.
+
+    Raises:
+        ConfigurationError: A server has no name in code, or two have the same.
+    """
+    listed = list(names)
+    for language in (JAVASCRIPT, PYTHON):
+        server_names(listed, language)
+
+
 def server_names(names: Iterable[str], language: GuestLanguage) -> dict[str, str]:
     """The names of servers as code spells them, by their names in the configuration.
 
@@ -67,8 +80,8 @@ def server_names(names: Iterable[str], language: GuestLanguage) -> dict[str, str
         for other, taken in spelt.items():
             if taken == made:
                 raise ConfigurationError(
-                    f"mcp servers {other!r} and {name!r} would both be mcp.{made}; rename one in "
-                    "the configuration"
+                    f"mcp servers {other!r} and {name!r} would both be mcp.{made} in "
+                    f"{language.title}; rename one in the configuration"
                 )
         spelt[name] = made
     return spelt

@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 import attrs
 from mcp import types
 from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter
 
 from interpstack import (
     CellContext,
@@ -27,7 +28,7 @@ from interpstack import (
 from interpstack_agents import has_many_parts
 from interpstack_core import call_blocking
 from interpstack_core.checks import expect, shown
-from interpstack_mcp.catalog import Catalog, made_catalog, server_names
+from interpstack_mcp.catalog import Catalog, check_servers, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.connection import Connection
@@ -42,6 +43,8 @@ __all__ = ["McpProgress", "McpServers", "listen_to_progress"]
 _ERROR_CHARS: Final = 2000
 #: Links to resources that are remembered.
 _LINKS: Final = 10_000
+_Asking = types.InputRequiredResult
+_RESOURCE: Final[TypeAdapter[Any]] = TypeAdapter(types.ReadResourceResult | _Asking)
 #: Statuses of HTTP from here on say that the server failed, and not what is wrong with a request.
 _BROKEN: Final = 500
 #: Characters of the message of one progress notification.
@@ -107,7 +110,9 @@ class McpServers:
     _made: dict[tuple[Any, ...], Catalog] = attrs.field(factory=dict, init=False)
     _older: set[str] = attrs.field(factory=set, init=False)
     #: Servers of the resources to which results of tools have linked, by session and URI.
-    _links: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
+    _links: OrderedDict[tuple[str, str], frozenset[str]] = attrs.field(
+        factory=OrderedDict, init=False
+    )
     _users: set[object] = attrs.field(factory=set, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -116,6 +121,7 @@ class McpServers:
             raise ConfigurationError(
                 f"on_progress takes a function that is not async; got {shown(self.on_progress)}"
             )
+        check_servers(server.name for server in self.servers)
         self.start_anew()
         start_anew_after_fork(self)
 
@@ -218,7 +224,8 @@ class McpServers:
     def _note_links(self, server: str, result: types.CallToolResult, context: CellContext) -> None:
         for block in result.content:
             if isinstance(block, types.ResourceLink):
-                self._links[context.session_key, str(block.uri)] = server
+                key = context.session_key, str(block.uri)
+                self._links[key] = self._links.pop(key, frozenset()) | {server}
         while len(self._links) > _LINKS:
             self._links.popitem(last=False)
 
@@ -231,20 +238,34 @@ class McpServers:
         Raises:
             GuestException: There is no such link, or its server does not answer well.
         """
-        uri = link.get("uri") if isinstance(link, dict) else link
-        server = self._links.get((context.session_key, uri)) if isinstance(uri, str) else None
-        if server is None:
+        fields = link if isinstance(link, dict) else {"uri": link}
+        uri, server = fields.get("uri"), fields.get("server")
+        found = self._links.get((context.session_key, uri)) if isinstance(uri, str) else None
+        if found is None:
             raise GuestException(
                 "mcp.read takes a resource_link that a tool has returned to this session since the "
                 f"servers were connected; got {shown(uri)}; call the tool again for the link"
             )
-        async with self._connections()[server].together:
-            with _told_to_code("mcp.read", server):
-                connection = self._connections()[server]
+        linked = sorted(found)
+        if server is not None and server not in linked:
+            raise GuestException(
+                f"mcp.read: server {shown(server)} has not returned a link to {shown(uri)}; "
+                f"it is of {' and '.join(map(repr, linked))}"
+            )
+        if server is None and len(linked) > 1:
+            raise GuestException(
+                f"mcp.read: the servers {' and '.join(map(repr, linked))} have returned a link to "
+                f"{shown(uri)}; add the server to the link, as in "
+                f'{{"uri": {shown(uri)}, "server": {linked[0]!r}}}'
+            )
+        name: str = linked[0] if server is None else server
+        connection = self._connections()[name]
+        async with connection.together:
+            with _told_to_code("mcp.read", name):
                 answer = await connection.request("resources/read", {"uri": uri})
-                contents = answer.get("contents")
-                if not isinstance(contents, list):
+                if isinstance(_RESOURCE.validate_python(answer, by_name=False), _Asking):
                     raise Rejected("the server asks for input, which code cannot give")
+                contents: list[dict[str, Any]] = answer["contents"]
                 return contents
 
     # -- life ------------------------------------------------------------------------------

@@ -50,8 +50,22 @@ def test_a_stack_takes_the_plugin_once(connections: McpServers) -> None:
         InterpreterStack(plugins=["mcp", mcp(connections)])
 
 
-def test_names_that_code_cannot_use_are_refused_when_a_session_is_bound() -> None:
-    given = {"mcpServers": {"search": {"command": "a"}}}
-    stack = InterpreterStack(plugins=[mcp(given, limits=McpLimits(connect_seconds=1))])
-    with stack, pytest.raises(ConfigurationError, match="'search' cannot be offered"):
-        stack.prompt()
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["search"], "'search' cannot be offered to code: 'search' is a function of mcp itself"),
+        (["ä"], "'ä' cannot be offered to code: 'ä' is not a name in code; rename it"),
+        (["a-b", "a_b"], "'a-b' and 'a_b' would both be mcp.aB in JavaScript; rename one"),
+        (["a-b", "a.b"], "'a-b' and 'a.b' would both be mcp"),
+        (["a b", "aB"], "'a b' and 'aB' would both be mcp.aB in JavaScript"),
+        (["a-b", "a b"], "would both be mcp"),
+    ],
+)
+def test_names_of_servers_that_code_cannot_use_are_refused_before_there_is_a_session(
+    names: list[str], message: str
+) -> None:
+    given = {"mcpServers": {name: {"command": "a"} for name in names}}
+    with pytest.raises(ConfigurationError, match=message):
+        mcp(given)
+    with pytest.raises(ConfigurationError, match=message):
+        McpServers.of(given)

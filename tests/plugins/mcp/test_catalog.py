@@ -87,7 +87,7 @@ def test_a_server_that_is_gone_keeps_its_known_tools() -> None:
     [
         (["search"], "'search' is a function of mcp itself; rename it"),
         (["ä"], "'ä' is not a name in code"),
-        (["a-b", "a_b"], "'a-b' and 'a_b' would both be mcp.aB"),
+        (["a-b", "a_b"], "'a-b' and 'a_b' would both be mcp.aB in JavaScript; rename one"),
     ],
 )
 def test_names_of_servers_that_code_cannot_use_are_refused(names: list[str], message: str) -> None:

@@ -57,6 +57,24 @@ def blocks() -> types.CallToolResult:
     )
 
 
+@server.resource("notes://text", mime_type="text/plain")
+def note_text() -> str:
+    """A text that the tool `link` links to."""
+    return f"text of {os.getpid()}"
+
+
+@server.resource("notes://bytes", mime_type="image/png")
+def note_bytes() -> bytes:
+    """Bytes that the tool `link` links to."""
+    return b"\0\1"
+
+
+@server.tool(structured_output=False)
+def link(uri: str) -> types.CallToolResult:
+    """Return a link to a resource."""
+    return types.CallToolResult(content=[types.ResourceLink(uri=uri, name="a note")])
+
+
 @server.tool()
 def fail(why: str) -> str:
     """Fail."""
