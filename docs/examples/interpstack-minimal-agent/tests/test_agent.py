@@ -96,7 +96,7 @@ async def test_calls_side_by_side_are_asked_for_together(till: Till, tmp_path: P
     await agent.stack.aclose()
 
 
-async def test_an_eval_that_was_left_goes_on_and_repeats_no_call(
+async def test_an_eval_that_was_left_goes_on_and_repeats_no_finished_call(
     till: Till, tmp_path: Path
 ) -> None:
     paying = asyncio.Event()
