@@ -32,7 +32,7 @@ __all__ = ["pack_record", "unpack_record"]
 
 _VERSION: Final = 2
 #: A record with a number that this divides is whole: so chains are short, and begin at the same
-#: records where a store keeps copies of them now and then.
+#: records where a store keeps copies of them now and then. No chain has more records.
 _CHAIN: Final = 8
 #: Above all numbers that a record counts to; Python writes no much longer ones as text.
 _NUMBERS: Final = 10**1000
@@ -78,8 +78,9 @@ def _payload_before(
         return b""
     try:
         chain = _verified(earlier, owner, key)
-        too_long = expanded_bytes(chain[-1]["data"]) > MAX_BEFORE
-        return b"" if too_long else _expanded(chain)
+        if len(chain) == _CHAIN or expanded_bytes(chain[-1]["data"]) > MAX_BEFORE:
+            return b""
+        return _expanded(chain)
     except RecordRejected:
         return b""  # it changed after it was loaded; new records must not depend on it
 
@@ -95,7 +96,16 @@ def _verified(records: Sequence[_Record], owner: str, key: bytes | None) -> list
 
 
 def _expanded(chain: Sequence[_Record]) -> bytes:
-    """The payload of the last record of a verified chain."""
+    """The payload of the last record of a verified chain.
+
+    Without a key, anybody may have written the chain: all sizes are checked before the first
+    record is expanded, so that a few kilobytes cost no more than one large state.
+    """
+    for record in chain[:-1]:
+        if expanded_bytes(record["data"]) > MAX_BEFORE:
+            raise RecordRejected(
+                f"the stored state is damaged: it builds on a record of more than {MAX_BEFORE} bytes"
+            )
     payload = b""
     for record in chain:
         payload = decompress(record["data"], payload)
@@ -111,6 +121,10 @@ def _chain(records: Sequence[_Record]) -> list[_Record]:
         if found is None:
             raise RecordRejected(
                 "the stored state is damaged: an earlier record that it builds on is missing"
+            )
+        if len(chain) == _CHAIN:
+            raise RecordRejected(
+                f"the stored state is damaged: it builds on more than {_CHAIN - 1} earlier records"
             )
         chain.append(found)
     return chain[::-1]

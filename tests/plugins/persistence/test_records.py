@@ -199,6 +199,50 @@ def test_links_that_go_in_circles_are_refused() -> None:
         mode().load(records[2], "owner", records[:2])
 
 
+def forged(*payloads: bytes) -> list[dict[str, Any]]:
+    """A chain that anybody can write without a key: each record builds on the one before."""
+    records = list[dict[str, Any]]()
+    for sequence, payload in enumerate(payloads, 1):
+        record: dict[str, Any] = {
+            "version": 2,
+            "sequence": sequence,
+            "previous": records[-1]["checksum"] if records else b"",
+            "data": zstandard.ZstdCompressor().compress(payload),
+        }
+        record["checksum"] = hashlib.sha256(_covered(record, "owner")).digest()
+        records.append(record)
+    return records
+
+
+def test_a_chain_has_a_largest_length(expanded: list[bytes]) -> None:
+    """Each record of some kilobytes may expand to 256 MiB, and take most of a second."""
+    *earlier, record = forged(*(bytes(2**20) for _ in range(9)))
+    with pytest.raises(RecordRejected, match="builds on more than 7 earlier records"):
+        mode().load(record, "owner", earlier)
+    assert expanded == []
+    with pytest.raises(RecordRejected, match="its length is wrong"):
+        mode().load(earlier[7], "owner", earlier[:7])
+    assert len(expanded) == 8
+
+
+def test_a_chain_is_not_expanded_if_a_record_in_it_is_too_large(expanded: list[bytes]) -> None:
+    *earlier, record = forged(b"small", bytes(4 * 2**20 + 1), b"last")
+    with pytest.raises(RecordRejected, match="a record of more than 4194304 bytes"):
+        mode().load(record, "owner", earlier)
+    assert expanded == []
+
+
+def test_a_chain_that_could_not_be_read_is_not_made() -> None:
+    """Also where a caller gives many records one number."""
+    records = list[dict[str, Any]]()
+    for state in LONG[:12]:
+        records.append(dict(mode().dump(state, "owner", 1, records)[0]))
+    assert [not record["previous"] for record in records] == ([True] + 7 * [False]) + (
+        [True] + 3 * [False]
+    )
+    assert mode().load(records[11], "owner", records[:11]) == LONG[11]
+
+
 def test_a_signed_chain_takes_no_unsigned_link() -> None:
     *earlier, record = chain(LONG[:3], signing_key=KEY)
     del earlier[0]["signature"]
