@@ -7,6 +7,6 @@ were no remedy: on the loopback address all clients have the same one.
 
 from __future__ import annotations
 
-from interpstack_http.connections import CONCURRENCY, Admission, served_connections
+from interpstack_http.connections import BACKLOG, CONCURRENCY, Admission, served_connections
 
-__all__ = ["CONCURRENCY", "Admission", "served_connections"]
+__all__ = ["BACKLOG", "CONCURRENCY", "Admission", "served_connections"]

@@ -10,15 +10,20 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["CONCURRENCY", "Admission", "served_connections"]
+__all__ = ["BACKLOG", "CONCURRENCY", "Admission", "served_connections"]
 
-#: Connections whose clients have not sent a header, and those of which is not known whether their
-#: request is authorized; another one of a kind ends the oldest of it.
+#: Connections whose clients have not sent a header; another one ends the oldest. They are more than
+#: the others, so that a flood leaves each new client the time to send its header.
+_SILENT: Final = 384
+#: Connections of which is not known whether their request is authorized; another one ends the
+#: oldest.
 _STRANGERS: Final = 64
 #: Connections of authorized clients that are served at once; open streams count.
 _ADMITTED: Final = 256
 #: The limit for uvicorn, which counts all connections.
-CONCURRENCY: Final = 2 * _STRANGERS + _ADMITTED
+CONCURRENCY: Final = _SILENT + _STRANGERS + _ADMITTED
+#: The backlog for uvicorn: asyncio accepts as many connections before it reads from any of them.
+BACKLOG: Final = 64
 #: Seconds from the first byte that is awaited to the last one of the header.
 _HEADER_SECONDS: Final = 10.0
 #: Seconds from the header to the answer whether the request is authorized: another server may have
@@ -143,6 +148,7 @@ class _Guarded(H11Protocol):
 
 def served_connections(
     *,
+    silent: int = _SILENT,
     strangers: int = _STRANGERS,
     header_seconds: float = _HEADER_SECONDS,
     decision_seconds: float = _DECISION_SECONDS,
@@ -150,12 +156,13 @@ def served_connections(
     """The connections of one server, as `uvicorn.Config(http=…, ws="none")` takes them.
 
     Args:
-        strangers: Connections without an authorized request: silent ones, and as many others.
+        silent: Connections without a whole header.
+        strangers: Connections with a header whose request is not authorized yet.
         header_seconds: Time for the header of a request.
         decision_seconds: Time from the header until `Admission.grant`.
     """
     own = {
-        "silent": _Few(strangers),
+        "silent": _Few(silent),
         "asking": _Few(strangers),
         "header_seconds": header_seconds,
         "decision_seconds": decision_seconds,

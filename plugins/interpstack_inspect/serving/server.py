@@ -9,7 +9,7 @@ from typing import Final
 import uvicorn
 
 from interpstack_core import ConfigurationError
-from interpstack_http import CONCURRENCY, served_connections
+from interpstack_http import BACKLOG, CONCURRENCY, served_connections
 from interpstack_inspect.contract.source import RunSource
 from interpstack_inspect.serving.gate import OPEN_PATH
 from interpstack_inspect.serving.pages import inspector
@@ -46,6 +46,7 @@ async def serve(source: RunSource, port: int, announce: Callable[[str], object])
                 http=served_connections(),
                 ws="none",
                 limit_concurrency=CONCURRENCY,
+                backlog=BACKLOG,
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=_GRACE_SECONDS,

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from interpstack import ConfigurationError, InterpstackError
 from interpstack_core.checks import shown
-from interpstack_http import served_connections
+from interpstack_http import BACKLOG, CONCURRENCY, served_connections
 from interpstack_mcp.configuration import HttpServer, read_servers
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.http import http_transport
@@ -150,7 +150,15 @@ async def _returning(show: Callable[[str], Awaitable[None]], oauth: OAuth) -> As
         ) from error
     app = Starlette(routes=[Route(_PATH, page.page)])
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", lifespan="off", http=served_connections(), ws="none")
+        uvicorn.Config(
+            app,
+            log_level="error",
+            lifespan="off",
+            http=served_connections(),
+            ws="none",
+            limit_concurrency=CONCURRENCY,
+            backlog=BACKLOG,
+        )
     )
     serving = asyncio.ensure_future(server.serve(sockets=[bound]))
     try:

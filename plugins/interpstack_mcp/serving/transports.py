@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
 from interpstack_core.checks import expect, shown
-from interpstack_http import CONCURRENCY, Admission, served_connections
+from interpstack_http import BACKLOG, CONCURRENCY, Admission, served_connections
 from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
 from interpstack_mcp.serving.oauth import OAuthResource, TokenVerifier
@@ -180,6 +180,7 @@ async def serve_http(
         http=served_connections(),
         ws="none",
         limit_concurrency=CONCURRENCY,
+        backlog=BACKLOG,
         server_header=False,
     )
     try:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import uvicorn
 
-from interpstack_http import CONCURRENCY, Admission, served_connections
+from interpstack_http import BACKLOG, CONCURRENCY, Admission, served_connections
 
 KEY = (b"authorization", b"key")
 
@@ -42,6 +42,7 @@ async def served(**options: Any) -> AsyncIterator[int]:
         lifespan="off",
         log_level="error",
         limit_concurrency=CONCURRENCY,
+        backlog=BACKLOG,
     )
     server = uvicorn.Server(config)
     running = asyncio.ensure_future(server.serve())
@@ -94,7 +95,7 @@ async def test_requests_without_credentials_shut_nobody_out() -> None:
 
 
 async def test_the_oldest_of_too_many_silent_connections_is_ended() -> None:
-    async with served(strangers=2, header_seconds=60) as port:
+    async with served(silent=2, header_seconds=60) as port:
         first, *others = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         await ended(first[0])
         assert not any(reader.at_eof() for reader, _ in others)

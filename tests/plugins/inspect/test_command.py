@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -14,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from graph_tasks import stored_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
+from strangers import HALF_A_HEADER, held, websocket_attempts
 
 from interpstack_cli import main
 
@@ -43,6 +46,47 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
         assert "http://127.0.0.1:" in process.stdout.readline()
         assert process.wait() == 130
+
+
+@pytest.mark.parametrize("sent", [b"", HALF_A_HEADER])
+def test_connections_without_a_cookie_shut_no_browser_out(tmp_path: Path, sent: bytes) -> None:
+    with _inspector(tmp_path) as (process, link), httpx.Client(timeout=60) as client:
+        assert client.get(link).status_code == 200
+        with held(link.port or 0, sent):
+            with httpx.Client(timeout=60, cookies=client.cookies) as other:
+                pages = [other.get(link.join("/")).text for _ in range(5)]
+            assert all("The conversation that changed last" in page for page in pages)
+            stranger = httpx.get(link.join("/"), timeout=60)
+            assert stranger.status_code == 401
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.read() == "Interrupted.\n"
+
+
+def test_attempts_to_open_a_websocket_are_refused_without_a_traceback(tmp_path: Path) -> None:
+    with _inspector(tmp_path) as (process, link):
+        assert websocket_attempts(link.port or 0, "/", "/conversation", "/%ff") == [401] * 3
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.read() == "Interrupted.\n"
+
+
+@contextmanager
+def _inspector(folder: Path) -> Iterator[tuple[subprocess.Popen[str], httpx.URL]]:
+    """The inspector of a conversation as a process, and its link."""
+    database = folder / "checkpoints.db"
+    with SqliteSaver.from_conn_string(str(database)) as saver:
+        stored_checkpoint(saver)
+    command = [sys.executable, "-m", "interpstack", "inspect", str(database)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None
+            yield process, httpx.URL(found[0])
+        finally:
+            process.kill()
 
 
 def test_a_directory_is_refused_at_once(tmp_path: Path) -> None:

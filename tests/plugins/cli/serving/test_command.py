@@ -12,10 +12,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from mcp_config import TOOLS_SERVER
 from mcp_requests import INITIALIZE
+from strangers import HALF_A_HEADER, flood, held, websocket_attempts
 
 mcp = pytest.importorskip("mcp")
 OAUTH = [
@@ -90,6 +92,40 @@ def test_http_needs_the_token(tmp_path: Path) -> None:
     finally:
         process.terminate()
         process.communicate()
+
+
+@pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, b"P"])
+def test_connections_without_credentials_shut_no_client_out(spawn: Any, sent: bytes) -> None:
+    token = "a-token-for-tests-only"
+    process = spawn("mcp", "serve", "--http", "127.0.0.1:0", INTERPSTACK_MCP_TOKEN=token)
+    address = process.stderr.readline().split()[-1]
+    port = urlsplit(address).port
+    with held(port, sent):
+        assert [_status(address, token) for _ in range(5)] == ["200"] * 5
+        assert _status(address, "") == "401"
+    process.terminate()
+    assert process.stderr.read() == ""
+
+
+def test_a_flood_of_connections_shuts_no_client_out(spawn: Any) -> None:
+    token = "a-token-for-tests-only"
+    process = spawn("mcp", "serve", "--http", "127.0.0.1:0", INTERPSTACK_MCP_TOKEN=token)
+    address = process.stderr.readline().split()[-1]
+    with flood(urlsplit(address).port or 0):
+        assert [_status(address, token) for _ in range(10)] == ["200"] * 10
+    process.terminate()
+    assert process.stderr.read() == ""
+
+
+def test_attempts_to_open_a_websocket_are_refused_without_a_traceback(spawn: Any) -> None:
+    token = "a-token-for-tests-only"
+    process = spawn("mcp", "serve", "--http", "127.0.0.1:0", INTERPSTACK_MCP_TOKEN=token)
+    address = process.stderr.readline().split()[-1]
+    port = urlsplit(address).port
+    assert websocket_attempts(port, "/mcp", "/", "/%ff", "//") == [401] * 4
+    assert _status(address, token) == "200"
+    process.terminate()
+    assert process.stderr.read() == ""
 
 
 def _status(address: str, token: str) -> str:
