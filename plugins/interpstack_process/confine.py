@@ -41,7 +41,7 @@ class WorkerLimits:
         files: Open files (`RLIMIT_NOFILE`).
     """
 
-    memory_bytes: int | None = attrs.field(default=4 * 2**30, validator=_whole(2**26))
+    memory_bytes: int | None = attrs.field(default=2 * 2**30, validator=_whole(2**26))
     cpu_seconds: int | None = attrs.field(default=None, validator=_whole(1))
     files: int | None = attrs.field(default=256, validator=_whole(32))
 

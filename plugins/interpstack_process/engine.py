@@ -61,7 +61,7 @@ class ProcessEngine(OuterEngine):
         workers: int | None = None,
         grace_seconds: float = 5.0,
         keep_state: bool = True,
-        worker_memory_bytes: int | None = 4 * 2**30,
+        worker_memory_bytes: int | None = 2 * 2**30,
         worker_cpu_seconds: int | None = None,
         worker_files: int | None = 256,
         worker_environment: Mapping[str, str] | None = None,

@@ -79,7 +79,7 @@ class RayEngine(OuterEngine):
         start_seconds: float = 120.0,
         grace_seconds: float = 10.0,
         keep_state: bool = True,
-        actor_memory_bytes: int | None = 4 * 2**30,
+        actor_memory_bytes: int | None = 2 * 2**30,
         actor_message_bytes: int = 256 * 2**20,
         **options: Any,
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,35 @@ async def test_a_worker_that_holds_too_much_ends(code: str, heap: int) -> None:
         assert error is not None
         assert "the worker process ran out of memory (worker_memory_bytes)" in error.message
         assert (await session.eval("n + 1")).text == "42"
+
+
+def peak_bytes(pid: int) -> int | None:
+    """The most memory that a process has held; `None` if it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return None
+    peaks = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(peaks[0]) * 1024 if peaks else None
+
+
+async def test_a_worker_is_bounded_without_options() -> None:
+    held: list[int] = []
+
+    async def watch(pid: int) -> None:
+        while (peak := peak_bytes(pid)) is not None:
+            held.append(peak)
+            await asyncio.sleep(0.05)
+
+    limits = Limits(cpu_seconds=60, wall_seconds=500)  # the engine's default: 64 MiB of memory
+    async with InterpreterStack("process:v8", limits=limits) as stack:
+        session = stack.session("one")
+        await session.eval("var n = 41; n")
+        (worker,) = stack.engine.pool.workers  # type: ignore[attr-defined]
+        watching = asyncio.ensure_future(watch(worker.pid))
+        error = (await session.eval(f"for (;;) {_COMPILES}")).error
+        watching.cancel()
+        assert error is not None
+        assert "the worker process ran out of memory (worker_memory_bytes)" in error.message
+        assert (await session.eval("n + 1")).text == "42"
+    assert 2**31 < max(held) < 2**31 + 2**28
