@@ -104,7 +104,8 @@ def _expanded(chain: Sequence[_Record]) -> bytes:
     for record in chain[:-1]:
         if expanded_bytes(record["data"]) > MAX_BEFORE:
             raise RecordRejected(
-                f"the stored state is damaged: it builds on a record of more than {MAX_BEFORE} bytes"
+                "the stored state is damaged: it builds on a record of more than "
+                f"{MAX_BEFORE} bytes"
             )
     payload = b""
     for record in chain:

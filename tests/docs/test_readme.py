@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from readme_trace import CODE, run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -18,12 +19,26 @@ def _blocks(language: str) -> list[str]:
 
 
 def test_the_quickstart_is_short_and_true() -> None:
-    code, said = _blocks("python")[0], _blocks("text")[0]
+    code, said = _blocks("python")[-1], _blocks("text")[0]
     assert len(code.splitlines()) <= 20
     ran = subprocess.run(
         [sys.executable, "-"], input=code, capture_output=True, text=True, check=True
     )
     assert ran.stdout == said
+
+
+@pytest.mark.parametrize("by_code", [False, True], ids=["calls", "code"])
+def test_the_trace_was_measured(by_code: bool) -> None:
+    turns, tokens, answer = run(by_code=by_code)
+    assert answer
+    row = f"| **{turns}** | **{tokens:,}** |" if by_code else f"| {turns} | {tokens:,} |"
+    assert row in README
+    assert CODE in README
+
+
+def test_few_links_lead_away() -> None:
+    pages = set(re.findall(r"\]\((docs/[^)#]+\.md)", README))
+    assert len(pages) <= 10
 
 
 def test_the_commands_are_there() -> None:
