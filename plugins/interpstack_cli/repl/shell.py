@@ -33,6 +33,9 @@ __all__ = ["COMMAND", "Shell"]
 #: What a dot command looks like; `.5` and `.then(…)` are code.
 COMMAND: Final = re.compile(r"\s*\.([a-z]+)(?:[ \t]+(.*?))?\s*")
 
+#: What people type in other shells, and the dot command that they mean.
+_WORDS: Final = {"exit": "exit", "quit": "exit", "help": "help"}
+_WORD: Final = re.compile(r"\s*([a-z]+)\s*(?:\(\s*\))?\s*;?\s*")
 #: The variable that has the last value.
 _LAST: Final = "_"
 _MEMBER: Final = re.compile(r"[^\W\d][\w$]{0,99}|\$[\w$]{0,99}")
@@ -97,12 +100,19 @@ class Shell:
             return True
         try:
             found = COMMAND.fullmatch(text)
-            if found is None:
-                return self._run(Cell(source=text))
-            return self._command(found[1], found[2] or "")
+            if found is not None:
+                return self._command(found[1], found[2] or "")
+            word = self._meant(text)
+            return self._command(word, "") if word else self._run(Cell(source=text))
         except InterpstackError as error:
             write(f"Error: {error}", err=True, colour="red")
             return False
+
+    def _meant(self, text: str) -> str:
+        """The dot command that a bare word stands for; empty for code, and for names of code."""
+        found = _WORD.fullmatch(text)
+        word = "" if found is None else found[1]
+        return _WORDS[word] if word in _WORDS and word not in self.names() else ""
 
     def _run(self, cell: Cell) -> bool:
         cell = attrs.evolve(cell, value_name=_LAST)

@@ -29,6 +29,25 @@ def test_help_and_tools_say_what_there_is(shell, capsys):
     assert "More of it" not in out
 
 
+@pytest.mark.parametrize("line", ["exit", "quit", "exit()", " quit() ; "])
+def test_words_of_other_shells_leave(shell, line):
+    assert shell.feed(line)
+    assert shell.done
+
+
+def test_help_answers_without_a_dot(shell, capsys):
+    assert shell.feed("help")
+    assert ".save" in capsys.readouterr().out
+
+
+def test_a_variable_with_such_a_name_is_code(shell, capsys):
+    shell.feed("var help = 5, exit = () => 6")
+    assert shell.feed("help")
+    assert shell.feed("exit()")
+    assert capsys.readouterr().out.split()[-2:] == ["5", "6"]
+    assert not shell.done
+
+
 def test_reset_forgets_the_variables(shell, capsys):
     shell.feed("let gone = 1")
     assert shell.feed(".reset")
