@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -25,7 +26,7 @@ from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
 from interpstack_node.modules.finding import ModuleFinder
-from interpstack_node.modules.places import existing, places
+from interpstack_node.modules.places import existing, packages_beside, places
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.realm import NodeRealm
 from interpstack_node.runtime import NETWORK_PERMISSION, NodeRuntime, find_node
@@ -143,6 +144,11 @@ class NodeEngine(Engine):
         self._parked: ParkedRealms[NodeRealm] = ParkedRealms(self.name, kernels)
         #: Ends kernels when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
+
+    @classmethod
+    def options_beside(cls, file: Path) -> Mapping[str, Any]:
+        folder = file.resolve().parent
+        return {"working_dir": str(folder), "module_dirs": packages_beside(folder)}
 
     @property
     def runtime(self) -> NodeRuntime:

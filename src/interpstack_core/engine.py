@@ -15,6 +15,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -256,6 +257,15 @@ class Engine(abc.ABC):
             ConfigurationError: It cannot run that engine.
         """
         raise ConfigurationError(f"engine {cls.name!r} runs no others; name {inner.name!r} alone")
+
+    @classmethod
+    def options_beside(cls, file: Path) -> Mapping[str, Any]:
+        """Options with which code of a file may import what is beside it; by default none.
+
+        Args:
+            file: The file, which exists.
+        """
+        return {}
 
     @property
     def runs(self) -> type[Engine]:

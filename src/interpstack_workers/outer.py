@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from interpstack_core import Capability, ConfigurationError, Engine
@@ -51,6 +52,10 @@ class OuterEngine(Engine):
     def refusal(cls, inner: type[Engine]) -> str:
         """The reason why workers cannot run this engine; empty, the default, if they can."""
         return ""
+
+    @classmethod
+    def options_beside(cls, file: Path) -> Mapping[str, Any]:
+        return {} if cls.inner is None else cls.inner.options_beside(file)
 
     @property
     def runs(self) -> type[Engine]:

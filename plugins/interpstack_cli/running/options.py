@@ -189,8 +189,11 @@ class StackOptions:
     timeout: float | None = None
     memory: int | None = None
 
-    def open(self) -> tuple[InterpreterStack, HostOffer]:
+    def open(self, file: Path | None = None) -> tuple[InterpreterStack, HostOffer]:
         """The stack, and the offer with the skills, MCP servers and the tools that are not bridges.
+
+        Args:
+            file: The file to run, which may import what is beside it; `None` for other sources.
 
         Raises:
             InterpstackError: An option is wrong.
@@ -204,8 +207,10 @@ class StackOptions:
         own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
         listed = [*own, *(plugin for plugin in added if plugin not in own)]
         chosen: str | Engine = engine
-        if self.engine_options:
-            chosen = engine_with(find_engine(engine, manager), read_options(self.engine_options))
+        cls = find_engine(engine, manager)
+        beside = {} if file is None or not file.is_file() else cls.options_beside(file)
+        if self.engine_options or beside:
+            chosen = engine_with(cls, {**beside, **read_options(self.engine_options)})
         stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=self._limits())
         parts = [] if self.skills is None else [_skills_part(self.skills)]
         parts += [] if self.mcp is None else [_servers_part(self.mcp)]

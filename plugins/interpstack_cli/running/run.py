@@ -59,7 +59,7 @@ def command(
         raise ConfigurationError("--language takes the name of a language, such as python")
     gallery = Gallery(save)
     gallery.check()
-    stack, offer = wanted.open()
+    stack, offer = wanted.open(None if file in (None, "-") else Path(file))
     with stack:
         cell = _cell(file, code, language, stack)
         check_language(stack, cell)

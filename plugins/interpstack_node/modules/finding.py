@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -208,6 +209,8 @@ class ModuleFinder:
             raise unsupported(specifier, "Directory imports are not supported.")
         if path.suffix not in _LOCAL:
             raise unsupported(specifier, "Only .js and .mjs files are supported.")
+        if not inside(Path(os.path.normpath(path)), working):
+            raise unsupported(specifier, "It leads out of the working folder (option working_dir).")
         if real is None or not self._is_local(real) or real.suffix not in _LOCAL:
             raise not_found(specifier)
         return Found(address_of(real), "module", local=True)

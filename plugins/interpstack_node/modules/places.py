@@ -11,7 +11,7 @@ import attrs
 
 from interpstack_core import ConfigurationError
 
-__all__ = ["VARIABLE", "Places", "existing", "inside", "places"]
+__all__ = ["VARIABLE", "Places", "existing", "inside", "packages_beside", "places"]
 
 #: Environment variable with folders whose `node_modules` hold packages.
 VARIABLE: Final = "INTERPSTACK_NODE_MODULE_DIRS"
@@ -52,13 +52,27 @@ def places(
     """
     named = module_dirs
     if named is None:
-        named = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+        named = _from_environment()
     else:
         _check_paths("module_dirs", named, "folders")
     working = None if working_dir is None else _folder("working_dir", working_dir)
     bases = [_folder("module_dirs", one) for one in named]
     found = dict.fromkeys(_roots([*bases, working or Path.cwd()]))
     return Places(tuple(found), working)
+
+
+def packages_beside(folder: Path) -> list[str]:
+    """Folders whose `node_modules` hold packages for the files of a folder, for `module_dirs`.
+
+    Those of the environment variable come first; then, as Node searches them, the folder and those
+    above it; then the process's working directory.
+    """
+    above = [one for one in (folder, *folder.parents) if (one / _PACKAGES).is_dir()]
+    return [*_from_environment(), *map(str, above), str(Path.cwd())]
+
+
+def _from_environment() -> list[str]:
+    return [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
 
 
 def existing(option: str, named: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
