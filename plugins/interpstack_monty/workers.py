@@ -10,9 +10,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import pydantic_monty
+from pydantic_monty._binary import find_monty_binary
 
 from interpstack_core import EngineFailure, Limits
 
@@ -158,6 +160,7 @@ class Workers:
         with self._lock:
             if self._pool is None:
                 pool = pydantic_monty.Monty(
+                    binary_path=_quiet_binary(),
                     max_processes=_PROCESSES,
                     checkout_timeout=_PATIENCE,
                     max_checkouts_per_worker=self._per_process,
@@ -276,6 +279,23 @@ class Worker:
             with contextlib.suppress(pydantic_monty.MontyError):
                 self.session.__exit__(None, None, None)
             self._returned()
+
+
+def _quiet_binary() -> str | None:
+    """The executable of workers that do not write to this process's standard error.
+
+    It is a script, which finds Monty by its own path; see there. `None`, which is Monty's own
+    executable, where that cannot be: on Windows, in images without a shell, and where the
+    environment names an executable of another name.
+    """
+    monty = Path(find_monty_binary())
+    folder = os.path.realpath(monty.parent)
+    script = os.path.realpath(str(files("interpstack_monty") / "quiet_worker.sh"))
+    if os.name == "nt" or monty.name != "monty":
+        return None
+    way = os.path.relpath(script, folder)
+    runs = os.access("/bin/sh", os.X_OK) and os.access(script, os.X_OK)
+    return f"{folder}/{way}" if runs and way.startswith("../") else None
 
 
 def _discard(stream: str, text: str) -> None:

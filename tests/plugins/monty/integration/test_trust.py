@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from importlib.resources import files
@@ -57,6 +58,20 @@ async def test_the_kernel_prints_nowhere(
         for _ in range(2):
             await session.eval("x")
             await session.eval_with_state("x", wants_values=bool)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no shell that starts a worker")
+async def test_a_worker_that_ends_itself_writes_nowhere(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Monty says there by how much the code exceeds its memory; a guest could repeat it at will."""
+    limits = Limits(memory_bytes=2**23)
+    with InterpreterStack("monty", limits=limits) as stack, stack.session() as session:
+        outcome = await session.eval("','.join(['abc' * 1000] * 10**6)")
+        assert outcome.error is not None
+        assert outcome.error.name == "OutOfMemory"
+        assert (await session.eval("6 * 7")).text == "42"
     assert capfd.readouterr() == ("", "")
 
 
