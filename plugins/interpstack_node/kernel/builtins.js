@@ -153,6 +153,13 @@
     }
     define(shown, "readFileSync", read);
     define(shown, "accessSync", access);
+    // Loaders of native addons look for them so; `require` then refuses what they find.
+    define(shown, "readdirSync", (path, options) => {
+      if (options?.withFileTypes || options?.recursive) throw new ErrorClass('Using module "node:fs" is not allowed');
+      const { names } = parse(host.ask("folder", "", `${path}`));
+      if (names === undefined) throw failure(path);
+      return names;
+    });
     define(shown, "existsSync", (path) => about(path).exists === true);
     return shown;
   }

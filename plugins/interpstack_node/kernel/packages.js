@@ -12,6 +12,7 @@
   const decode = decodeURIComponent;
   const weakAdd = Function.prototype.call.bind(WeakSet.prototype.add), weakHas = Function.prototype.call.bind(WeakSet.prototype.has);
   const refusals = new WeakSet(); // errors that say that there is no module, or none for code
+  const addons = { __proto__: null }; // the messages of those that say so of a native addon
   const loaded = { __proto__: null }; // address -> module of `require`
   let cells = 0;
 
@@ -29,6 +30,7 @@
     const found = ask(kind, base, "" + specifier);
     if (found.code === undefined) return found;
     // Packages look for these two to learn that an optional part is missing.
+    if (found.code === "ERR_DLOPEN_DISABLED") addons[found.message] = true;
     if (kind !== "require" || found.code !== "ERR_MODULE_NOT_FOUND") throw moduleError(found.code, found.message);
     throw moduleError("MODULE_NOT_FOUND", `Cannot find module '${slice("" + specifier, 0, 200)}'`);
   }
@@ -109,8 +111,21 @@
       }
       return [names, values];
     } catch (error) {
-      return [undefined, error];
+      return [undefined, explained(error)];
     }
+  }
+  // Loaders of addons try several, then throw an error of their own that guesses why none is there. Its
+  // causes have the messages of all attempts.
+  function explained(error) {
+    try {
+      let cause = error;
+      for (let i = 0; i < 50 && typeof cause === "object" && cause !== null && !weakHas(refusals, error); i++) {
+        const { message } = cause;
+        if (typeof message === "string" && addons[message] === true) return moduleError("ERR_DLOPEN_DISABLED", message);
+        cause = cause.cause;
+      }
+    } catch { /* a getter that throws */ }
+    return error;
   }
   const resolver = (base) => ({ resolve: (specifier) => find("import", base, specifier).name }).resolve;
   function fillMeta(meta, address) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,8 @@ _LOCAL: Final = (".js", ".mjs")
 #: Bytes of one source.
 _MAX_BYTES: Final = 16 * 2**20
 _MOST_CHARS: Final = 2000
+#: Names in one folder.
+_MOST_NAMES: Final = 10_000
 
 
 class ModuleFinder:
@@ -171,6 +174,27 @@ class ModuleFinder:
         if size is None:
             return {"exists": True}
         raise Refused(f"File too large: {name[:SHOWN_CHARS]}", "ERR_FS_FILE_TOO_LARGE")
+
+    def own_folder(self, name: str) -> Mapping[str, Any]:
+        """The `names` in a folder of a package, for packages that look for files of their own.
+
+        Args:
+            name: Its path or address.
+
+        Returns:
+            Whether there is such a folder, and the names in it. Outside of the folders of packages,
+            there is nothing.
+        """
+        try:
+            given = path_of(name) if name.startswith("file:") else joined(Path("/"), name)
+            path = given.resolve()
+            if self._places.root_of(path) is None:
+                return {"exists": False}
+            with os.scandir(path) as entries:
+                names = [entry.name for entry in islice(entries, _MOST_NAMES)]
+        except (OSError, ValueError, RuntimeError, Refused):
+            return {"exists": False}
+        return {"exists": True, "names": sorted(names)}
 
     def stamp(self, name: str) -> tuple[str, int, int]:
         """The module's address, and the time of change and the size of its file; 0 without one."""

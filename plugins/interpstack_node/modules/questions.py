@@ -57,9 +57,9 @@ class ModuleQuestions:
         """The answer to one question, as a plain JSON value.
 
         Args:
-            question: One of `has`, `import`, `require`, `source` and `file`; the address of the
-                importing file, empty for a cell; the specifier, the address of a module, or the
-                path of a file of a package.
+            question: One of `has`, `import`, `require`, `source`, `file` and `folder`; the address
+                of the importing file, empty for a cell; the specifier, the address of a module, or
+                the path of a file or folder of a package.
         """
         kind, base, name = question
         try:
@@ -67,6 +67,8 @@ class ModuleQuestions:
                 return self._finder.has(name)
             if kind == "file":
                 return self._finder.own_file(name)
+            if kind == "folder":
+                return self._finder.own_folder(name)
             if kind == "source":
                 return {"source": self._finder.source(name)}
             found = self._finder.find(base, name, require=kind == "require")

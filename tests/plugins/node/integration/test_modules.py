@@ -51,6 +51,18 @@ _PACKAGES = {
     "reads": "exports.read = (path) => require('fs').readFileSync(path, 'utf8'); "
     "exports.own = JSON.parse(exports.read(__dirname + '/package.json')).name; "
     "exports.there = (path) => require('fs').existsSync(path)",
+    "lists": "exports.list = (path, options) => require('fs').readdirSync(path, options)",
+    # As loaders of addons look for the build of this system, and as they tell that there is none.
+    "looks": "const fs = require('fs'), path = require('path');"
+    "const folder = path.join(__dirname, 'builds');"
+    "const [found] = fs.readdirSync(folder).filter((name) => name.endsWith('.node'));"
+    "module.exports = require(path.join(folder, found))",
+    "guesses": "const causes = []; for (const name of ['./a.node', './missing.js'])"
+    "{ try { require(name) } catch (error) { causes.push(error) } };"
+    "const copy = (cause, {message}) => Object.assign(new Error(message), {cause});"
+    "const whole = causes.reduce(copy, null);"
+    "throw Object.assign(new Error('no build was found; install again'), {cause: whole})",
+    "fails": "try { require('./a.node') } catch {} throw new TypeError('another reason')",
     "shared": "exports.has = 'byteLength' in SharedArrayBuffer.prototype; "
     "exports.make = () => new SharedArrayBuffer(8)",
     "both": "import {createRequire} from 'module'; export default createRequire(import.meta.url)",
@@ -67,6 +79,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         about = {"type": "module"} if name in _MODULES else {}
         (package / "package.json").write_text(json.dumps(about), "utf-8")
         (package / "index.js").write_text(source, "utf-8")
+    builds = folder / "node_modules" / "looks" / "builds"
+    builds.mkdir()
+    for addon in ("guesses/a.node", "fails/a.node", "looks/builds/x.node"):
+        (folder / "node_modules" / addon).write_bytes(b"\x7fELF")
     (folder / "node_modules" / "listed" / "data.json").write_text('{"list": [1, 2]}', "utf-8")
     return folder
 
@@ -252,3 +268,29 @@ async def test_a_package_of_many_files_needs_few_questions(
             outcome = await stack.session(name).eval("(await import('many')).m99")
             assert outcome.text == "99"
     assert asked == ["has", "import", "graph"] * 2
+
+
+async def test_a_native_addon_that_a_loader_looks_for_is_refused(session: Session) -> None:
+    for name in ("looks", "guesses"):
+        caught = f"try {{ await import('{name}') }} catch (e) {{ [e.name, e.code, e.message] }}"
+        told = (await session.eval(caught)).text
+        assert told.startswith('["ModuleNotFound", "ERR_DLOPEN_DISABLED", "Native addons are not')
+    error = (await session.eval("await import('fails')")).error
+    assert error is not None
+    assert (error.name, error.message) == ("TypeError", "another reason")
+
+
+async def test_a_package_lists_folders_of_packages_only(session: Session, work: Path) -> None:
+    await session.eval("const {list} = (await import('lists')).default;")
+    own = work / "node_modules" / "looks"
+    assert (await session.eval(f"list({json.dumps(str(own))}).join()")).text == (
+        "builds,index.js,package.json"
+    )
+    for path in (work, work.parent, "/", "/etc", own / "index.js", own / "...", own / "../../.."):
+        error = (await session.eval(f"list({json.dumps(str(path))})")).error
+        assert error is not None
+        assert error.message.startswith("ENOENT")
+    for options in ("{withFileTypes: true}", "{recursive: true}"):
+        error = (await session.eval(f"list({json.dumps(str(own))}, {options})")).error
+        assert error is not None
+        assert error.message == 'Using module "node:fs" is not allowed'

@@ -68,4 +68,67 @@ async def test_a_native_addon_is_refused(session: Session) -> None:
     assert error.message == f"Native addons are not allowed: {_ADDON}"
     error = (await session.eval("await import('@node-rs/crc32')")).error
     assert error is not None
-    assert error.message.startswith("Cannot find native binding")
+    assert error.message == f"Native addons are not allowed: {_ADDON}"
+
+
+#: Programs that use large packages as their pages show them.
+_PROGRAMS = {
+    "express": (
+        """
+        import express from "express";
+        const app = express();
+        app.use(express.json());
+        app.get("/item/:id", (req, res) => res.json({id: req.params.id, q: req.query.q}));
+        app.post("/double", (req, res) => res.send(String(req.body.x * 2)));
+        const server = app.listen(0, "127.0.0.1");
+        await new Promise((done) => server.once("listening", done));
+        const at = `http://127.0.0.1:${server.address().port}`;
+        const got = await (await fetch(`${at}/item/7?q=z`)).json();
+        const headers = {"content-type": "application/json"};
+        const posted = await fetch(`${at}/double`, {method: "POST", headers, body: '{"x": 21}'});
+        const texts = [got.id, got.q, await posted.text(), (await fetch(`${at}/none`)).status];
+        await new Promise((done) => server.close(done));
+        texts.join()""",
+        "7,z,42,404",
+    ),
+    "prettier": (
+        """
+        import * as prettier from "prettier";
+        const given = {babel: "const a = {b:1}", typescript: "type A = {b:1}", css: "a{b:c}"};
+        const texts = Object.keys(given).map((parser) => prettier.format(given[parser], {parser}));
+        (await Promise.all(texts)).join("").replaceAll("\\n", "|")""",
+        "const a = { b: 1 };|type A = { b: 1 };|a {|  b: c;|}|",
+    ),
+    "pino": (
+        """
+        import pino from "pino";
+        const lines = [];
+        const stream = {write: (line) => lines.push(line.trim())};
+        const log = pino({base: null, timestamp: false}, stream);
+        log.info({a: 1}, "hi");
+        log.child({m: 2}).warn("w");
+        lines.join("|")""",
+        '{"level":30,"a":1,"msg":"hi"}|{"level":40,"m":2,"msg":"w"}',
+    ),
+    "jsdom": (
+        """
+        import {JSDOM} from "jsdom";
+        const {document} = new JSDOM("<p>hi <b>you</b></p>").window;
+        document.body.append("!");
+        [document.querySelector("b").textContent, document.body.innerHTML].join()""",
+        "you,<p>hi <b>you</b></p>!",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _PROGRAMS)
+async def test_large_packages_load_and_work(request: pytest.FixtureRequest, name: str) -> None:
+    source, text = _PROGRAMS[name]
+    folder = npm_packages.installed(request.config.cache)
+    limits = Limits(cpu_seconds=60, wall_seconds=200, memory_bytes=2**28)
+    engine = NodeEngine(module_dirs=[folder], network=True)
+    made = InterpreterStack(engine, ["console"], limits=limits)
+    async with made as stack, stack.session() as opened:
+        outcome = await opened.eval(source)
+    assert outcome.error is None, outcome.error
+    assert outcome.text == text
