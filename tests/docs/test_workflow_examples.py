@@ -63,6 +63,28 @@ def test_metadata_are_valid(path: Path) -> None:
     assert path.name == f"{metadata.name}.workflow{path.suffix}"
 
 
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("approval", "folder, topic"),
+        ("budgeted_search", "folder, tokens, term"),
+        ("build_and_fix", "folder"),
+        ("map_reduce", "folder"),
+    ],
+)
+def test_a_program_without_its_arguments_names_them(name: str, needed: str) -> None:
+    program = [sys.executable, str(EXAMPLES / name / "host.py")]
+    done = subprocess.run(program, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: host.py")
+    assert f"the following arguments are required: {needed}" in done.stderr
+    if name != "approval":
+        gone = ["/no/such/folder", "1", "word"][: needed.count(",") + 1]
+        done = subprocess.run([*program, *gone], capture_output=True, encoding="utf-8", check=False)
+        assert done.returncode == 2
+        assert "there is no folder /no/such/folder" in done.stderr
+
+
 # -- map-reduce ---------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ database in FOLDER. Sent announcements are files in FOLDER/outbox.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import json
@@ -80,4 +81,9 @@ async def main(folder: Path, topic: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+    usage = argparse.ArgumentParser(description="Approve and send an announcement.")
+    usage.add_argument("folder", type=Path, help="the folder of the database and the outbox")
+    usage.add_argument("topic", help="the subject of the announcement")
+    given = usage.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    asyncio.run(main(given.folder, given.topic))

@@ -6,9 +6,9 @@ be exceeded, however many calls run at once. A token is a word here, and no mode
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 from interpstack_workflows.api import (
@@ -74,7 +74,14 @@ async def search(folder: Path, sources: list[str], tokens: int, terms: list[str]
 
 
 if __name__ == "__main__":
-    root = Path(sys.argv[1])
-    ended = asyncio.run(search(root, sources_in(root), int(sys.argv[2]), sys.argv[3:]))
+    usage = argparse.ArgumentParser(description="Search texts within a budget.")
+    usage.add_argument("folder", type=Path, help="a folder of *.md files")
+    usage.add_argument("tokens", type=int, help="the budget, in words that are read")
+    usage.add_argument("term", nargs="+", help="a word that a line must have")
+    given = usage.parse_args()
+    root = given.folder
+    if not root.is_dir():
+        usage.error(f"there is no folder {root}")
+    ended = asyncio.run(search(root, sources_in(root), given.tokens, given.term))
     print(json.dumps(ended.result or ended.error, indent=2))
     print("tokens:", ended.usage.get("input_tokens", 0))

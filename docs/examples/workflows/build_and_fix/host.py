@@ -5,6 +5,7 @@ The fixer is a function that knows one kind of fault, so no model is needed.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
@@ -74,5 +75,10 @@ async def mend(folder: Path, attempts: int = 3) -> WorkflowResult:
 
 
 if __name__ == "__main__":
-    mended = asyncio.run(mend(Path(sys.argv[1])))
+    usage = argparse.ArgumentParser(description="Mend a project until its tests pass.")
+    usage.add_argument("folder", type=Path, help="the folder of the project, which is changed")
+    project = usage.parse_args().folder
+    if not project.is_dir():
+        usage.error(f"there is no folder {project}")
+    mended = asyncio.run(mend(project))
     print(json.dumps(mended.result or mended.error, indent=2))

@@ -6,10 +6,10 @@ needed.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,11 @@ async def count(folder: Path, paths: list[str]) -> WorkflowResult:
 
 
 if __name__ == "__main__":
-    reports = Path(sys.argv[1])
+    usage = argparse.ArgumentParser(description="Count causes of incidents.")
+    usage.add_argument("folder", type=Path, help="a folder of *.txt reports")
+    reports = usage.parse_args().folder
+    if not reports.is_dir():
+        usage.error(f"there is no folder {reports}")
     counted = asyncio.run(count(reports, sorted(path.name for path in reports.glob("*.txt"))))
     print(json.dumps(counted.result or counted.error, indent=2))
     print("calls of agents:", counted.usage["agents"])
