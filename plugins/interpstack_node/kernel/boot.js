@@ -77,7 +77,21 @@
   closeSync(PROGRAMS);
   const [main, stops, setup] = JSON.parse(texts.toString("utf8"));
   const load = (name, source) => new Script(source, { filename: `interpstack:${name}` }).runInThisContext();
-  const { startSigintWatchdog, stopSigintWatchdog } = require("internal/test/binding").internalBinding("contextify");
+  const { internalBinding } = require("internal/test/binding");
+  const { startSigintWatchdog, stopSigintWatchdog } = internalBinding("contextify");
+  // The network is connections: no sockets of the file system or of programs of this machine, and no
+  // descriptors, whose numbers lead to the process's own.
+  const { UV_EACCES } = internalBinding("uv"), { apply, defineProperty } = Reflect;
+  const HANDLES = [["pipe_wrap", "Pipe", "bind", "bind2", "connect", "connect2", "open"], ["tcp_wrap", "TCP", "open"], ["udp_wrap", "UDP", "open"]];
+  for (const [binding, name, ...methods] of HANDLES) {
+    const { prototype } = internalBinding(binding)[name];
+    for (const method of methods) {
+      if (!(method in prototype)) continue;
+      const own = prototype[method], ofNode = name === "Pipe" && method === "open"; // which writes its warnings to the third descriptor
+      const value = function (...given) { return ofNode && given[0] === 2 ? apply(own, this, given) : UV_EACCES; };
+      defineProperty(prototype, method, { __proto__: null, value, writable: false, enumerable: true, configurable: false });
+    }
+  }
   const stopping = load("stops", stops)(require, startSigintWatchdog, stopSigintWatchdog);
   load("main", main)(require, process, Buffer, connection, stopping, setup);
 })
