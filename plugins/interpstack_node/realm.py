@@ -19,11 +19,11 @@ from interpstack_core import (
     Limits,
 )
 from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
+from interpstack_javascript.exported import UNDONE, ExportStopped, exported, exported_apart
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.parking.parkable_realm import ParkableRealm
 from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_node.execution import NodeExecution
-from interpstack_node.kernels.clock import EXPORT_SECONDS
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.programs import guest_programs
@@ -74,6 +74,7 @@ class NodeRealm(ParkableRealm):
         self._kernel: KernelProcess | None = None
         self._offered = ""
         self._saved = SavedValues()
+        self._stopped = False  # the export after the last cell was stopped
         self._running = self._closed = False
         self._is_new = False  # a kernel whose first cell has not ended
         self._notices: list[str] = []
@@ -93,7 +94,7 @@ class NodeRealm(ParkableRealm):
 
     def values(self) -> Mapping[str, Any]:
         if not self._saved.current:
-            self._saved.save(self._ask("say", '["values"]', seconds=EXPORT_SECONDS))
+            self._saved.save((exported_apart if self._stopped else exported)(self._read))
         return self._saved.read()
 
     def names(self) -> Sequence[str]:
@@ -106,7 +107,10 @@ class NodeRealm(ParkableRealm):
     def load(self, values: Mapping[str, Any]) -> None:
         self._ask("say", json.dumps(["load", dict(values)]), seconds=_KERNEL_SECONDS)
         # At once: the kernel may be ended before anybody asks for the values.
-        self._saved.save(self._ask("say", '["values"]', seconds=EXPORT_SECONDS))
+        self._saved.loaded(exported(self._read))
+
+    def _read(self, command: str, seconds: float) -> str:
+        return self._ask("say", command, seconds=seconds)
 
     def discard(self) -> None:
         with self._lock:
@@ -156,9 +160,9 @@ class NodeRealm(ParkableRealm):
             if self._kernel is not None and not _is_usable(self._kernel):
                 self._drop()
             if self._kernel is None:
+                undone = "" if self._saved.current else UNDONE
                 self._kernel = self._open()
-                if (loss := self._saved.loss()) is not None:
-                    self._notices.append(loss)
+                self._notices += filter(None, (undone, self._saved.loss()))
             kernel = self._kernel
         self._pool.used(self)
         return kernel
@@ -171,8 +175,9 @@ class NodeRealm(ParkableRealm):
         """Note the end of a cell.
 
         Args:
-            values: The guest's variables; `None` for the earlier ones.
+            values: The guest's variables; `None` if their export was stopped.
         """
+        self._stopped = values is None
         if values is not None:
             self._saved.save(values)
         self.never_ran()
@@ -209,6 +214,8 @@ class NodeRealm(ParkableRealm):
             return
         try:
             if not self._running and self._kernel is not None:
+                if not self._saved.current:
+                    self._notices.append(UNDONE)
                 self._drop()
                 self._saved.accept()
         finally:
@@ -285,7 +292,7 @@ class NodeRealm(ParkableRealm):
         if not self._running:
             kernel.rest()
         if answer.stopped:
-            raise EngineFailure("the guest was stopped while its variables were read")
+            raise ExportStopped("the guest was stopped while its variables were read")
         return "".join(answer.drained)
 
 

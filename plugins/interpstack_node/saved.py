@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from interpstack_core import EngineFailure
 from interpstack_javascript.exchange import read_answer
+from interpstack_javascript.exported import Losses
 
 __all__ = ["SavedValues", "read_names"]
-
-#: Names of lost variables that a notice lists.
-_LISTED: Final = 20
 
 
 class SavedValues:
@@ -20,6 +18,7 @@ class SavedValues:
     def __init__(self) -> None:
         self._text = "{}"
         self._current = True
+        self._losses = Losses()
 
     @property
     def current(self) -> bool:
@@ -33,6 +32,11 @@ class SavedValues:
     def accept(self) -> None:
         """Note that these values stand, because the kernel with later ones is gone."""
         self._current = True
+
+    def loaded(self, text: str) -> None:
+        """Replace the values by those that the guest was given; the reader knows what they lack."""
+        self.save(text)
+        self._losses.known(self.readable())
 
     def save(self, text: str) -> None:
         """Replace the values by those in a kernel's report."""
@@ -57,20 +61,10 @@ class SavedValues:
         """The values by name; none if the report has another form."""
         return self._parsed() or {}
 
-    def loss(self) -> str | None:
-        """The notice about variables that have no value to restore; `None` if each has one."""
-        lost = [
-            name
-            for name, wire in self.readable().items()
-            if isinstance(wire, dict) and wire.get("$") == "lost"
-        ]
-        if not lost:
-            return None
-        more = f" and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
-        return (
-            "The kernel process has ended since the last cell. Variables were restored from "
-            f"their values; without a value, and so lost: {', '.join(lost[:_LISTED])}{more}."
-        )
+    def loss(self) -> str:
+        """The notice about variables without a value to restore; empty if each has one."""
+        notice = self._losses.notice(self.readable()) if '"lost"' in self._text else ""
+        return f"The kernel process has ended since the last cell. {notice}" if notice else ""
 
     def _parsed(self) -> dict[str, Any] | None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import zstandard
@@ -30,6 +30,10 @@ _HEAD: Final = struct.Struct("<III")
 _NONE: Final = 2**32 - 1
 #: Bytes of portable values that are stored beside an image.
 _MAX_VALUES: Final = 16 * 2**20
+#: What is stored of a value for which there is no room.
+_NO_ROOM: Final = '{"$":"lost","v":"the stored values have no room for it"}'
+#: Names of variables that a notice lists.
+_NAMES: Final = 50
 #: Bytes that a record may expand to.
 _MAX_EXPANDED: Final = 256 * 2**20
 _MAX_STATE: Final = _MAX_EXPANDED - 2**20
@@ -52,14 +56,17 @@ def pack_payload(state: SessionState, max_bytes: int | None) -> tuple[bytes, str
         state: The state to store.
         max_bytes: Largest state to store; `None` for no limit.
     """
-    image, values, notice = state.image, _values_text(state.values), ""
-    size = (len(image.data) if image else 0) + len(values or b"")
+    image, notice = state.image, ""
     limit = min(max_bytes or _MAX_STATE, _MAX_STATE)
+    values, omitted = _fitted(state.values, _MAX_VALUES)
+    size = (len(image.data) if image else 0) + len(values or b"")
     if size > limit:
         # Values are the smaller half; without them an upgrade would lose this state.
         image, notice = None, _too_large(size, limit)
-        if values and len(values) > limit:
-            values = None
+        values, omitted = _fitted(state.values, min(limit, _MAX_VALUES))
+        omitted += _lost_names(state.values)
+    if image is None and omitted:
+        notice = f"{notice} Not stored: {_listed(omitted)}.".lstrip()
     names = json.dumps([image.engine, image.base]).encode() if image else b""
     data = image.data if image else b""
     lengths = _HEAD.pack(len(names), len(data), _NONE if values is None else len(values))
@@ -148,11 +155,39 @@ def _dictionary(before: bytes) -> zstandard.ZstdCompressionDict | None:
     return zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
-def _values_text(values: Mapping[str, Any] | None) -> bytes | None:
+def _fitted(values: Mapping[str, Any] | None, limit: int) -> tuple[bytes | None, list[str]]:
+    """Values as text, and the names of the largest that had to be omitted from it.
+
+    `None` if there are none, or if even their names have no room.
+    """
     if values is None:
-        return None
+        return None, []
     text = json.dumps(dict(values), separators=(",", ":")).encode()
-    return text if len(text) <= _MAX_VALUES else None
+    if len(text) <= limit:
+        return text, []
+    parts = {name: json.dumps(wire, separators=(",", ":")) for name, wire in values.items()}
+    left, omitted = len(text), list[str]()
+    for name in sorted(parts, key=lambda name: -len(parts[name])):
+        if left <= limit or len(parts[name]) <= len(_NO_ROOM):
+            break
+        left -= len(parts[name]) - len(_NO_ROOM)
+        parts[name] = _NO_ROOM
+        omitted.append(name)
+    if left > limit:
+        return None, list(values)
+    fitted = ",".join(f"{json.dumps(name)}:{part}" for name, part in parts.items())
+    return f"{{{fitted}}}".encode(), omitted
+
+
+def _lost_names(values: Mapping[str, Any] | None) -> list[str]:
+    found = (values or {}).items()
+    return [name for name, wire in found if isinstance(wire, dict) and wire.get("$") == "lost"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    names = sorted(set(names))
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _values(text: bytes) -> Mapping[str, Any]:

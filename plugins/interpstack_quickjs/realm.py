@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from interpstack_core import (
     BridgeSet,
@@ -15,14 +16,12 @@ from interpstack_core import (
     Realm,
 )
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
+from interpstack_javascript.exported import ExportStopped, exported
 from interpstack_quickjs.execution import QuickJSExecution
 from interpstack_quickjs.integers import fitting_values
 from interpstack_quickjs.live_guest import LiveGuest
 
 __all__ = ["QuickJSRealm"]
-
-#: Seconds that code of the guest, such as `toJSON`, may take while its values are exported.
-_EXPORT_SECONDS: Final = 5.0
 
 
 class QuickJSRealm(Realm):
@@ -56,19 +55,18 @@ class QuickJSRealm(Realm):
         return self.live.image()
 
     def values(self) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = self._told("values", dict, _EXPORT_SECONDS)
+        values: Mapping[str, Any] = _told("values", exported(self._read), dict)
         return values
 
     def names(self) -> Sequence[str]:
-        names: Sequence[str] = self._told("names", list)
+        names: Sequence[str] = _told("names", self.live.read("names"), list)
         return names
 
-    def _told(self, command: str, kind: type, seconds: float | None = None) -> Any:
-        """The answer of a command that changes nothing."""
-        told = read_answer(self.live.read(command, seconds=seconds))
-        if not isinstance(told, kind):
-            raise EngineFailure(f"the guest's memory is damaged: its {command} are something else")
-        return told
+    def _read(self, command: str, seconds: float) -> str:
+        try:
+            return self.live.read(*json.loads(command), seconds=seconds)
+        except EngineFailure as error:  # the guest's memory is as before
+            raise ExportStopped(str(error)) from error
 
     def members(self, path: Sequence[str]) -> Sequence[str]:
         text = self.live.read("members", list(path), seconds=MEMBER_SECONDS)
@@ -80,3 +78,11 @@ class QuickJSRealm(Realm):
 
     def close(self) -> None:
         self.live.close()
+
+
+def _told(what: str, text: str, kind: type) -> Any:
+    """The answer of a command that changes nothing."""
+    told = read_answer(text)
+    if not isinstance(told, kind):
+        raise EngineFailure(f"the guest's memory is damaged: its {what} are something else")
+    return told

@@ -12,6 +12,13 @@ from typing import Any, Final
 
 from interpstack_core import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import read_answer
+from interpstack_javascript.exported import (
+    EXPORT_SECONDS,
+    UNDONE,
+    ExportStopped,
+    Losses,
+    exported_apart,
+)
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.awake_realms import awake_realms
 from interpstack_v8.fresh_isolates import KERNEL_SECONDS, FreshIsolates
@@ -23,8 +30,6 @@ from interpstack_v8.isolates.owner import refuse_forked
 
 __all__ = ["RealmHeap"]
 
-#: Seconds that getters of the guest may take while its values are exported.
-_EXPORT_SECONDS: Final = 5.0
 #: The saved values of a realm without variables.
 _NOTHING: Final = "{}"
 #: Bytes that an export which failed may have left: as many as can be.
@@ -64,6 +69,7 @@ class RealmHeap:
         self._began_current = True  # the running cell began with the values that are saved
         self._export: Future[Answer] | None = None  # on its way, of the last cell's end
         self._notices: list[str] = []
+        self._losses = Losses()
         #: Bytes in the heap or in buffers, garbage included, after the last export of values.
         self.left_bytes = 0
         self._closed = False
@@ -112,6 +118,7 @@ class RealmHeap:
         self._saved_is_new = False
         self.changes()
         self.say("load", dict(values))
+        self._losses.known(values)
 
     def close(self) -> None:
         """Give everything back, for good."""
@@ -128,7 +135,7 @@ class RealmHeap:
     def ended(self, isolate: Isolate) -> None:
         """Note the end of a cell; its values are exported in the background."""
         with self._lock:
-            self._export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
+            self._export = isolate.send("say", '["values"]', seconds=EXPORT_SECONDS)
             self.running = False
 
     def lend(self, *, parked: bool) -> None:
@@ -195,6 +202,8 @@ class RealmHeap:
                 return
             if not self.parked:
                 self._save(self._isolate)
+                if self._isolate is not None and not self._saved_is_new:
+                    self._notices.append(UNDONE)
             self._drop()
         finally:
             self._lock.release()
@@ -202,8 +211,7 @@ class RealmHeap:
     def save(self) -> None:
         """Export the values, unless they were exported since the last cell.
 
-        If the export fails, because the guest's own code takes too long or the values are too
-        large, the earlier values stay.
+        If the export fails, because the names themselves cannot be read, the earlier values stay.
         """
         refuse_forked(self._pid)
         with self._lock:
@@ -213,17 +221,32 @@ class RealmHeap:
     def _save(self, isolate: Isolate) -> None:
         export, self._export = self._export, None
         if export is None:
-            export = isolate.send("say", '["values"]', seconds=_EXPORT_SECONDS)
+            export = isolate.send("say", '["values"]', seconds=EXPORT_SECONDS)
         try:
             answer = export.result()
+            self.saved, self._saved_is_new = answer.text, True
+            self.left_bytes = max(answer.heap, answer.buffers)
         except (OutOfTime, EngineFailure):
-            self.left_bytes = _UNKNOWN
+            self._save_apart(isolate)
+        except IsolateLost:
+            self._lose(saved=False)
+
+    def _save_apart(self, isolate: Isolate) -> None:
+        """Export one variable after another, as the export of all of them was stopped."""
+
+        def ask(command: str, seconds: float) -> str:
+            try:
+                return isolate.send("say", command, seconds=seconds).result().text
+            except (OutOfTime, EngineFailure) as error:
+                raise ExportStopped(f"the guest was stopped: {error}") from error
+
+        self.left_bytes = _UNKNOWN
+        try:
+            self.saved, self._saved_is_new = exported_apart(ask), True
+        except EngineFailure:
             return
         except IsolateLost:
             self._lose(saved=False)
-            return
-        self.saved, self._saved_is_new = answer.text, True
-        self.left_bytes = max(answer.heap, answer.buffers)
 
     def _lose(self, saved: bool) -> None:
         """Give a heap up that is of no use any more.
@@ -254,10 +277,16 @@ class RealmHeap:
                 self.saved = _NOTHING
                 self._notices.append("The guest's heap was lost, and all variables with it.")
                 return self._awake()
+            self._tell_losses()
             self._isolate = isolate
             self._saved_is_new = True
         awake_realms.used(self)
         return isolate
+
+    def _tell_losses(self) -> None:
+        """Name the variables that a new heap cannot have, as they have no portable value."""
+        if '"lost"' in self.saved and (notice := self._losses.notice(read_answer(self.saved))):
+            self._notices.append(notice)
 
     def _drop(self) -> None:
         isolate, self._isolate, self._export = self._isolate, None, None

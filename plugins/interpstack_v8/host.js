@@ -5,7 +5,7 @@
 // of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
-  const { dispatch, next, track, reject, makeRoom, scriptName } = kernel;
+  const { api, dispatch, next, track, reject, makeRoom, scriptName } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
   const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
@@ -102,6 +102,7 @@
     for (let i = 0; i < leftovers.length; i++) deleteProperty(globals, leftovers[i]);
     // jsrun looks it up after each command, and must not meet what a guest put behind its global.
     defineProperty(globals, "ReadableStream", { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true });
+    api.loaded("ReadableStream", undefined); // it is not a variable of the guest's
     setUnhandledPromiseRejectionHandler(() => true);
     limitBuffers(bytes);
     park = () => { callHost(ops.park, []); };

@@ -14,7 +14,7 @@ from interpstack_workers.workers import Malformed
 
 __all__ = ["SavedState", "StateLost", "StateNotes", "read_saved_state"]
 
-_NAMES_SHOWN: Final = 20
+_NAMES_SHOWN: Final = 50
 _REASON_CHARS: Final = 20_000
 
 
@@ -59,7 +59,8 @@ class SavedState:
             return "variables are as they were before this cell"
         gone = [k for k, v in self.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
         told = "variables of earlier cells are restored from their values"
-        return told + (f"; not restored: {', '.join(gone[:_NAMES_SHOWN])}" if gone else "")
+        more = f" and {len(gone) - _NAMES_SHOWN} more" if len(gone) > _NAMES_SHOWN else ""
+        return told + (f"; not restored: {', '.join(gone[:_NAMES_SHOWN])}{more}" if gone else "")
 
 
 class StateNotes:

@@ -46,12 +46,11 @@ async def test_area_snapshot_too_large(converse: Talk) -> None:
     assert answers[0].startswith("<notice>")
     assert "20000" in answers[0]
     assert answers[1] == result("1")  # told once
-    later = await converse(saver=saver).run("typeof big", "typeof big")
-    assert later == [
-        "<notice>Variables of earlier turns were too large to keep.</notice>\n"
-        + result("undefined"),
-        result("undefined"),
-    ]
+    later = await converse(saver=saver).run("small", "big.length")
+    assert later[0].startswith("<notice>")
+    assert "Not restored: big (the stored values have no room for it)" in later[0]
+    assert later[0].endswith(result("1"))
+    assert "Value for 'big' was not restored because" in later[1]
 
 
 @pytest.mark.engines("all")

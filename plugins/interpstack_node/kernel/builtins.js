@@ -231,6 +231,7 @@
       get() {
         const found = load();
         put(found);
+        host.loaded(name, found);
         return found;
       },
     });

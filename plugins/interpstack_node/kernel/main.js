@@ -102,7 +102,7 @@
     hasNetwork = network === true;
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
-      builtin: moduleOfNode, ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
+      builtin: moduleOfNode, loaded: (name, value) => { guest.api.loaded(name, value); }, ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
       __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,

@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from interpstack_javascript.exported import EXPORT_SECONDS
 from interpstack_node.kernels.stops import Stop
 
-__all__ = ["EXPORT_SECONDS", "CommandClock", "Computing"]
+__all__ = ["CommandClock", "Computing"]
 
-#: Seconds that the export of values may compute after a cell.
-EXPORT_SECONDS: Final = 5.0
 #: Seconds between two looks at how long the guest has computed.
 _LOOK_SECONDS: Final = 0.25
 #: Seconds that an interrupted guest has to stop, while a caller waits to go on.

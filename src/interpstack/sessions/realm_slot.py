@@ -45,6 +45,7 @@ class RealmSlot:
         realm: The realm; `None` while the session is hibernated, or before its first cell.
         image: The state from which the realm is opened, compressed; `None` for a new one.
         bound: The bridges that the realm is bound to.
+        losses: Names of variables without a portable value, of which the reader knows.
         keeper: Fetches and saves the state around its uses; `None` leaves it in memory.
     """
 
@@ -57,6 +58,7 @@ class RealmSlot:
     realm: Realm | None = None
     image: Image | None = None
     bound: BridgeSet | None = None
+    losses: frozenset[str] = frozenset()
     keeper: StateKeeper | None = None
 
     def keep(self, keeper: StateKeeper | None) -> None:
@@ -161,6 +163,7 @@ class RealmSlot:
                 if state.values is None:
                     raise ImageError(f"the image cannot be opened: {error}") from error
             else:
+                self.losses = frozenset()
                 if wakes:
                     self.moved(True, began, len(state.image.data))
                 return ()
@@ -168,6 +171,7 @@ class RealmSlot:
             raise ImageError("nothing of the state was stored")
         await off_loop(partial(states.check_portable, state.values))
         await self.hold(await self._open(values=state.values))
+        self.losses = frozenset(states.lost_values(state.values))
         if wakes:
             self.moved(True, began, 0)
         return (states.notice_of_values(state.values),)
@@ -178,6 +182,15 @@ class RealmSlot:
         """The state in all forms; see `take_state`."""
         taking = partial(states.take_state, await self.ready(), self.engine, wants_values)
         return await off_loop(taking)
+
+    def uncarried(self, state: SessionState) -> str:
+        """The notice about data that a state without an image lacks, each named once."""
+        if state.image is not None or state.values is None:
+            return ""
+        lost = states.lost_values(state.values)
+        new = {name: why for name, why in lost.items() if name not in self.losses}
+        self.losses = frozenset(lost)
+        return states.notice_of_data(new)
 
     async def put_back(self, state: SessionState) -> None:
         """Hold a state again; where it has an image, its realm is opened when it is needed."""
@@ -238,7 +251,7 @@ class RealmSlot:
     async def clear(self) -> None:
         """Close the realm, and forget the state."""
         await self.drop()
-        self.image = None
+        self.image, self.losses = None, frozenset()
 
     def abandon(self) -> None:
         """Let go of a realm that a lost user may still be using."""

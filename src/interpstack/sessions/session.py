@@ -237,7 +237,8 @@ class Session(SyncToo):
         """Run a cell, and return its outcome with the session's state after it.
 
         The calls of a cell have had their effects, so its outcome is returned even without a state:
-        the state is then `None`, and a notice of the outcome gives the reason.
+        the state is then `None`, and a notice of the outcome gives the reason. If the state has no
+        image, a notice names the data that its values lack.
 
         Args:
             cell: See `eval`; also for `on_console` and `host`.
@@ -251,11 +252,15 @@ class Session(SyncToo):
         listener = Listener.of(on_console, self.stack.limits.console_chars)
         async with self._state.held(self._queue):
             outcome = await self._eval(cell, listener, host)
+            state = None
             try:
-                return outcome, await self._state.take(wants_values)
+                state = await self._state.take(wants_values)
+                why = self._state.uncarried(state)
             except EngineFailure as error:
                 why = f"Variables could not be kept: {error}."
-                return attrs.evolve(outcome, notices=(*outcome.notices, why)), None
+            return (
+                attrs.evolve(outcome, notices=(*outcome.notices, why)) if why else outcome
+            ), state
 
     async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
         self.host, self.cells = host, self.cells + 1

@@ -20,6 +20,8 @@ __all__ = [
     "check_portable",
     "expanded",
     "load",
+    "lost_values",
+    "notice_of_data",
     "notice_of_values",
     "sound",
     "squeezed",
@@ -138,21 +140,38 @@ def _without_date(node: dict[str, Any]) -> Any:
 
 def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:
     """The notice about a state restored from values; with `only_losses`, empty without any."""
-    lost = {k: v["v"] for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"}
+    lost = lost_values(values)
     notice = "Variables of earlier cells were restored from their values."
     named = f" Not restored: {_named(lost)}." if lost else ""
     return "" if only_losses and not lost else notice + named
 
 
+def lost_values(values: Mapping[str, Any]) -> dict[str, str]:
+    """The variables without a portable value, with the reason of each."""
+    return {k: v["v"] for k, v in values.items() if isinstance(v, dict) and v.get("$") == "lost"}
+
+
+def notice_of_data(lost: Mapping[str, str]) -> str:
+    """The notice about variables that will not outlive the engine's memory; empty without any.
+
+    Their author may take them for data: functions and the like, which never outlive it, are left
+    out.
+    """
+    data = {name: why for name, why in lost.items() if not _OF_TYPE.match(why)}
+    return f"Not carried to other processes: {_named(data)}." if data else ""
+
+
 def _named(lost: Mapping[str, str]) -> str:
     """The names of lost variables; a variable whose type has a portable form has its reason."""
     names = sorted(lost)
-    shown = [
-        name if _OF_TYPE.match(lost[name]) else f"{name} ({lost[name][:_REASON_CHARS]})"
-        for name in names[:_NAMES]
-    ]
-    more = [f"and {len(names) - _NAMES} more"] if len(names) > _NAMES else []
-    return ", ".join(shown + more)
+    alike: dict[str, list[str]] = {}
+    for name in names[:_NAMES]:
+        why = "" if _OF_TYPE.match(lost[name]) else lost[name][:_REASON_CHARS]
+        alike.setdefault(why, []).append(name)
+    plain = alike.pop("", [])
+    reasons = [f"{', '.join(found)} ({why})" for why, found in alike.items()]
+    shown = "; ".join([*filter(None, [", ".join(plain)]), *reasons])
+    return shown + (f"; and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
 
 
 def squeezed(image: Image) -> Image:

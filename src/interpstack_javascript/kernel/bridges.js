@@ -48,7 +48,7 @@
       get: () => roots[root],
       set: () => { throw new TypeErrorClass(root + " is reserved by the interpreter; use another name"); },
     });
-    builtin[root] = true;
+    builtin[root] = null;
     guarded[root] = done;
     // The guest had a variable of this name before the host offered it; the host's wins.
     if (!done) attempt(() => defineProperty(globals, root, { __proto__: null, value: roots[root] }));

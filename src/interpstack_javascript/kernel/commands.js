@@ -42,7 +42,7 @@
     },
     names: () => stringify(ownNames()),
     members: (path) => stringify(memberNames(path)),
-    values: () => exportValues(),
+    values: (only) => exportValues(only),
     load: (values) => importValues(values),
   };
   const dispatch = (text) => {
@@ -54,7 +54,7 @@
   const api = freeze({
     __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
     timeOrigin: () => origin, callLate, isRunning: () => active,
-    describe, isError, thrownText, asNative,
+    describe, isError, thrownText, asNative, loaded,
     define: (name, value) => { define(globals, name, value); },
   });
   function lock(object, key) {
@@ -91,7 +91,7 @@
     keepOpen(Reflect, "preventExtensions");
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") {
-      builtin[names[i]] = true;
+      builtin[names[i]] = setPrototypeOf(getOwnPropertyDescriptor(globals, names[i]), null);
       fixed[names[i]] = isReadOnly(names[i]);
     }
   };

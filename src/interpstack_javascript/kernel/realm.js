@@ -4,7 +4,7 @@
     tooMany: "CallBudgetExceeded", noModule: "ModuleNotFound" }; // a stored state has the others
   const roots = table();      // first parts of bridge names -> what the guest sees there
   const guarded = table();    // those whose global the guest cannot change
-  const builtin = table();    // names of globals that are not the guest's own
+  const builtin = table();    // globals of the host -> what they were at first; of a bridge, null
   let clock = 0;              // what the next reading of the time shows, in ms
   let hostTime = 0;           // host time in ms as of the last poll
   let origin = 0;             // host time when the cell began

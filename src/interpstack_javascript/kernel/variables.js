@@ -1,8 +1,26 @@
   function ownNames() {
     const names = ownKeys(globals), own = list();
     for (let i = 0; i < names.length; i++)
-      if (typeof names[i] === "string" && !(names[i] in builtin)) own[own.length] = names[i];
+      if (typeof names[i] === "string" && isOwn(names[i])) own[own.length] = names[i];
     return own;
+  }
+  // Whether a global is the guest's: also one with the name of a built-in (`const URL = "https://…"`),
+  // once it has another value.
+  function isOwn(name) {
+    const first = builtin[name];
+    if (first === undefined) return true;
+    if (first === null) return false; // of a bridge
+    const found = getOwnPropertyDescriptor(globals, name);
+    if (found === undefined || found.configurable === false && found.writable !== true) return false;
+    if (found.get !== undefined || found.set !== undefined) return found.get !== first.get;
+    return first.get === undefined || first.loaded === true ? found.value !== first.value : true;
+  }
+  // A built-in that is loaded when it is first used: this is its value.
+  function loaded(name, value) {
+    const first = builtin[name];
+    if (typeof first !== "object" || first === null) return;
+    first.value = value;
+    first.loaded = true;
   }
   // V8 ignores the value of a declared global that takes none. What can be changed is made writable
   // first, as a `let` would hide it; what cannot is an error.
@@ -71,18 +89,26 @@
     const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
     return "it is not serializable (type: " + kind + ")";
   }
-  // Characters of JSON that a small variable may have, and all larger ones together: the export is
-  // bounded by size, so what is carried does not depend on the speed of the machine. Small ones go
-  // first, whatever their place, so that a large one never takes them along.
-  const SMALL_CHARS = 65536, LARGE_CHARS = 2097152;
-  function exportValues() {
-    const own = ownNames(), texts = list(), parts = list();
-    let left = LARGE_CHARS;
-    for (let i = 0; i < own.length; i++) texts[i] = exportValue(own[i], SMALL_CHARS, true);
+  // Characters of JSON that a small variable may have, all small ones together, and all larger ones:
+  // the export is bounded by size, so what is carried does not depend on the speed of the machine.
+  // Small ones go first, whatever their place, so that a large one never takes them along.
+  const SMALL_CHARS = 65536, SMALL_TOGETHER = 8388608, LARGE_TOGETHER = 2097152;
+  // `only` has the name of one variable, and how many characters are left to it, as a small one and as
+  // a large one: a host whose time limit an export exceeded asks for each variable on its own.
+  function exportValues(only) {
+    const own = only === undefined ? ownNames() : list(), texts = list(), parts = list();
+    if (only !== undefined) own[0] = only.name;
+    let small = only === undefined ? SMALL_TOGETHER : only.small, large = only === undefined ? LARGE_TOGETHER : only.large;
+    for (let i = 0; i < own.length; i++) {
+      const text = texts[i] = exportValue(own[i], SMALL_CHARS, true);
+      if (typeof text !== "string") continue;
+      if (text.length <= small) small -= text.length;
+      else texts[i] = null;
+    }
     for (let i = 0; i < own.length; i++) {
       if (texts[i] === null) {
-        texts[i] = exportValue(own[i], left, false);
-        if (texts[i] !== undefined) left -= texts[i].length;
+        texts[i] = exportValue(own[i], large, false);
+        if (texts[i] !== undefined) large -= texts[i].length;
       }
       if (texts[i] !== undefined) parts[parts.length] = stringify(own[i]) + ":" + texts[i];
     }
@@ -110,7 +136,7 @@
       }
       if (tooLong) {
         if (again) return null;
-        why = "it is too large to be carried: large variables may have " + LARGE_CHARS + " bytes as JSON together";
+        why = "it is too large to be carried: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from interpstack import (
     Limits,
     Session,
 )
+from interpstack_javascript.exported import UNDONE
 from interpstack_node import realm as realm_module
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.confine import CONFINES
@@ -81,6 +82,19 @@ async def test_nothing_is_told_where_nothing_is_lost(session: Session) -> None:
     _kill(session)
     outcome = await session.eval("n")
     assert (outcome.text, outcome.notices) == ("41", ())
+
+
+@pytest.mark.parametrize("ends", [_kill, lambda session: _realm(session).rest()])
+async def test_changes_whose_export_was_stopped_are_undone_with_a_notice(
+    session: Session, monkeypatch: pytest.MonkeyPatch, ends: Callable[[Session], None]
+) -> None:
+    monkeypatch.setattr("interpstack_node.kernels.clock.EXPORT_SECONDS", 0.2)
+    await session.eval("let n = 41")
+    await session.eval("n = 42; let slow = new Proxy({}, {ownKeys() { for (;;); }}); 1")
+    ends(session)
+    outcome = await session.eval("[n, typeof slow]")
+    assert (outcome.text, outcome.notices) == ('[41, "undefined"]', (UNDONE,))
+    assert (await session.eval("n")).notices == ()
 
 
 async def test_names_and_values_of_a_kernel_that_died(session: Session) -> None:

@@ -12,7 +12,7 @@ from interpstack_node.saved import SavedValues, read_names
 
 def test_values_are_those_of_the_last_report() -> None:
     saved = SavedValues()
-    assert (saved.read(), saved.current, saved.loss()) == ({}, True, None)
+    assert (saved.read(), saved.current, saved.loss()) == ({}, True, "")
     saved.outdate()
     assert not saved.current
     saved.save('{"n": 1}')
@@ -31,12 +31,23 @@ def test_the_kernel_with_later_values_is_gone() -> None:
 
 def test_what_has_no_value_is_listed() -> None:
     saved = SavedValues()
-    lost = {f"f{n}": {"$": "lost", "v": "a function"} for n in range(25)}
+    lost = {f"f{n}": {"$": "lost", "v": "a function"} for n in range(55)}
     saved.save(json.dumps({"kept": 1, **lost}))
     notice = saved.loss()
-    assert notice is not None
-    assert notice.endswith("f18, f19 and 5 more.")
+    assert notice.endswith("f48, f49 and 5 more.")
     assert "kept" not in notice
+
+
+def test_a_loss_is_told_once() -> None:
+    saved = SavedValues()
+    saved.loaded('{"f": {"$": "lost", "v": "a function"}}')  # a notice of the restore named it
+    assert saved.loss() == ""
+    saved.save('{"f": {"$": "lost", "v": "a function"}, "g": {"$": "lost", "v": "a function"}}')
+    assert saved.loss().endswith("without a value, and so lost: g.")
+    assert saved.loss() == ""
+    saved.save('{"f": 1}')
+    saved.save('{"f": {"$": "lost", "v": "a function"}}')
+    assert saved.loss() == ""
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "nothing", "NaN", "[" * 100_000])
@@ -45,7 +56,7 @@ def test_variables_in_another_form_are_refused(text: str) -> None:
     saved.save(text)
     with pytest.raises(EngineFailure):
         saved.read()
-    assert (saved.readable(), saved.loss()) == ({}, None)
+    assert (saved.readable(), saved.loss()) == ({}, "")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '["a", null]'])

@@ -34,7 +34,7 @@ def test_what_is_too_large_is_left_out_and_told() -> None:
     payload, notice = pack_payload(SessionState(image=IMAGE, values={"a": 1}), 100)
     assert unpack_payload(payload) == SessionState(values={"a": 1})
     assert "more than the 100 that are stored" in notice
-    payload, _ = pack_payload(SessionState(image=IMAGE, values={"a": "x" * 200}), 100)
+    payload, _ = pack_payload(SessionState(image=IMAGE, values={"a": "x" * 200}), 20)
     assert unpack_payload(payload) == SessionState()
 
 

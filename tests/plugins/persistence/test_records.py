@@ -454,12 +454,31 @@ def test_what_is_too_large_is_left_out(
     assert (loaded.image is not None) == image
 
 
-def test_values_too_large_to_stand_beside_an_image_are_left_out() -> None:
+NO_ROOM = {"$": "lost", "v": "the stored values have no room for it"}
 
-    state = SessionState(image=Image("e", "b", b"i"), values={"a": secrets.token_hex(9 * 2**20)})
+
+def test_values_too_large_to_stand_beside_an_image_are_left_out_by_name() -> None:
+    values = {"a": secrets.token_hex(9 * 2**20), "b": [1]}
+    state = SessionState(image=Image("e", "b", b"i"), values=values)
     loaded = mode().load(stored(state), "owner")
     assert loaded.image == state.image
-    assert loaded.values is None
+    assert loaded.values == {"a": NO_ROOM, "b": [1]}
+
+
+def test_the_largest_values_are_left_out_and_named_where_all_have_no_room() -> None:
+    values = {"c": "x" * 400, "a": "x" * 900, "b": "x" * 500, "d": 1}
+    record, notice = mode(max_bytes=700).dump(SessionState(values=values), "owner", 1)
+    assert notice.endswith(" Not stored: a, b.")
+    loaded = mode(max_bytes=700).load(record, "owner").values
+    assert loaded == {**values, "a": NO_ROOM, "b": NO_ROOM}
+
+
+def test_a_notice_names_all_that_a_state_without_its_image_lacks() -> None:
+    values = {"f": {"$": "lost", "v": "it is not serializable (type: function)"}, "n": 1}
+    state = SessionState(image=Image("e", "b", bytes(5000)), values=values)
+    record, notice = mode(max_bytes=500).dump(state, "owner", 1)
+    assert notice.endswith(" Not stored: f.")
+    assert mode(max_bytes=500).load(record, "owner") == SessionState(values=values)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
 
-from interpstack import BridgeSet, EngineFailure, Limits
+from interpstack import BridgeSet, Cell, EngineFailure, Limits, Progress
+from interpstack_javascript.exported import UNDONE, ExportStopped
 from interpstack_javascript.modules import ModuleTable
+from interpstack_v8.engine import V8Engine
 from interpstack_v8.heap import RealmHeap
 
 
@@ -26,6 +29,44 @@ def test_values_outlive_an_isolate(heap: RealmHeap) -> None:
     heap.rest()
     assert heap.isolate is not first
     assert heap.fresh_values() == {"n": 5}
+
+
+def test_a_heap_that_wakes_names_what_has_no_value_once() -> None:
+    realm = V8Engine().open(Limits(), BridgeSet())
+    try:
+        _run(realm, "function f() {} var n = 5; 1")
+        realm.heap.rest()
+        said = "Variables were restored from their values; without a value, and so lost: f."
+        assert _run(realm, "n").notices == (said,)
+        realm.heap.rest()
+        assert _run(realm, "n").notices == ()
+    finally:
+        realm.close()
+
+
+def test_a_heap_whose_values_cannot_be_read_says_that_they_are_undone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(ask: Any) -> str:
+        raise ExportStopped("stopped")
+
+    realm = V8Engine().open(Limits(), BridgeSet())
+    try:
+        _run(realm, "var n = 5; 1")
+        _run(realm, "n = 6; var trap = new Proxy({}, {ownKeys() { for (;;); }}); 1")
+        monkeypatch.setattr("interpstack_v8.heap.exported_apart", stopped)
+        realm.heap.rest()
+        progress = _run(realm, "n")
+        assert progress.completion is not None
+        assert progress.completion.text == "5"
+        assert progress.notices == (UNDONE,)
+    finally:
+        realm.close()
+
+
+def _run(realm: Any, source: str) -> Progress:
+    progress: Progress = realm.start(Cell(source=source)).poll(0.0, 5.0)
+    return progress
 
 
 def test_a_running_cell_keeps_its_isolate(heap: RealmHeap) -> None:

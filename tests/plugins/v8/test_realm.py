@@ -214,12 +214,12 @@ def test_wrong_options_are_told(wrong: Any) -> None:
         InterpreterStack(engine="v8", options={"give_up_seconds": wrong})
 
 
-def test_values_that_cannot_be_exported_leave_the_earlier_ones(realm: Realm) -> None:
+def test_a_variable_that_cannot_be_read_in_time_is_lost_alone(realm: Realm) -> None:
     _run(realm, "const keep = 1")
     assert realm.values()["keep"] == 1
-    _run(realm, "const trap = new Proxy({}, {ownKeys() { for (;;); }}); 0")
-    with pytest.raises(EngineFailure, match="could not be exported"):
-        realm.values()
+    _run(realm, "const trap = new Proxy({}, {ownKeys() { for (;;); }}); const last = 2; 0")
+    why = "its value was not exported: reading it took too much time or memory"
+    assert realm.values() == {"keep": 1, "trap": {"$": "lost", "v": why}, "last": 2}
     assert _run(realm, "keep") == "1"
 
 

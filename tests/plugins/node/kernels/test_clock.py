@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import attrs
 import pytest
 
+from interpstack_javascript.exported import EXPORT_SECONDS
 from interpstack_node.kernels import clock
-from interpstack_node.kernels.clock import EXPORT_SECONDS, CommandClock
+from interpstack_node.kernels.clock import CommandClock
 from interpstack_node.kernels.stops import Stop, Stops
 
 

@@ -67,6 +67,7 @@ async def test_a_cell_that_computes_is_left(session: Session, source: str) -> No
     assert after.notices == (
         "A cancelled cell did not stop: variables have their values from before this cell again; "
         "functions and classes are lost.",
+        "Variables were restored from their values; without a value, and so lost: twice.",
     )
     lost = (await session.eval("twice(1)")).error
     assert lost is not None
