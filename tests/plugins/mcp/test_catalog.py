@@ -72,14 +72,8 @@ def test_tools_are_bounded_and_others_stay() -> None:
 def test_a_tool_that_runs_only_as_a_task_is_not_offered(support: Any, offered: list[str]) -> None:
     made = catalog("add", execution=types.ToolExecution(task_support=support))
     assert list(made.tools) == offered
-    assert (
-        list(made.faults) == []
-        if offered
-        else [
-            "MCP tool 'add' of 's' is not offered: the server runs it only as a task, which code "
-            "cannot start"
-        ]
-    )
+    refusal = "MCP tool 'add' of 's' is not offered: the server runs it only as a task, which code"
+    assert [fault.startswith(refusal) for fault in made.faults] == [True] * (not offered)
 
 
 def test_the_configuration_selects_tools_that_exist() -> None:
