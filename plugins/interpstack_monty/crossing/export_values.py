@@ -56,7 +56,8 @@ def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) ->
         raise KernelReplaced("functions that the engine keeps in the session were replaced")
     names, taken = (dict.fromkeys(line.split()) for line in lines)
     named = (name for name in names if name.isidentifier() and not name.startswith(RESERVED))
-    own = (name for name in named if name not in hidden)
+    # A cell may use the name of an earlier bridge for a variable: then its value is another.
+    own = (n for n in named if n not in hidden or (n in taken and n not in bound))
     return Globals(own=tuple(own), taken=tuple(name for name in taken if name in bound))
 
 
