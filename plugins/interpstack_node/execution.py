@@ -21,16 +21,16 @@ from interpstack_core import (
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.cells import (
     OutOfTime,
+    Prepared,
+    SourceError,
     ThreadClock,
-    TypeScriptError,
     load,
-    may_need_wrapping,
     prepared,
 )
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_node.endings import is_overfull, lost, remains, undone
-from interpstack_node.errors import told_error
+from interpstack_node.errors import guest_error
 from interpstack_node.home import Home
 from interpstack_node.kernels.conversation import Answer, Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
@@ -43,8 +43,6 @@ __all__ = ["NodeExecution"]
 
 #: The name of cells in stack traces, as in `kernel/main.js`; the cell's own replaces it.
 _SCRIPT: Final = "guest:cell"
-#: Globals that ignore assignments, and so declarations, as `kernel/main.js` names them, too.
-LOCKED: Final = ("Infinity", "NaN", "undefined", "$mport")
 #: Seconds for the kernel's part of an end, on a busy machine.
 _WIND_DOWN_SECONDS: Final = 0.5
 #: Characters of a source, or bytes of an answer, that are read on the event loop.
@@ -63,8 +61,7 @@ class NodeExecution(ParkableExecution):
         super().__init__(cell, realm.modules, _SCRIPT)
         self._realm = realm
         self._kernel: KernelProcess | None = None
-        self._source: str | None = None
-        self._shifts = ""  # the kernel's tables that lead back to places in the cell
+        self._prepared: Prepared | None = None
         self._begun = self._gone = self._completed = False
         self._interrupted = False
         self._stop: Stop | None = None
@@ -88,6 +85,8 @@ class NodeExecution(ParkableExecution):
             self._make_ready(cpu_seconds)
         except OutOfTime:
             return self._late(cpu_seconds)
+        except SourceError as error:
+            return self._never_ran(error)
         try:
             answer = converse_blocking(self._talk(now, cpu_seconds))
         except KernelDied as death:
@@ -119,6 +118,8 @@ class NodeExecution(ParkableExecution):
                 await run_guest(partial(self._make_ready, cpu_seconds), self.interrupt)
         except OutOfTime:
             return self._late(cpu_seconds)
+        except SourceError as error:
+            return check(self._never_ran(error))
         try:
             answer = await converse(self._talk(now, cpu_seconds), self._stop_guest)
         except KernelDied as death:
@@ -187,19 +188,21 @@ class NodeExecution(ParkableExecution):
         Raises:
             EngineFailure: No kernel can be started.
             OutOfTime: The cell's time is up.
+            SourceError: The source does not parse.
         """
         if self._begun:
             return
-        if self._source is None:
+        if self._prepared is None:
             load(self._cell.source, self._cell.language)
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
-            try:
-                script = prepared(self._cell.source, self._cell.language, clock)
-                self._source, self._shifts = script.source, script.shifts_text()
-            except TypeScriptError as error:
-                self._source = self._refusal(error)
+            self._prepared = prepared(self._cell.source, self._cell.language, clock)
             self._spent = clock.spent
         self._kernel = self._realm.attach()
+
+    def _never_ran(self, error: SourceError) -> Progress:
+        self._completed = True
+        self._realm.never_ran()
+        return self._refused(error)
 
     def _late(self, cpu_seconds: float | None) -> Progress:
         return Progress(exhausted=True, cpu_seconds=cpu_seconds or 0.0)
@@ -223,9 +226,8 @@ class NodeExecution(ParkableExecution):
 
     def _begin(self, now_ms: float) -> list[Any]:
         words, about = self._begin_arguments(now_ms, live=self._output.is_heard)
-        source = self._source or ""
-        begin = json.dumps(["begin", words, about])
-        return ["begin", begin, source, may_need_wrapping(source, LOCKED), self._shifts]
+        script = {} if self._prepared is None else self._prepared.command()
+        return ["begin", json.dumps(["begin", words, {**about, **script}])]
 
     def _resume(self, now_ms: float) -> list[Any]:
         self._output.resumed()
@@ -273,9 +275,9 @@ class NodeExecution(ParkableExecution):
         return drained_progress(drained, self._completion(drained["completion"]))
 
     def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        if self._mistyped:  # the stack is that of our own `throw`
-            return GuestError(told["name"], told["message"])
-        return told_error(told, place, self._cell, self._source or "")
+        shifts = () if self._prepared is None else self._prepared.shifts
+        found = self._faulty(told, place, shifts)
+        return found or guest_error(told)
 
     def _lost(self, death: KernelDied) -> Progress:
         """The end of a cell whose kernel is gone, with the output that had arrived."""

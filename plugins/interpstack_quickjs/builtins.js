@@ -4,7 +4,7 @@
 (kernel) => {
   "use strict";
   const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
-  const { reject, guestFrame } = kernel;
+  const { reject, guestFrame, findFaultsBy } = kernel;
   const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
     defineProperty(owner, method.name,
@@ -98,8 +98,22 @@
   const isNative = uncurry(site.isNative), fileOf = uncurry(site.getFileName), nameOf = uncurry(site.getFunctionName);
   const functionOf = uncurry(site.getFunction);
   const lineOf = uncurry(site.getLineNumber), columnOf = uncurry(site.getColumnNumber);
+  // The top frame of a text that does not parse is in no function. If the kernel called `eval` for it,
+  // the text is a cell's.
+  let faulty, fault;
+  findFaultsBy((error) => {
+    const place = error === faulty ? fault : undefined;
+    faulty = fault = undefined;
+    return place;
+  });
+  const noteFault = (error, frames) => {
+    if (frames.length < 3 || typeof functionOf(frames[0]) === "function") return;
+    if (!isNative(frames[1]) || nameOf(frames[1]) !== "eval" || fileOf(frames[2]) !== "interpstack:kernel") return;
+    faulty = error, fault = "[" + lineOf(frames[0]) + "," + columnOf(frames[0]) + "]";
+  };
   const writeTrace = (error, frames) => {
     let text = "";
+    noteFault(error, frames);
     try {
       const name = dataOf(error, "name") || "Error", message = dataOf(error, "message");
       text = message === "" ? name : name + ": " + message;

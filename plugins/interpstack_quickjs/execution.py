@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
-from interpstack_javascript.cells import TypeScriptError, load, prepare
+from interpstack_javascript.cells import OutOfTime as PreparationLate
+from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
@@ -43,8 +44,8 @@ _MODULE_FAULT: Final = (
 )
 #: How QuickJS refuses a source whose expressions take more than its stack; only templates do.
 _TOO_WIDE: Final = "stack overflow (op="
-#: Name QuickJS gives to every script, in stack traces.
-_SCRIPT: Final = "eval_script"
+#: Name QuickJS gives to every text that `eval` runs, in stack traces.
+_SCRIPT: Final = "<input>"
 
 
 class QuickJSExecution(KernelExecution):
@@ -62,8 +63,7 @@ class QuickJSExecution(KernelExecution):
         self._live = live
         self._known_before = before
         self._started = before is not None
-        self._source = ""
-        self._fault: int | None = None
+        self._prepared: Prepared | None = None
         self._ended = False
         self._interrupted = False
         self._idle = False  # nothing is open that could wake the guest
@@ -81,6 +81,12 @@ class QuickJSExecution(KernelExecution):
             load(self._cell.source, self._cell.language)
         begun = time.thread_time()
         self._taken = self._live.taken_output()
+        if not self._started:
+            refused = self._prepare(cpu_seconds)
+            if refused is not None:
+                self._ended = True
+                spent = time.thread_time() - begun
+                return attrs.evolve(refused, cpu_seconds=spent)
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set
@@ -171,33 +177,37 @@ class QuickJSExecution(KernelExecution):
 
     def _run(self, now_ms: float) -> None:
         if not self._started:
-            self._source = self._prepared()
             self._started = True
             self._live.runs(self._cell.name)
             self._begin(now_ms)
         else:
             self._resume(now_ms)
 
-    def _prepared(self) -> str:
+    def _prepare(self, cpu_seconds: float | None) -> Progress | None:
+        """Make the script; the end of the cell if there is none."""
         try:
-            return prepare(self._cell.source, self._cell.language, self._live.guest)
-        except TypeScriptError as error:
-            return self._refusal(error)
+            clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
+            self._prepared = prepared(self._cell.source, self._cell.language, clock)
+        except SourceError as error:
+            return self._refused(error)
+        except PreparationLate:
+            return Progress(exhausted=True)
+        return None
 
     def _begin(self, now_ms: float) -> None:
-        guest, base = self._live.guest, self._live.base
-        self._live.dispatch("begin", *self._begin_arguments(now_ms, live=self._hear is not None))
-        status, thrown = guest.run(self._source, base.track)
-        if status == STATUS_OK:
-            return
-        if status == STATUS_JS_ERROR:
-            from interpstack_quickjs.faults import find_fault  # its patterns are for faults only
+        if self._prepared is None:
+            raise EngineFailure("a cell is run that was not prepared")
+        words, about = self._begin_arguments(now_ms, live=self._hear is not None)
+        script = self._prepared.command()
+        if script.pop("functionShifts", ()) != ():
+            from interpstack_javascript.edits import merged
 
-            self._fault = find_fault(guest, self._source, thrown)
-        _, ignored = guest.invoke(base.reject, thrown)
-        guest.free(ignored)
-        guest.free(thrown)
-        guest.run_jobs()
+            # QuickJS names no scripts, so one table holds for both parts of a cell.
+            script["shifts"] = merged(self._prepared.shifts, self._prepared.function_shifts)
+        command = json.dumps(["begin", words, {**about, **script, "named": False}])
+        live = self._live
+        if not live.guest.tell(live.base.dispatch, command, live.base.next):
+            raise OutOfRoom("the guest has no room for the cell")
 
     def _resume(self, now_ms: float) -> None:
         live = self._live
@@ -229,12 +239,10 @@ class QuickJSExecution(KernelExecution):
             name, message = "SyntaxError", "a template with too many parts (only 65534 allowed)"
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
-        if self._mistyped:
-            return GuestError(name, message)  # the stack is that of our own `throw`
-        if self._fault is not None:
-            from interpstack_javascript.positions import faulty
-
-            return faulty(self._cell, self._source, self._fault, name, message)
+        shifts = () if self._prepared is None else self._prepared.shifts
+        found = self._faulty({"name": name, "message": message}, place, shifts)
+        if found is not None:
+            return found
         return self._placed(GuestError(name, message, told["stack"]))
 
     def _placed(self, error: GuestError) -> GuestError:
@@ -244,13 +252,14 @@ class QuickJSExecution(KernelExecution):
         source = None if found is None else self._live.modules.source(found["name"])
         if found is None or source is None:
             return error
+        from interpstack_javascript.parser.parsing import parse
         from interpstack_javascript.positions import offset_of
+        from interpstack_javascript.preparation import offset_shown
         from interpstack_protocol import place_at
-        from interpstack_quickjs.faults import find_module_fault
 
+        faults = parse(source, name="module.mjs").faults
         line, column = int(found["line"]), int(found["column"])
-        offset = find_module_fault(self._live.guest, source, error.message, line)
-        offset = offset_of(source, line, column) if offset is None else offset
+        offset = offset_shown(source, faults[0]) if faults else offset_of(source, line, column)
         if offset is None:
             return error
         place = place_at(source, offset)
@@ -297,11 +306,14 @@ class QuickJSExecution(KernelExecution):
         """Save the output of a stopped instance, then go back to before the cell."""
         self._ended = True
         output = self._output()
+        full = self._reached_limit()
         self._live.restore(self._keep_before())
         if trap.by_clock:
             failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
         elif trap.by_recursion:
             failure = GuestError("RangeError", f"Maximum call stack size exceeded; {UNDONE}")
+        elif full:  # QuickJS stops where it has no room for something that it needs
+            failure = self._out_of_memory()
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
         return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)

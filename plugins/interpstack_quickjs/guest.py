@@ -129,25 +129,6 @@ class Guest(GuestMemory):
                 return
             done = self.call("execute_pending_jobs")
 
-    def run(self, source: str, function: int) -> tuple[int, int]:
-        """Run a script, pass the promise of its end to a guest function, then run all pending jobs.
-
-        Returns:
-            Status, and the handle of what was thrown if the script cannot be run; no jobs were run
-            then.
-
-        Raises:
-            OutOfTime: The time is up; more jobs are waiting.
-        """
-        space, data = self._space(), source.encode()
-        slots = space.address
-        with self._placed(data) as address:
-            done = self.call("run", address, len(data), function, space.undefined, slots)
-        if done < 0:
-            return done - _FAILED, self._word(slots)
-        self._go_on(done)
-        return STATUS_OK, 0
-
     def tell(self, function: int, text: str, further: int) -> bool:
         """Call a guest function with a text, then run all pending promise jobs.
 

@@ -21,7 +21,6 @@ from interpstack_javascript import KERNEL_NAME, ascii_source, kernel_source, web
 
 __all__ = [
     "DOOR",
-    "LOCKED",
     "SCRIPT",
     "SetupScript",
     "kernel_module",
@@ -33,8 +32,6 @@ __all__ = [
 
 #: Global through which the host enters; see `host.js`.
 DOOR: Final = "$interpstack"
-#: Globals that ignore assignments, and so declarations: V8 reports neither.
-LOCKED: Final = ("Error", "Infinity", "NaN", "undefined", DOOR, "$mport")
 #: What V8 calls a cell in stack traces; the kernel puts the cell's own name in its place.
 SCRIPT: Final = "guest:cell"
 #: jsrun names modules by URL.

@@ -9,12 +9,11 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
-from interpstack_javascript.cells import TypeScriptError, load
+from interpstack_javascript.cells import OutOfTime as PreparationLate
+from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.parking.parkable_execution import ParkableExecution
-from interpstack_javascript.positions import faulty, offset_of
-from interpstack_v8.cells import CellClock, Script, prepare
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.guest_modules import module_fault
 from interpstack_v8.heap import RealmHeap
@@ -54,7 +53,7 @@ class V8Execution(ParkableExecution):
         super().__init__(cell, modules, SCRIPT)
         self._heap = heap
         self._isolate: Isolate | None = None
-        self._source = ""
+        self._prepared: Prepared | None = None
         self._interrupted = self._polling = False
         self._gone = False  # its heap was abandoned, and all of its effects are undone
         self._completed = False
@@ -78,19 +77,20 @@ class V8Execution(ParkableExecution):
         if self._interrupted:
             return Progress(exhausted=True)
         begins = self._isolate is None
-        prepared = 0.0
+        preparation = 0.0
         if begins:
             self._heap.begin()
             load(self._cell.source, self._cell.language)
-            clock = CellClock(cpu_seconds, lambda: self._interrupted)
+            clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             try:
                 command = self._begin(now * 1000, clock)
-            except OutOfTime:
+            except PreparationLate:
                 return Progress(exhausted=True, cpu_seconds=max(clock.spent, cpu_seconds or 0.0))
-            except EngineFailure as error:
-                why = f"the cell could not be prepared, and no code of it ran: {error}"
-                return Progress(failure=GuestError("EngineFailure", why), cpu_seconds=clock.spent)
-            prepared, cpu_seconds = clock.spent, clock.left()
+            except SourceError as error:
+                self._heap.never_ran()
+                self._completed = True
+                return attrs.evolve(self._refused(error), cpu_seconds=clock.spent)
+            preparation, cpu_seconds = clock.spent, clock.left()
         else:
             command = self._resume(now * 1000)
         isolate = self._isolate or self._take(self._heap.isolate)
@@ -99,7 +99,7 @@ class V8Execution(ParkableExecution):
         progress = self._entered(isolate, command, cpu_seconds, begins)
         if self._gone:
             return progress  # no caller reads it; the next cell reports the loss
-        spent = progress.cpu_seconds + prepared
+        spent = progress.cpu_seconds + preparation
         return attrs.evolve(progress, notices=self._heap.take_notices(), cpu_seconds=spent)
 
     def abort(self, reason: str) -> Progress:
@@ -244,28 +244,22 @@ class V8Execution(ParkableExecution):
         self._room -= len(kept) + 1
         self._hear(kept if len(self._isolate.recorded) == 1 else f"\n{kept}")
 
-    def _begin(self, now_ms: float, clock: CellClock) -> list[Any]:
+    def _begin(self, now_ms: float, clock: ThreadClock) -> list[Any]:
         words, about = self._begin_arguments(now_ms, live=self._hear is not None)
-        try:
-            script = prepare(self._cell.source, self._cell.language, clock)
-        except TypeScriptError as error:
-            script = Script(self._refusal(error))
-        self._source = script.source
-        begin = json.dumps(["begin", words, about])
-        return ["begin", begin, script.source, script.awaits, script.shifts]
+        self._prepared = prepared(self._cell.source, self._cell.language, clock)
+        return ["begin", json.dumps(["begin", words, {**about, **self._prepared.command()}])]
 
     def _progress(self, text: str) -> Progress:
         drained = self._drained(text)
         return drained_progress(drained, self._completion(drained["completion"]))
 
     def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        name, message = told["name"], told["message"]
-        if self._mistyped:
-            return GuestError(name, message)  # the stack is that of our own `throw`
-        offset = None if place is None else offset_of(self._source, *place)
-        if offset is None:
-            return module_fault(GuestError(name, message, told["stack"]), self._modules)
-        return faulty(self._cell, self._source, offset, name, message)
+        shifts = () if self._prepared is None else self._prepared.shifts
+        found = self._faulty(told, place, shifts)
+        if found is not None:
+            return found
+        error = GuestError(told["name"], told["message"], told["stack"])
+        return module_fault(error, self._modules) if place is None else error
 
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests

@@ -5,15 +5,15 @@
 // of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
-  const { api, dispatch, next, track, reject, makeRoom, scriptName } = kernel;
+  const { api, dispatch, next, findFaultsBy } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
   const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
   const { evalContext, setUnhandledPromiseRejectionHandler } = core;
   const { defineProperty, deleteProperty, getPrototypeOf } = Reflect;
-  const PromiseClass = Promise, TypeErrorClass = TypeError, StringClass = String;
+  const TypeErrorClass = TypeError, StringClass = String;
   const SyntaxErrorClass = SyntaxError;
-  const globals = globalThis, evaluate = eval;
+  const globals = globalThis;
   const indexOf = Function.prototype.call.bind(StringClass.prototype.indexOf);
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
   const HEAD = "(function () {";
@@ -21,19 +21,6 @@
   const RECORDED = 16384; // characters of one cell's console output
   let token = "", record, park, tell, room = 0, late = 0;
 
-  // Run a cell. Its value goes to the kernel: as it is, or as the promise the transform made.
-  function run(source, awaits, shifts) {
-    let value;
-    try {
-      makeRoom(source);
-      value = evaluate(source + "\n//# sourceURL=" + scriptName(shifts));
-      if (awaits) track(value);
-    } catch (error) {
-      reject(error, locate(error, source));
-      return;
-    }
-    if (!awaits) track(new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
-  }
   // V8 tells where a syntax error is only if the error has no stack; so compile once more,
   // without running anything.
   function locate(error, source) {
@@ -44,6 +31,7 @@
       return undefined; // it is no error of V8's, or keeps its place to itself
     }
   }
+  findFaultsBy(locate);
   // The first fault, or that of the whole where it is none of a single token.
   function placeOf(source) {
     let lines = 1;
@@ -70,7 +58,7 @@
       return null;
     },
   });
-  const door = (given, kind, text, source, awaits, shifts) => {
+  const door = (given, kind, text, heard) => {
     if (given !== token || token === "") throw new TypeErrorClass(NAME + " is reserved by the interpreter");
     if (kind === "park") {
       park();
@@ -79,9 +67,8 @@
     late = kind === "begin" ? 0 : clock() + 1; // what begins a cell comes to a cold processor
     if (kind === "say") return settled(dispatch(text));
     // Of a cell that somebody listens to, the host takes what it printed with every answer.
-    if (kind === "begin" || (kind === "resume" && source === true)) room = RECORDED;
+    if (kind === "begin" || (kind === "resume" && heard === true)) room = RECORDED;
     if (kind !== "look") dispatch(text);
-    if (kind === "begin") run(source, awaits, shifts);
     return settled(undefined);
   };
   // deno_core passes all promises that were rejected meanwhile to one call, as arguments, and some

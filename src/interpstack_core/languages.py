@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -64,7 +64,8 @@ class EditorRules(Value):
             begins another chunk. `None`: each line is a whole.
         whole: When a chunk is complete, as in `once its brackets are closed`.
         words: Words to complete.
-        joining: Beginnings of a statement that would join the line before.
+        joined: Puts the sources of cells together, so that one cell does what they did in turn;
+            `None`: a line after the other.
         indent: One step of indentation.
         openers: Ends of lines after which the next line is indented.
         leavers: First words of lines that end a block.
@@ -74,7 +75,7 @@ class EditorRules(Value):
     follower: Callable[[], Any] | None = None
     whole: str = "at the end of the line"
     words: tuple[str, ...] = ()
-    joining: tuple[str, ...] = ()
+    joined: Callable[[Sequence[str]], str] | None = None
     indent: str = "  "
     openers: tuple[str, ...] = ("(", "[", "{")
     leavers: tuple[str, ...] = ()

@@ -18,7 +18,6 @@ __all__ = [
     "KERNEL_NAME",
     "TYPESCRIPT",
     "ascii_source",
-    "awaiting_source",
     "kernel_source",
     "web_source",
 ]
@@ -43,6 +42,7 @@ _PARTS: Final = (
     "bridges",  # names under which the guest calls bridges
     "cell",  # how a cell begins and ends
     "draining",  # all that a cell has queued, as one text
+    "declaring",  # variables that a cell declares
     "variables",  # names and values of the guest's globals, both ways
     "commands",  # the commands of the host, and the end of the installation
 )
@@ -59,18 +59,6 @@ def kernel_source() -> str:
 def web_source() -> str:
     """Source of `web.js`: timers, URL, TextEncoder and the like; takes the kernel's interface."""
     return _read("web.js")
-
-
-@cache
-def awaiting_source() -> str:
-    """Source of `awaiting.js`, which gives scripts a top-level `await`.
-
-    One function expression, behind a comment, for engines whose scripts know no `await`. Called,
-    it returns a function that takes a script and the names of globals that no cell can declare. It
-    returns `{script, shifts}`: another script, whose value is a promise of `{value}`, or an empty
-    text if the first one awaits nothing; and the kernel's table that leads back to its columns.
-    """
-    return _read("awaiting.js")
 
 
 def ascii_source(source: str) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import abc
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from interpstack_core.bridges import BridgeSet
 from interpstack_core.engine import Execution
 from interpstack_core.protocol import Cell, Completion, GuestError, Progress, Settlement
+from interpstack_javascript.cells import fault_of, is_plain
 from interpstack_javascript.drained import read_drained
-from interpstack_javascript.errors import TypeScriptError
+from interpstack_javascript.errors import SourceError
 from interpstack_javascript.exchange import (
     answer_text,
     resume_text,
@@ -24,6 +24,9 @@ from interpstack_javascript.exchange import (
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.turns.guest_threads import guest_threads
 from interpstack_protocol import naming_missing
+
+if TYPE_CHECKING:
+    from interpstack_javascript.edits import Shifts
 
 __all__ = ["KernelExecution"]
 
@@ -47,7 +50,6 @@ class KernelExecution(Execution):
         self._cell = cell
         self._modules = modules
         self._script = script
-        self._mistyped = False
         self._importing = False
         self._answers: list[str] = []
 
@@ -102,10 +104,34 @@ class KernelExecution(Execution):
         answers, self._answers = self._answers, []
         return resume_text(now_ms, answers)
 
-    def _refusal(self, error: TypeScriptError) -> str:
-        """A source that throws the syntax error of invalid TypeScript."""
-        self._mistyped = True
-        return f"throw new SyntaxError({json.dumps(str(error))})"
+    def _refused(self, error: SourceError) -> Progress:
+        """The end of a cell that cannot be prepared: no code of it runs."""
+        from interpstack_javascript.positions import faulty  # loaded for faulty cells only
+
+        found = faulty(self._cell, error.offset, "SyntaxError", str(error))
+        return Progress(completion=Completion(error=found))
+
+    def _faulty(
+        self, told: Mapping[str, str], place: Sequence[int] | None, shifts: Shifts
+    ) -> GuestError | None:
+        """A syntax error that the engine found, with its place; `None` if it tells no place.
+
+        Args:
+            told: Name and message of the error.
+            place: Line and column in the script, as an engine that is not trusted tells them.
+            shifts: The table of the script.
+        """
+        if place is None or len(place) != 2 or any(type(number) is not int for number in place):
+            return None
+        from interpstack_javascript.positions import faulty, offset_in
+
+        fault = fault_of(self._cell.source) if is_plain(self._cell.source) else None
+        if fault is not None:  # in the words, and at the place, of a cell that was prepared
+            return faulty(self._cell, fault.offset, "SyntaxError", str(fault))
+        offset = offset_in(self._cell.source, shifts, *place)
+        if offset is None:
+            return None
+        return faulty(self._cell, offset, told["name"], told["message"])
 
     def _drained(self, text: str) -> dict[str, Any]:
         """The kernel's answer to `drain` or `end`.

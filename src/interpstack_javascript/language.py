@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path, PurePath
@@ -72,6 +72,12 @@ def _follower() -> Any:
     return Nesting()
 
 
+def _joined(sources: Sequence[str]) -> str:
+    from interpstack_javascript.preparation import join_cells  # loads the parser
+
+    return join_cells(sources)
+
+
 def _fault_of(name: str, language: str) -> str:
     """A reason why code cannot call a function by its dotted name; empty if it can.
 
@@ -120,7 +126,7 @@ TYPESCRIPT: Final = _JavaScript(
             *("false", "for", "function", "if", "let", "new", "null", "of", "return", "throw"),
             *("true", "try", "typeof", "undefined", "while"),
         ),
-        joining=tuple("([`/+-*,."),
+        joined=_joined,
     ),
     kinds={
         str: "a string",

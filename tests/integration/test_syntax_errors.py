@@ -39,7 +39,7 @@ _FAULTY = {
     "unexpected identifier": ("const a = 1;\nlet b = a c;\nb", 2, 11),
     "return at top with junk": ("const a = 1;\nreturn return a;", 2, 1),
     "double else": ("let a = 1;\nif (a) { a } else { 2 } else { 3 }", 2, 25),
-    "import after code, broken": ("const a = 1;\nimport {x from 'y';\nx", 2, 1),
+    "import after code, broken": ("const a = 1;\nimport {x from 'y';\nx", 2, 11),
     "class broken": ("class A {\n  constructor( {\n  }\n}\nnew A", 4, 1),
     "invalid assignment": ("const a = 1;\n1 = a;", 2, 1),
     "two statements": ("const a = 1 const b = 2", 1, 13),
@@ -54,7 +54,7 @@ _FAULTY = {
     "object literal missing brace": ("const a = foo({x: 1, y: [1, 2});", 1, 30),
     "break outside": ("const a = 1;\nbreak;", 2, 1),
     "super outside": ("const a = 1;\nsuper.x();", 2, 1),
-    "declared twice": ("{ let q = 1; let q = 2; }", 1, 18),
+    "declared twice": ("{ let q = 1; let q = 2; }", 1, 14),
     "getter": ("const a = { get x( { return 1 } };", 1, 29),
     "label": ("foo: bar baz", 1, 10),
     "async arrow": ("const f = async x => { await y z };", 1, 32),
@@ -138,7 +138,7 @@ _ENDLESS = {
     "string, continued, double": ('const x = "abc\\\n', 1, 11),
     "comment": ("let a = 1; /* /* b\nlet c", 1, 12),
     "template": ("let a = `b`; let c = `d\n`; let e = `f", 2, 12),
-    "name of a private field": ("let a = '#b'; // #c\nlet d = 1 # e", 2, 11),
+    "name of a private field": ("let a = '#b'; // #c\nlet d = 1 # e", 2, 12),
     "end": ("function f() {\n  return [1, 2\n\n", 2, 15),
 }
 
@@ -186,14 +186,15 @@ def test_the_place_in_a_module_is_that_of_v8_within_one_token() -> None:
     files = _Files({f"{name}.js": source for name, (source, _, _) in faulty.items()})
     with InterpreterStack(plugins=[files]) as stack, stack.session() as session:
         for name, (source, line, column) in faulty.items():
+            if name == "declared twice":  # QuickJS names the module alone
+                continue
             error = session.eval_sync(f"await import({name + '.js'!r})").error
             assert error is not None, name
             assert error.place is not None, (name, error)
             place = error.place
-            if name != "import after code, broken":  # cells are named by their statement
-                assert place.line == line, (name, error)
-                away = _token(source, place.line, place.column) - _token(source, line, column)
-                assert abs(away) <= 1, (name, error)
+            assert place.line == line, (name, error)
+            away = _token(source, place.line, place.column) - _token(source, line, column)
+            assert abs(away) <= 1, (name, error)
             assert error.stack.startswith(f"    at files/{name}.js:{place.line}:{place.column}")
             shown = source.splitlines()[place.line - 1].replace("\t", "    ")
             assert place.excerpt().startswith(f"{place.line} | {shown}\n")
@@ -279,8 +280,9 @@ def test_a_large_source_is_searched_within_the_limits() -> None:
         assert (outcome.error.place.line, outcome.error.place.column) == (30_001, 3)
 
 
-def test_an_error_of_typescript_has_no_stack_of_ours() -> None:
-    with InterpreterStack() as stack, stack.session() as session:
+@pytest.mark.engines("javascript")
+def test_an_error_of_typescript_has_the_place_that_the_author_wrote(on_engine: OnEngine) -> None:
+    with InterpreterStack(on_engine.name) as stack, stack.session() as session:
         error = session.eval_sync(Cell(source="const a: = 1", language="typescript")).error
         assert error is not None
-        assert (error.name, error.stack) == ("SyntaxError", "")
+        assert (error.name, error.stack) == ("SyntaxError", "    at cell:1:10")

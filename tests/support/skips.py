@@ -27,6 +27,7 @@ _REASONS: Final = {
     r"the kit has no (reach|use) for it": "a language or a plugin that has none",
     r"this release of Lang(Chain|Graph) ": "the env `lowest` installs such a release",
     r"new syntax of Python 3\.\d+": "the oldest Python lacks it",
+    r"INTERPSTACK_TEST262 names no copy": "the env `language` needs one",
     r"set INTERPSTACK_LOAD=1": "the envs that set it run the test",
     r"needs the packages of `tox run -e mcp`": "the env `mcp` installs them",
     r"Playwright is not installed|there is no Chromium here": "the env `inspect` has a browser",

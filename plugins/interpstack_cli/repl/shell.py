@@ -199,9 +199,8 @@ class Shell:
 
     def _joined(self) -> str:
         """The source of all successful cells, as one text."""
-        joining = self.language.editor.joining
-        parts = [cell.source.strip() for cell in self._succeeded]
-        return "\n".join(f";{p}" if p.startswith(joining) else p for p in parts) + "\n"
+        join = self.language.editor.joined or "\n".join
+        return join([cell.source.strip() for cell in self._succeeded]) + "\n"
 
     def _usage(self, bridge: Bridge, tool: HostTool | None) -> str:
         """A call of a bridge with its fields; fields with a default are marked."""

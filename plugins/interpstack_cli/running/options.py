@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import attrs
 import click
@@ -208,7 +208,7 @@ class StackOptions:
         listed = [*own, *(plugin for plugin in added if plugin not in own)]
         chosen: str | Engine = engine
         cls = find_engine(engine, manager)
-        beside = {} if file is None or not file.is_file() else cls.options_beside(file)
+        beside = cls.options_beside(file) if _is_file(file) else {}
         if self.engine_options or beside:
             chosen = engine_with(cls, {**beside, **read_options(self.engine_options)})
         stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=self._limits())
@@ -241,6 +241,14 @@ def stack_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         made = option(made)
     return made
+
+
+def _is_file(path: Path | None) -> TypeGuard[Path]:
+    """Whether there is such a file; who reads it tells what is wrong with its name."""
+    try:
+        return path is not None and path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _skills_part(skills: Path) -> object:

@@ -91,6 +91,7 @@ class EvalCall:
     watched: Watched | None = attrs.field(default=None, init=False)
     own: dict[str, Any] = attrs.field(factory=dict, init=False)
     _place: str = attrs.field(init=False)
+    _id_place: str | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._place = _place(self.request) if self.cell is None else self.cell.place
@@ -168,10 +169,12 @@ class EvalCall:
         store = self.store
         if store is not None and store.form == 1:  # its calls were made under these
             return f"{self.id}:{context.request_id}"
-        place = self._place
-        if store is not None and store.names_thread:
-            place = blake2b(f"{store.thread}|{place}".encode(), digest_size=8).hexdigest()
-        return f"{self.name}:{place}:{context.request_id}"
+        if self._id_place is None:
+            place = self._place
+            if store is not None and store.names_thread:
+                place = blake2b(f"{store.thread}|{place}".encode(), digest_size=8).hexdigest()
+            self._id_place = place
+        return f"{self.name}:{self._id_place}:{context.request_id}"
 
     def event_id(self, context: CellContext) -> str:
         """The id of an inner call in progress events, unique in its eval."""

@@ -8,8 +8,8 @@
   const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
   const { freeze } = Object;
   const { print, placeOf } = host;
-  const globals = globalThis, evaluate = eval;
-  const PromiseClass = Promise, TypeErrorClass = TypeError, ReferenceErrorClass = ReferenceError;
+  const globals = globalThis;
+  const TypeErrorClass = TypeError, ReferenceErrorClass = ReferenceError;
   const ErrorClass = Error, SyntaxErrorClass = SyntaxError, RangeErrorClass = RangeError;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf), errorToString = uncurry(Error.prototype.toString);
@@ -117,23 +117,12 @@
       return undefined; // a proxy that the guest threw
     }
   }
-  function run(source, awaits, shifts) {
-    let value;
-    try {
-      kernel.makeRoom(source);
-      value = evaluate(source + "\n//# sourceURL=" + kernel.scriptName(shifts));
-      if (awaits) kernel.track(value);
-    } catch (error) {
-      kernel.reject(error, locate(error, source));
-      return;
-    }
-    if (!awaits) kernel.track(new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
-  }
   const kinds = { __proto__: null, SyntaxError: SyntaxErrorClass, RangeError: RangeErrorClass };
   return freeze({
     __proto__: null,
     install(installed) {
       kernel = installed;
+      kernel.findFaultsBy(locate);
       globals.SharedArrayBuffer = noSharedMemory;
       const { write } = kernel.api;
       api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });
@@ -149,10 +138,9 @@
       for (let i = 0; i < names.length; i++) defineProperty(globals, names[i], { __proto__: null, enumerable: false });
       kernel.seal();
     },
-    begin(text, source, awaits, shifts) {
+    begin(text) {
       room = RECORDED, pause = 2, looksAgain = false;
       kernel.dispatch(text);
-      run(source, awaits, shifts);
     },
     // Have the host come back soon, by a timer of its own.
     lookAgain() {

@@ -20,8 +20,6 @@
   const TURNS = 50; // of the event loop without other work, for code that waits for something else
   const FROM_CELL = "interpstack:cell:"; // before what a cell imports and no loader of the host has
   const CELL = "guest:cell";
-  const LOCKED = ["Infinity", "NaN", "undefined", "$mport"]; // globals that ignore declarations; see `execution.py`
-  const UNPARSED = "(async () => {"; // before a cell with `await` that does not parse, as `wrap` makes it
   const { state, enter, isOurs, isStopped } = stops;
   // Callbacks of guests that Node calls run outside of entries; their errors are the cell's.
   process.on("uncaughtException", (error) => { enter(() => kernel.reject(error)); });
@@ -50,7 +48,7 @@
     global === context && writeTrace !== undefined ? writeTrace(error, frames) : prepareStackTraceCallback(globalThis, error, frames));
 
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
-  let hasNetwork = false, context, guest, kernel, wrap, modules, packages, completed = false, most = Infinity, shift = 0;
+  let hasNetwork = false, context, guest, kernel, modules, packages, completed = false, most = Infinity;
 
   const runJobs = () => { checkpoint.runInContext(context); };
   let isHeard = false; // by the host: it gets nothing of what warms up
@@ -70,11 +68,9 @@
 
   // -- commands -----------------------------------------------------------------------------
 
-  function setUp({ name, kernelSource, setup, awaiting, sources, mostBytes, ...parts }) {
+  function setUp({ name, kernelSource, setup, sources, mostBytes, ...parts }) {
     most = mostBytes ?? Infinity;
     const options = (label) => ({ microtaskMode: "afterEvaluate", codeGeneration: { strings: true, wasm: false }, name: label });
-    wrap = new Script(`(\n${awaiting})()`, { filename: "interpstack:awaiting" })
-      .runInContext(vm.createContext(vm.constants.DONT_CONTEXTIFY, options("preparation")));
     context = vm.createContext(vm.constants.DONT_CONTEXTIFY, options("guest"));
     const run = (filename, source, importModuleDynamically = refuse) =>
       new Script(`(${source}\n)`, { filename, importModuleDynamically }).runInContext(context);
@@ -92,10 +88,12 @@
   // Cells that leave nothing behind. V8 compiles functions when they are first called, and collects the
   // garbage of the start between cells: the first cell of a session would wait for both.
   async function warmUp() {
-    const begin = JSON.stringify(["begin", [1, 2, 3, 4], { now: 0, script: CELL, label: "", live: false, valueName: "" }]);
+    const begin = ["begin", [1, 2, 3, 4], { now: 0, script: CELL, label: "", live: false, valueName: "" }];
     await answer(["say", '["bind",[],{}]']);
-    for (const source of ["[1 + 1, 'a', { b: null }]", "await null; undefined", "throw new TypeError('x')"])
-      await answer(["begin", begin, source, source.startsWith("await"), ""]);
+    for (const source of ["[1 + 1, 'a', { b: null }]", "(async () => ({ value: await null }))()", "throw new TypeError('x')"]) {
+      begin[2] = { ...begin[2], source, awaits: source.includes("await") };
+      await answer(["begin", JSON.stringify(begin)]);
+    }
     await answer(["end"]);
   }
   function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
@@ -130,8 +128,7 @@
     } catch (error) {
       const [head, , marks = ""] = String(error.stack).split("\n", 3), caret = marks.indexOf("^");
       const line = Number(head.slice(head.lastIndexOf(":") + 1)), column = (caret < 0 ? marks.length : caret) + 1;
-      const written = line === 1 ? column - shift : column;
-      return head.startsWith(`${CELL}:`) && line > 0 && written > 0 ? `[${line},${written}]` : undefined;
+      return head.startsWith(`${CELL}:`) && line > 0 && column > 0 ? `[${line},${column}]` : undefined;
     }
   }
   // The text of what a cell has queued ends like this unless the cell has ended.
@@ -142,21 +139,14 @@
     if (!text.endsWith(GOES_ON)) completed = true;
     hold("D", text);
   }
-  const unwrapped = { script: "", shifts: "" };
-  // Tables of two changes of a cell, the last one first; see the kernel's `scriptName`.
-  const bothShifts = (last, first) => last === "" ? first : first === "" ? `[${last}]` : `[${last},${first.slice(1)}`;
   const commands = {
     __proto__: null,
     settle([sent]) { stops.settle(sent); },
-    begin([text, source, awaits, shifts]) {
+    begin([text]) {
       completed = false;
       modules.forgetLocal();
       if (isHeard) packages.beginCell();
-      enter(() => {
-        const wrapped = awaits ? wrap(source, LOCKED) : unwrapped, { script } = wrapped;
-        shift = script === `${UNPARSED}${source}\n})()` ? UNPARSED.length : 0;
-        guest.begin(text, script || source, script !== "", bothShifts(wrapped.shifts, shifts));
-      });
+      enter(() => guest.begin(text));
     },
     resume([text]) { enter(() => guest.resume(text)); },
     say([text]) {

@@ -20,7 +20,6 @@ from typing import Any
 from interpstack_core import GuestSource
 from interpstack_javascript import (
     KERNEL_NAME,
-    awaiting_source,
     kernel_source,
     web_source,
 )
@@ -97,7 +96,6 @@ def guest_programs(
             "name": KERNEL_NAME,
             "kernelSource": kernel_source(),
             "setup": program("guest.js"),
-            "awaiting": awaiting_source(),
             "modules": program("modules.js"),
             "builtins": program("builtins.js"),
             "packages": program("packages.js"),

@@ -37,8 +37,7 @@ class Base:
     Attributes:
         id: The same exactly where the heap is the same.
         heap: The heap from which new realms start.
-        dispatch: Handle of `dispatch`, likewise `next`, `track` and `reject`; see
-            `kernel/intrinsics.js`.
+        dispatch: Handle of the kernel's `dispatch`, likewise `next`; see `kernel/intrinsics.js`.
         printed: Address of the console output; see `printed.py`.
         allocator: Address of the allocator's state, 0 if unknown.
     """
@@ -47,8 +46,6 @@ class Base:
     heap: Heap
     dispatch: int
     next: int
-    track: int
-    reject: int
     printed: int
     allocator: int
 
@@ -114,7 +111,7 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         for source in (web, *sources):
             _call(guest, _function(guest, source.source, source.name), api)
         _call(guest, guest.get(kernel, "seal"))
-        handles = [guest.get(kernel, name) for name in ("dispatch", "next", "track", "reject")]
+        handles = [guest.get(kernel, name) for name in ("dispatch", "next")]
         guest.run_jobs()
         guest.call("run_gc")
         heap = guest.heap()
@@ -148,13 +145,13 @@ def _id(heap: Heap, handles: Sequence[int]) -> str:
     return digest.hexdigest()[:32]
 
 
-_HEADER = struct.Struct("<32s9i")
+_HEADER = struct.Struct("<32s7i")
 
 
 def _dump(base: Base) -> bytes:
     space = base.heap.workspace
     numbers = (base.heap.stack_pointer, space.address, space.undefined)
-    handles = (base.dispatch, base.next, base.track, base.reject, base.printed, base.allocator)
+    handles = (base.dispatch, base.next, base.printed, base.allocator)
     used = base.heap.memory[base.heap.stack_pointer :]  # below it everything is zero
     return _HEADER.pack(base.id.encode(), *numbers, *handles) + used
 

@@ -19,7 +19,7 @@ from interpstack_wasm.host import wasm_host
 __all__ = ["BRIEF", "BUNDLES", "bundles_of"]
 
 #: The exports of `bundles.wat`.
-BUNDLES: Final = frozenset({"tell", "go_on", "run", "ask", "asked", "apply"})
+BUNDLES: Final = frozenset({"tell", "go_on", "ask", "asked", "apply"})
 #: Those that run no code of the guest, and take microseconds.
 BRIEF: Final = frozenset({"apply"})
 

@@ -9,7 +9,6 @@
   (import "guest" "call_function" (func $call_function (param i32 i32 i32 i32 i32) (result i32)))
   (import "guest" "last_exception" (func $last_exception (param i32) (result i32)))
   (import "guest" "free_value" (func $free_value (param i32)))
-  (import "guest" "eval_async" (func $eval_async (param i32 i32 i32) (result i32)))
   (import "guest" "execute_pending_jobs" (func $execute_pending_jobs (result i32)))
   (import "guest" "get_bool" (func $get_bool (param i32 i32) (result i32)))
   (import "guest" "get_string" (func $get_string (param i32) (result i32)))
@@ -80,24 +79,6 @@
       (then (i32.const 0x80000000))
       (else
         (call $go_on (local.get $next) (local.get $this) (local.get $slots) (local.get $most)))))
-
-  ;; Run a script, pass the promise of its end to a function, forget both, and run the jobs that wait:
-  ;; their number. If the script cannot be run: the least integer plus the status, and what was thrown
-  ;; stays in the slots.
-  (func (export "run") (param $text i32) (param $length i32) (param $function i32) (param $this i32)
-      (param $slots i32) (result i32)
-    (local $status i32)
-    (local.set $status
-      (call $eval_async (local.get $text) (local.get $length) (local.get $slots)))
-    (if (i32.eq (local.get $status) (i32.const 1))
-      (then (drop (call $last_exception (local.get $slots)))))
-    (if (local.get $status)
-      (then (return (i32.add (i32.const 0x80000000) (local.get $status)))))
-    (drop
-      (call $pass (local.get $function) (local.get $this) (i32.load (local.get $slots))
-        (local.get $slots)))
-    (call $free (local.get $slots))
-    (call $execute_pending_jobs))
 
   ;; Call a function with a text; the status, and the text of its result. A text of more than `room`
   ;; bytes stays where it is until `asked` frees it; a shorter one is copied behind the slots. The

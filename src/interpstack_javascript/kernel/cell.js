@@ -1,5 +1,19 @@
   // -- the cell ----------------------------------------------------------------------------
 
+  // Run a prepared cell; see `Prepared` in `cells.py`.
+  function run(told) {
+    let value, text = told.functions;
+    try {
+      if (told.declared !== undefined) declareAll(told.declared);
+      if (text !== undefined) evaluate(text + "\n//# sourceURL=" + scriptName(told.functionShifts));
+      text = told.source;
+      value = evaluate(text + "\n//# sourceURL=" + scriptName(told.shifts));
+    } catch (error) {
+      fail(error, cell, attempt(() => findFault(error, text)));
+      return;
+    }
+    track(told.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
+  }
   function track(promise) {
     const mine = cell;
     // An own `constructor` keeps `then` from looking for a species the guest may have set.
@@ -77,5 +91,6 @@
       completion = noRoom; // nothing else makes this fail
     }
     active = false;
+    dropUnreached();
   }
   const noRoom = '{"error":{"name":"InternalError","message":"out of memory","stack":""}}';

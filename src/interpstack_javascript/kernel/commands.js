@@ -8,7 +8,7 @@
       bind(offered);
     },
     // A new cell: its seed as four 32-bit integers; the host's time in ms, the engine's name
-    // for scripts in stack traces, the cell's name.
+    // for scripts in stack traces, the cell's name, and its script.
     begin(words, told) {
       forget();
       before = -1;
@@ -23,8 +23,10 @@
       active = accepting = true;
       clock = hostTime = origin = told.now;
       script = told.script;
+      named = told.named !== false;
       label = told.label;
       seed(words[0], words[1], words[2], words[3]);
+      if (typeof told.source === "string") run(told);
     },
     // Answers: [[id, failed, value or {name, message, data}], …]. The first is settled, `next` settles
     // the others.
@@ -38,6 +40,7 @@
     // The end of a cell, whatever became of it.
     end() {
       forget();
+      dropUnreached();
       return drain(true);
     },
     names: () => stringify(ownNames()),
@@ -73,6 +76,8 @@
   }
   const seal = () => {
     defineProperty(importModule, "meta", { __proto__: null, get: cellMeta });
+    define(importModule, "constants", constants);
+    define(importModule, "uninitialized", early);
     defineProperty(globals, "$mport", { __proto__: null, value: freeze(importModule) });
     // Nothing may be added where every object would inherit it: `then` on it would hijack
     // each promise that resolves to an object, a setter `value` the engine's own boxes.
@@ -92,12 +97,11 @@
     const names = ownKeys(globals);
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") {
       builtin[names[i]] = setPrototypeOf(getOwnPropertyDescriptor(globals, names[i]), null);
-      fixed[names[i]] = isReadOnly(names[i]);
     }
   };
   return {
-    dispatch, track, reject: (reason, place) => fail(reason, cell, place), api, seal,
-    makeRoom, scriptName, guestFrame,
+    dispatch, reject: (reason) => fail(reason, cell), api, seal, guestFrame,
+    findFaultsBy: (found) => { findFault = found; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

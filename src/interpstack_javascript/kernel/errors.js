@@ -69,8 +69,12 @@
     if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
     const at = script === "" ? -1 : indexOf(line, script);
     if (at >= 0) line = slice(line, 0, at) + label + slice(line, at + script.length);
-    const whole = indexOf(line, "at <eval>");
-    return whole < 0 ? line : slice(line, 0, whole) + "at <cell>" + slice(line, whole + 9);
+    return renamed(line, "<eval>", "<cell>");
+  }
+  // A line with another name for the function of its frame.
+  function renamed(line, name, other) {
+    const at = indexOf(line, name + " ("), before = charCode(line, at - 1);
+    return at < 0 || (at > 0 && before !== 32) ? line : slice(line, 0, at) + other + slice(line, at + name.length);
   }
   function thrownText(error) {
     if (typeof error === "string") return slice(error, 0, limits.renderChars);

@@ -2,16 +2,13 @@
 //
 // Evaluates to a function; calling it once installs the kernel and returns
 //   dispatch(text) -> text   host commands, see `commands` below
-//   track(promise)           watch the promise of the running cell; it resolves to {value}
+//   reject(reason)           the cell has failed, as the host knows
+//   findFaultsBy(found)      an engine finds syntax errors: found(error, source) -> "[line,column]" of an
+//                            error that keeps `source` from being run, or undefined
 //   next()                   settle one more answer of the last `resume`; false if there is none. The engine
 //                            runs the guest's jobs after `resume`, and again after each answer
-//   reject(reason, place)    the cell could not even be started; `place` is "[line,column]" or undefined
 //   api                      what guest sources (console, web APIs) build upon
 //   seal()                   called once when all guest sources are installed
-//   makeRoom(source)         throws if a script declares a global that would ignore that; an engine whose
-//                            scripts report this themselves needs it not
-//   scriptName(shifts)       the name of a cell's script for the engine; `shifts` are those of its
-//                            preparation, "" for none; see `places.js`
 //   guestFrame(line)         a line of a stack trace, "    at …", as guests and users see it: with the cell's
 //                            name and places as the user wrote them; undefined for a frame of the kernel, of
 //                            a built-in, or of text that preparation added
@@ -34,7 +31,7 @@
     return found === undefined ? undefined : found.get;
   };
   const ObjectClass = Object, PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
-  const AsyncFunctionClass = (async () => {}).constructor;
+  const ReferenceErrorClass = ReferenceError, ProxyClass = Proxy, evaluate = eval;
   const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
   const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
   const { isArray } = Array;

@@ -1,37 +1,40 @@
 
   // -- places in cells whose text an engine has changed ------------------------------------
 
-  // Preparation moves columns, never lines. An engine that names scripts gives each changed cell a
-  // name of its own, the usual one with "#" and a number. Tables of shifts lead back from there, the
-  // last change first: [lines, line, start, end, writtenStart, writtenEnd, line, …]. From `start` to
-  // `end` the changed line has text instead of what was written; columns count from 0. `null` stands
-  // for a change of too many parts.
+  // Preparation moves columns, never lines. An engine that names scripts gives each changed script a
+  // name of its own, the usual one with "#" and a number; where scripts have no names, the table of
+  // the latest changed cell holds for all. A table of shifts leads back from there:
+  // [lines, line, start, end, writtenStart, writtenEnd, line, …]. From `start` to `end` the changed
+  // line has text instead of what was written; columns count from 0. `null` stands for a change of too
+  // many parts.
   const shifted = table(); // numbers of scripts -> their tables
   const mostShifts = 200000; // numbers in all tables, of the latest scripts
   let scripts = 0, oldest = 1, shifts = 0;
+  let named = true, latest = 0; // the engine names scripts; else the number of the running cell's table
 
-  // The engine's name for a script with these tables, as JSON text; empty for a cell as it was written.
-  function scriptName(text) {
-    if (text === "") return script;
-    const tables = parse(text), number = ++scripts;
-    let size = 0;
-    for (let i = 0; i < tables.length; i++) size += tables[i] === null ? 0 : tables[i].length;
-    shifted[number] = { __proto__: null, tables, size };
+  // The engine's name for a script with this table; undefined for a script as it was written.
+  function scriptName(numbers) {
+    latest = 0;
+    if (numbers === undefined) return script;
+    const number = ++scripts, size = numbers === null ? 1 : numbers.length;
+    shifted[number] = numbers;
     shifts += size;
-    while (shifts > mostShifts) {
-      shifts -= shifted[oldest].size;
+    while (shifts > mostShifts && oldest < number) {
+      shifts -= shifted[oldest] === null ? 1 : shifted[oldest].length;
       delete shifted[oldest++];
     }
-    return script + "#" + number;
+    latest = number;
+    return named ? script + "#" + number : script;
   }
   // A line of a stack trace with places as the user wrote them; undefined for what preparation added.
   function writtenPlaces(line) {
-    const mark = script + "#";
-    if (script === "" || indexOf(line, mark) < 0) return line;
+    line = renamed(line, "$cell", "eval");
+    const mark = named ? script + "#" : script + ":";
+    if (script === "" || (!named && latest === 0) || indexOf(line, mark) < 0) return line;
     let text = "", from = 0, at;
     while ((at = indexOf(line, mark, from)) >= 0) {
-      const place = placeAt(line, at + mark.length);
-      const found = place.column > 0 ? writtenColumn(place) : 0;
+      const place = placeAt(line, named ? at + mark.length : at + script.length);
+      const found = place.column > 0 ? writtenColumn(place, indexOf(line, "at <eval>") >= 0) : 0;
       if (found === undefined) return undefined;
       text += slice(line, from, at) + script + (place.line > 0 ? ":" + place.line : "") + (found > 0 ? ":" + found : "");
       from = place.end;
@@ -41,7 +44,7 @@
   // What follows a script's name: its number, line and column; 0 for those that are missing.
   function placeAt(line, start) {
     const place = { __proto__: null, number: 0, line: 0, column: 0, end: start };
-    place.number = numberAt(line, place);
+    place.number = named ? numberAt(line, place) : latest;
     if (charCode(line, place.end) === 58 && isDigit(charCode(line, place.end + 1))) {
       place.end++;
       place.line = numberAt(line, place);
@@ -58,16 +61,11 @@
     return value;
   }
   // The column in the written source, from 1; 0 if it is not known any more, undefined behind the source.
-  function writtenColumn({ number, line, column }) {
-    if (shifted[number] === undefined) return 0;
-    const { tables } = shifted[number];
-    let at = column - 1;
-    for (let i = 0; i < tables.length; i++) {
-      if (tables[i] === null) return 0;
-      if (line > tables[i][0]) return undefined;
-      at = shiftedBack(tables[i], line, at);
-    }
-    return at + 1;
+  function writtenColumn({ number, line, column }, whole) {
+    const numbers = shifted[number];
+    if (numbers === undefined || numbers === null) return 0;
+    if (line > numbers[0]) return named || whole ? undefined : column; // of a longer cell before
+    return shiftedBack(numbers, line, column - 1) + 1;
   }
   function shiftedBack(numbers, line, at) {
     let low = 0, high = (numbers.length - 1) / 5; // the first entry behind the place

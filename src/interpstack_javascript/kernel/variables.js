@@ -1,7 +1,7 @@
   function ownNames() {
     const names = ownKeys(globals), own = list();
     for (let i = 0; i < names.length; i++)
-      if (typeof names[i] === "string" && isOwn(names[i])) own[own.length] = names[i];
+      if (typeof names[i] === "string" && isOwn(names[i]) && !isUninitialized(names[i])) own[own.length] = names[i];
     return own;
   }
   // Whether a global is the guest's: also one with the name of a built-in (`const URL = "https://…"`),
@@ -21,37 +21,6 @@
     if (typeof first !== "object" || first === null) return;
     first.value = value;
     first.loaded = true;
-  }
-  // V8 ignores the value of a declared global that takes none. What can be changed is made writable
-  // first, as a `let` would hide it; what cannot is an error.
-  const fixed = table(); // names of globals -> whether they never take a value
-  function makeRoom(source) {
-    if (indexOf(source, "var") < 0 && indexOf(source, "function") < 0) return; // it declares nothing
-    const names = ownKeys(globals);
-    for (let i = 0; i < names.length; i++) {
-      const name = names[i];
-      if (typeof name !== "string" || fixed[name] === true || !isReadOnly(name)) continue;
-      if (indexOf(source, name) < 0 || !declares(source, name)) continue;
-      const found = getOwnPropertyDescriptor(globals, name);
-      if (!found.configurable) throw new TypeErrorClass(name + " is a global that was made read-only; use another name");
-      define(globals, name, found.value, found.enumerable);
-    }
-  }
-  function isReadOnly(name) {
-    const found = getOwnPropertyDescriptor(globals, name);
-    return found !== undefined && found.writable !== true && found.set === undefined;
-  }
-  function declares(source, name) {
-    const other = "let " + name + ";\n";
-    return compiles(other) && compiles(source) && !compiles(other + source);
-  }
-  function compiles(body) {
-    try {
-      construct(AsyncFunctionClass, [body]); // never called
-      return true;
-    } catch {
-      return false;
-    }
   }
   // What may follow a path of names: found without running a getter. Only a proxy can notice.
   function memberNames(path) {

@@ -246,7 +246,9 @@ def _faults(errors: list[Any], length: int) -> Iterator[SourceFault]:
         if error.get("severity") != "Error":
             continue
         labels = [label for label in error.get("labels") or [] if isinstance(label, dict)]
-        start, end = (labels[-1]["start"], labels[-1]["end"]) if labels else (length, length)
+        # of two, such as a bracket and what is there instead of its end, the fault is the later one
+        last = max(labels, key=lambda label: int(label["start"]), default=None)
+        start, end = (length, length) if last is None else (last["start"], last["end"])
         at_end = any(label["end"] >= length for label in labels)
         advice = str(error.get("helpMessage") or "")
         yield SourceFault(str(error["message"]), start, end, advice, at_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import InterpreterStack, Session
-from interpstack_javascript.cells import OutOfTime, ThreadClock, prepare
+from interpstack_javascript.cells import (
+    ENDLESS,
+    OutOfTime,
+    Prepared,
+    SourceError,
+    ThreadClock,
+    escape,
+    is_plain,
+    prepared,
+)
+from interpstack_javascript.preparation import join_cells, prepare
 
 
 @pytest.fixture
@@ -20,68 +31,82 @@ async def session() -> AsyncIterator[Session]:
     stack.close()
 
 
-@pytest.mark.parametrize(
-    ("source", "prepared"),
+#: Pieces of sources whose order makes many kinds of them.
+_PIECES = st.sampled_from(
     [
-        ("let a = 1", "var a = 1"),
-        ("const a = 1", "var   a = 1"),
-        ("let a = 1,\n    b = 2", "var a = 1,\n    b = 2"),
-        ("const {a, b: [c]} = x", "var   {a, b: [c]} = x"),
-        ("let [a, {b = class {}, ...c}] = x", "var [a, {b = class {}, ...c}] = x"),
-        ("class A {}", "var A = class A {};"),
-        (
-            "class A extends B {\n  m() {}\n}\nlet b",
-            "var A = class A extends B {\n  m() {}\n};\nvar b",
-        ),
-        ("class A {} class B {}", "var A = class A {}; var B = class B {};"),
-        ("const a = class B {}", "var   a = class B {}"),
-        ("const f = () => { let x; }", "var   f = () => { let x; }"),
-        ("let é = 1; const ü = '😀'; class Ö {}", "var é = 1; var   ü = '😀'; var Ö = class Ö {};"),
-        ("#!sh\nlet a = 1", "#!sh\nvar a = 1"),
-        ("let a = 1 /* let */ + 2; // let", "var a = 1 /* let */ + 2; // let"),
-        ("let a = `\n${1}\n`; class A {}", "var a = `\n${1}\n`; var A = class A {};"),
-        ("let a = 1; }", "let a = 1; }"),
-        ("'\ud800'", "'\\ud800'"),
-        ("'\0'", "'\\u0000'"),
-    ],
+        *("let ", "const ", "var ", "class ", "function ", "import ", "await ", "async ", "for "),
+        *("of ", "return ", "if ", "enum ", "type ", "as ", "=>", "//", "/*", "*/", "${", "'s'"),
+        *"(){}[];,=<>.:?!\n `'/#@\u3000ab1😀\ud800\0",
+    ]
 )
-def test_top_level_declarations(source: str, prepared: str) -> None:
-    assert prepare(source) == prepared
+
+
+def _prepared(source: str) -> Prepared | SourceError:
+    try:
+        return prepared(source)
+    except SourceError as error:
+        return error
+
+
+def _lines(text: str) -> int:
+    return len(re.findall("\r\n|[\n\r\u2028\u2029]", text))
+
+
+@given(st.one_of(st.text(max_size=100), st.lists(_PIECES, max_size=30).map("".join)))
+def test_any_text_is_prepared_or_refused_with_a_place(source: str) -> None:
+    found = _prepared(source)
+    if isinstance(found, SourceError):
+        assert 0 <= found.offset <= len(escape(source))
+        assert str(found)
+    else:
+        assert _lines(found.source) == _lines(escape(source)) + found.awaits
+        assert _lines(found.functions) in (0, _lines(escape(source)))
+
+
+@given(st.lists(st.sampled_from("ab1.,;()[]+-*%?=!<>\"' \n"), max_size=12).map("".join))
+def test_a_plain_source_is_the_same_after_preparation(source: str) -> None:
+    if is_plain(source):
+        try:
+            script = prepare(source, None, ENDLESS)
+        except SourceError:
+            return  # the engine refuses it, too
+        assert (script.source, script.awaits, script.declared) == (source, False, {})
+
+
+@pytest.mark.parametrize("source", ["1+1", "a.b(c)[0] = 'd'", "x", "", "f();\ng(1, 2)"])
+def test_expressions_are_plain(source: str) -> None:
+    assert is_plain(source)
 
 
 @pytest.mark.parametrize(
     "source",
-    [
-        "",
-        "1 + 1",
-        "var a = 1; function f() {} async function g() {}",
-        "if (1) { let b = 1; const c = 2; class D {} }",
-        "for (let i of x) {} for (const k in x);",
-        "async function f() { const x = 1; class C {} }",
-        "label: { const x = 1 }",
-        "switch (1) { case 1: let x = 1 }",
-        "try { let a } catch (e) { const b = 1 } finally { class C {} }",
-        "(class A {}); x = class B {}",
-        "'let a'; \"const b\"; `class C ${'let d'} {}`; /let e/; // const f\n/* class G {} */",
-        "x = {let: 1, const: 2, class: 3}; x.let; x.class",
-        "letter = constant + classy",
-        "var let_ = 1, $const = 2",
-    ],
+    ["let a", "a / b", "`a`", "{}", "await 1", "a < b", "x as y", "\\u0061", "\u3000", "a:b"],
 )
-def test_everything_else_stays(source: str) -> None:
-    assert prepare(source) == source
+def test_what_may_need_preparation_is_not_plain(source: str) -> None:
+    assert not is_plain(source)
 
 
-@given(st.text(max_size=200))
-def test_any_text_is_prepared(source: str) -> None:
-    assert prepare(source).count("\n") == source.count("\n")
+def test_names_are_told_by_kind() -> None:
+    source = "let a, b; const {c} = 1; var d; function e() {} class F {} import g from 'h'"
+    source += "; enum I {}"
+    declared = prepared(source).declared
+    assert declared == {
+        "let": ["a", "b", "F", "g"], "const": ["c"], "var": ["d", "I"], "function": ["e"],
+    }  # fmt: skip
 
 
-@given(st.text(alphabet="let const class A{}()=;\n'`/*", max_size=80))
-def test_text_of_code_is_prepared(source: str) -> None:
-    prepared = prepare(source)
-    assert prepared.count("\n") == source.count("\n")
-    assert len(prepared) >= len(source) - 2 * source.count("const")
+def test_a_large_source_is_prepared_under_the_clock_of_its_cell() -> None:
+    source = "let a = 1;\n" + "a += [1, 2, {b: 3}].length;\n" * 20_000
+    with pytest.raises(OutOfTime):
+        prepared(source, None, ThreadClock(0.0, lambda: False))
+    with pytest.raises(OutOfTime):
+        prepared(source, None, ThreadClock(None, lambda: True))
+
+
+@pytest.mark.parametrize("piece", ["[", "(", "{", "`${", "f(", "a=>", "!", "[...", "({a:"])
+def test_a_deep_source_is_refused(piece: str) -> None:
+    with pytest.raises(SourceError):
+        prepared("let a = 1;" + piece * 100_000)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +115,7 @@ def test_text_of_code_is_prepared(source: str) -> None:
         ["let x = 1", "let x = 2", "x", "2"],
         ["const x = 1", "const x = 2; x", "2"],
         ["let x = 1", "const x = 2", "x = 3; x", "3"],
-        ["var x = 1", "let x", "x", "1"],
+        ["var x = 1", "let x", "x", "undefined"],
         ["class A { v = 1 }", "class A { v = 2 }", "new A().v", "2"],
         ["class A { v = 1 }", "class B extends A { w = 2 }; const b = new B; b.v + b.w", "3"],
         ["class A {}", "A.name", "A"],
@@ -172,3 +197,19 @@ def test_time_runs_out() -> None:
         ThreadClock(0.0, lambda: False).pause()
     with pytest.raises(OutOfTime):
         ThreadClock(60.0, lambda: True).pause()
+
+
+@pytest.mark.parametrize(
+    ("cells", "whole"),
+    [
+        (["let a = 1", "a + 1"], "let a = 1\na + 1"),
+        (["let a = 1", "const a = 2, b = 3; a"], "var a = 1\nvar a = 2, b = 3; a"),
+        (["class A {}", "class A { x() {} }"], "var A = class A {};\nvar A = class A { x() {} };"),
+        (["function f() {}", "let f = '😀'"], "function f() {}\nvar f = '😀'"),
+        (["1", "[2]", "(3)"], "1\n;[2]\n;(3)"),
+        (["let t: number = 1", "let t: string = ''"], "var t: number = 1\nvar t: string = ''"),
+    ],
+)
+async def test_cells_are_joined_to_one(session: Session, cells: list[str], whole: str) -> None:
+    assert join_cells(cells) == whole
+    assert (await session.eval(whole)).ok

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from interpstack import Cell, EngineFailure, GuestError, Progress, Settlement
-from interpstack_javascript.errors import TypeScriptError
+from interpstack_javascript.errors import SourceError
 from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.modules import ModuleTable
 
@@ -63,10 +63,12 @@ def test_modules_that_come_with_an_answer_can_be_loaded(execution: _Execution) -
     assert "export default 1" in execution._modules.load("@/skills/a")
 
 
-def test_a_source_that_is_not_typescript_throws_why(execution: _Execution) -> None:
-    source = execution._refusal(TypeScriptError('at "x"'))
-    assert source == 'throw new SyntaxError("at \\"x\\"")'
-    assert execution._mistyped
+def test_a_source_that_does_not_parse_ends_the_cell(execution: _Execution) -> None:
+    completion = execution._refused(SourceError("no", 0)).completion
+    assert completion is not None
+    assert completion.error is not None
+    assert (completion.error.name, completion.error.message) == ("SyntaxError", "no")
+    assert completion.error.stack == f"    at {execution._cell.name}:1:1"
 
 
 def test_imports_that_the_cell_waits_for_are_remembered(execution: _Execution) -> None:

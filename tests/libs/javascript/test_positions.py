@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from interpstack import Cell
-from interpstack_javascript.positions import faulty, offset_of, original_offset
+from interpstack_javascript.edits import edited
+from interpstack_javascript.positions import faulty, offset_in, offset_of
 
 
 @pytest.mark.parametrize(
@@ -46,24 +47,19 @@ def test_whatever_an_engine_names_is_a_character_of_the_source_or_none(
         assert offset is None or 0 <= offset <= len(source)
 
 
-@pytest.mark.parametrize(
-    ("source", "prepared", "at"),
-    [
-        ("let a = ;", "var a = ;", ";"),
-        ("const a = ;", "var   a = ;", ";"),
-        ("await import('x') + ;", "await $mport('x') + ;", ";"),
-        ("class A {} + ;", "var A = class A {}; + ;", "+"),
-        ("1\nlet b = ;", "1\nvar b = ;", ";"),
-    ],
-)
-def test_places_in_what_was_prepared(source: str, prepared: str, at: str) -> None:
-    assert original_offset(source, prepared, prepared.rindex(at)) == source.rindex(at)
+@pytest.mark.parametrize(("column", "written"), [(1, 0), (2, 1), (6, 3), (9, 4), (-1, None)])
+def test_places_in_what_was_prepared(column: int, written: int | None) -> None:
+    source = "abcde"
+    shifts = edited(source, [(3, 4, "long"), (1, 2, "xy")]).shifts  # "axyclonge"
+    assert offset_in(source, shifts, 1, column) == written
+
+
+def test_a_place_behind_a_prepared_source_is_its_end() -> None:
+    assert offset_in("ab", edited("ab", [(0, 1, "xyz")]).shifts, 2, 1) == 2
 
 
 def test_a_fault_has_its_line_and_column() -> None:
-    error = faulty(
-        Cell(source="1\nlet b = ;", name="cell"), "1\nvar b = ;", 10, "SyntaxError", "no"
-    )
+    error = faulty(Cell(source="1\nlet b = ;", name="cell"), 10, "SyntaxError", "no")
     assert (error.name, error.stack) == ("SyntaxError", "    at cell:2:9")
     assert error.place is not None
     assert (error.place.line, error.place.column) == (2, 9)

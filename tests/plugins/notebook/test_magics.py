@@ -63,7 +63,7 @@ def test_images_are_shown(running: Kernel) -> None:
         (
             "%%js\nlet c = 1\nlet d = = 2",
             "GuestCodeError",
-            ["SyntaxError: unexpected", "at cell:2:9", "2 | let d = = 2\n  |         ^"],
+            ["SyntaxError: Unexpected", "at cell:2:9", "2 | let d = = 2\n  |         ^"],
         ),
         ("%%js\nnull.x", "GuestCodeError", ["TypeError: ", "cell:1:"]),
         ("%%js --wrong\n1", "CellFailed", ["unrecognized arguments: --wrong"]),

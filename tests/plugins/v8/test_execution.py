@@ -140,24 +140,6 @@ def test_a_new_heap_that_takes_no_bridges_is_an_engine_failure(
         V8Engine().open(Limits(), BridgeSet())
 
 
-async def test_a_cell_that_cannot_be_prepared_costs_nothing_else(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert (await session.eval("const twice = (n) => 2 * n")).ok
-
-    def fails(*args: Any) -> Any:
-        raise EngineFailure("the transform threw")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("interpstack_v8.cells.wrap_awaiting", fails)
-        outcome = await session.eval("await 1")
-    assert outcome.error is not None
-    assert outcome.error.name == "EngineFailure"
-    assert "no code of it ran: the transform threw" in outcome.error.message
-    assert outcome.state == "kept"
-    assert (await session.eval("twice(21)")).text == "42"
-
-
 def test_a_command_whose_task_is_cancelled_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As when the process ends: whoever waits for the answer waits no longer."""
     from interpstack_v8.engine import V8Engine

@@ -262,28 +262,6 @@ def test_a_process_ends_with_realms_open() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
-@pytest.mark.parametrize(
-    ("source", "wrapped"),
-    [
-        ("1 + 1", None),
-        ("async () => { await 1 }", None),
-        ("await 1", "(async () => { let $cellValue; $cellValue = (await 1);\n"),
-        (
-            "var a, b = await 1;",
-            "var a, b; (async () => { let $cellValue; void ( 0, b = await 1);\n",
-        ),
-    ],
-)
-def test_the_transform_keeps_lines(source: str, wrapped: str | None) -> None:
-    from interpstack_v8.parsers import wrap_awaiting
-
-    found = wrap_awaiting(source, None).source
-    if wrapped is None:
-        assert found is None
-    else:
-        assert found == wrapped + "return {__proto__: null, value: $cellValue}; })()"
-
-
 def test_a_parked_cell_whose_heap_is_needed_is_not_continued(realm: Any) -> None:
     realm.start(Cell(source="await new Promise(() => 0)", seed=1)).poll(time.time(), 5.0)
     image = realm.image()

@@ -59,7 +59,7 @@ def test_what_is_saved_can_be_loaded(shell, capsys, tmp_path):
     for code in ("let n = 1", "[n].map(x => x)", "throw n", "let n = 2 // again", "`${n}`"):
         shell.feed(code)
     assert shell.feed(".save kept.js")
-    kept = "let n = 1\n;[n].map(x => x)\nlet n = 2 // again\n;`${n}`\n"
+    kept = "var n = 1\n;[n].map(x => x)\nvar n = 2 // again\n;`${n}`\n"
     assert (tmp_path / "kept.js").read_text(encoding="utf-8") == kept
     shell.feed(".reset")
     capsys.readouterr()

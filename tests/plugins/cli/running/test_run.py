@@ -79,7 +79,8 @@ def test_limits_and_errors_of_the_code_exit_with_1(run, args, error):
 def test_the_line_that_is_at_fault_is_shown(run):
     result = run("run", "-e", "const a = 1;\nconst b = a < a a;")
     assert result.stderr == (
-        "SyntaxError: expecting ';'\n    at cell:2:17\n"
+        "SyntaxError: Expected a semicolon or an implicit semicolon after a statement, but found "
+        "none. Try inserting a semicolon here\n    at cell:2:17\n"
         "2 | const b = a < a a;\n  |                 ^\n"
     )
     result = run("run", "--json", "-e", "let a b")

@@ -37,7 +37,7 @@ def scanner() -> Scanner:
 
 def _base(seed: int, pages: int = 4, allocator: int = 0) -> Base:
     memory = bytes(_STACK) + random.Random(seed).randbytes(pages * _PAGE - _STACK)
-    return Base("", Heap(memory, _STACK, _SPACE), 0, 0, 0, 0, 0, allocator)
+    return Base("", Heap(memory, _STACK, _SPACE), 0, 0, 0, allocator)
 
 
 _BASES = [_base(1), _base(2), _base(3, pages=5)]

@@ -78,32 +78,6 @@ def test_answers_of_any_length_are_whole(guest: Guest, size: int) -> None:
         assert guest.ask(repeat, str(size)) == (STATUS_OK, "é" * (size // 2) + "x" * (size % 2))
 
 
-def test_a_script_runs_with_all_its_jobs(guest: Guest) -> None:
-    guest.evaluate("globalThis.done = []")
-    note = _function(guest, "(promise) => promise.then(({value}) => done.push(value))")
-    source = "await null; globalThis.ran = 'x'.repeat(%d).length; ran"
-    for length in (5, 2 * WORKSPACE_BYTES):
-        text = source % length + " " * length
-        assert guest.run(text, note) == (STATUS_OK, 0)
-        assert _text(guest, "[ran, ...done]") == f"{length},{length}"
-        guest.evaluate("done.pop()")
-
-
-def test_a_script_that_throws_runs(guest: Guest) -> None:
-    guest.evaluate("globalThis.told = ''")
-    note = _function(guest, "(promise) => promise.catch((error) => { told = error.message })")
-    assert guest.run("throw new Error('no')", note) == (STATUS_OK, 0)
-    assert _text(guest, "told") == "no"
-
-
-def test_a_script_that_does_not_parse_runs_no_jobs(guest: Guest) -> None:
-    guest.evaluate("globalThis.told = 0; Promise.resolve().then(() => { told = 1 })")
-    status, thrown = guest.run("let = (", _function(guest, "() => {}"))
-    assert status == STATUS_JS_ERROR
-    assert guest.text_of(thrown, "name") == "SyntaxError"
-    assert _text(guest, "told") == "0"
-
-
 def test_what_is_told_runs_all_jobs(guest: Guest) -> None:
     add = "async (text) => { for (let i = 0; i < 50; i++) { await null; told += text } }"
     guest.evaluate("globalThis.told = ''")
@@ -154,7 +128,6 @@ def test_handles_are_given_back(guest: Guest) -> None:
             for function in functions:
                 guest.ask(function, "x" * 500)
                 guest.tell(function, "x" * 500, functions[1])
-                guest.run("'x'.repeat(500)", function)
         guest.call("run_gc")
         sizes.append(guest.memory_bytes)
     assert sizes[0] == sizes[-1]

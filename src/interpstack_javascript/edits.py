@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 import attrs
 
-__all__ = ["Edit", "Edited", "edited"]
+__all__ = ["Edit", "Edited", "Shifts", "edited", "merged", "written_column"]
 
 #: Start and end of the replaced text, and its replacement.
 Edit: TypeAlias = tuple[int, int, str]
+#: A table of the kernel; see `Edited`.
+Shifts: TypeAlias = tuple[int, ...] | None
 #: As engines count lines.
 _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 #: Parts of one source above which its columns are given up: an engine has to keep them.
@@ -30,15 +33,16 @@ class Edited:
     """
 
     text: str
-    shifts: tuple[int, ...] | None = ()
+    shifts: Shifts = ()
 
 
 def edited(source: str, edits: Iterable[Edit]) -> Edited:
     """A source with edits, which do not overlap, made in it.
 
-    An edit has as many line breaks as the text that it replaces, at its end.
+    An edit has as many line breaks as the text that it replaces, at its end. Of edits at one place,
+    the first given comes first.
     """
-    ordered = sorted(edits)
+    ordered = sorted(edits, key=itemgetter(0, 1))
     parts, at = [], 0
     for start, end, text in ordered:
         parts += [source[at:start], text]
@@ -46,7 +50,36 @@ def edited(source: str, edits: Iterable[Edit]) -> Edited:
     return Edited("".join([*parts, source[at:]]), _shifts(source, ordered))
 
 
-def _shifts(source: str, edits: Sequence[Edit]) -> tuple[int, ...] | None:
+def merged(one: Shifts, other: Shifts) -> Shifts:
+    """One table for two scripts of the same source, for engines that cannot tell them apart."""
+    if not other:
+        return one
+    if one is None or not one:
+        return other if one is not None else None
+    entries = [each[at : at + 5] for each in (one, other) for at in range(1, len(each), 5)]
+    return (max(one[0], other[0]), *(number for entry in sorted(entries) for number in entry))
+
+
+def written_column(shifts: Shifts, line: int, column: int) -> int | None:
+    """The column of a place in the source, from that in the result; both from 1.
+
+    Returns:
+        `None` for a place behind the source, or in a source of too many parts.
+    """
+    if shifts is None or (shifts and line > shifts[0]):
+        return None
+    at = column - 1
+    entry: tuple[int, ...] = ()
+    for start in range(1, len(shifts), 5):
+        if shifts[start] > line or (shifts[start] == line and shifts[start + 1] > at):
+            break
+        entry = shifts[start : start + 5]
+    if not entry or entry[0] != line:
+        return column
+    return (entry[3] if at < entry[2] else at - entry[2] + entry[4]) + 1
+
+
+def _shifts(source: str, edits: Sequence[Edit]) -> Shifts:
     moving = [edit for edit in edits if len(edit[2]) != edit[1] - edit[0] or "\n" in edit[2]]
     if not moving:
         return ()

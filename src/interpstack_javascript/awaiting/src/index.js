@@ -1,1 +1,0 @@
-export { wrapAwaiting } from "./wrap.js";

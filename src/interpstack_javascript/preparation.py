@@ -1,0 +1,744 @@
+"""Edits that make a script of a cell, from its tree; see `cells.py` for what they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from interpstack_javascript.edits import Edit, Edited, edited
+from interpstack_javascript.errors import SourceError, TypeScriptError
+from interpstack_javascript.parser.parsing import Node, Parsed, SourceFault, parse, units_of
+from interpstack_javascript.scripts import ENDLESS, Clock, Prepared
+
+__all__ = ["join_cells", "offset_shown", "prepare"]
+
+#: The function around a cell that awaits, which stack traces show as the cell; and the variable in
+#: it that holds the value of the cell.
+_NAME: Final = "$cell"
+_VALUE: Final = "$cellValue"
+#: Characters of a source whose script is kept, since cells come again where they are replayed.
+_SMALL: Final = 16_384
+#: Nodes between two questions to the clock.
+_PER_PAUSE: Final = 2048
+_AWAIT: Final = re.compile(r"\bawait\b")
+_NAMED: Final = ("ClassDeclaration", "FunctionDeclaration")
+#: Beginnings of a statement that would join the line before.
+_JOINING: Final = tuple("([`/+-*,.")
+#: The end of an element in JSX.
+_TAG: Final = re.compile(r"</|/>")
+_TEXT: Final = re.compile(r"[^\n\r\u2028\u2029]")
+_FUNCTIONS: Final = frozenset(
+    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
+)
+_BLOCKS: Final = frozenset(
+    {"BlockStatement", "ForInStatement", "ForOfStatement", "ForStatement", "StaticBlock"}
+    | {"CatchClause", "SwitchStatement", "ClassDeclaration", "ClassExpression"}
+)
+#: Statements whose value is `undefined` where none of their parts has one.
+_COMPOUND: Final = frozenset(
+    {"DoWhileStatement", "ForInStatement", "ForOfStatement", "ForStatement", "IfStatement"}
+    | {"SwitchStatement", "TryStatement", "WhileStatement", "WithStatement"}
+)
+_EXPORTS: Final = frozenset(
+    {"ExportAllDeclaration", "ExportDefaultDeclaration", "ExportNamedDeclaration"}
+    | {"TSExportAssignment", "TSNamespaceExportDeclaration"}
+)
+#: Nodes that have no others in them, but for the type of a name.
+_LEAVES: Final = frozenset({"Identifier", "Literal", "PrivateIdentifier", "ThisExpression"})
+#: TypeScript's declarations that make variables.
+_TYPED: Final = frozenset({"TSEnumDeclaration", "TSModuleDeclaration"})
+
+
+#: Nodes that preparation asks about.
+_NOTED: Final = (
+    _FUNCTIONS
+    | _BLOCKS
+    | _TYPED
+    | {"AccessorProperty", "AssignmentExpression", "AwaitExpression", "Decorator", "Identifier"}
+    | {"ExpressionStatement", "ImportExpression", "MetaProperty", "PropertyDefinition"}
+    | {"UpdateExpression", "VariableDeclaration"}
+)
+
+
+def prepare(source: str, language: str | None, clock: Clock) -> Prepared:
+    """A cell as an engine is to run it.
+
+    Args:
+        source: The source, without characters that engines cannot read.
+        language: `typescript` if the source is to be read as nothing else.
+        clock: The cell's clock.
+
+    Raises:
+        SourceError: The source does not parse, or has syntax that cells do not have.
+    """
+    if len(source) <= _SMALL:
+        return _prepare_small(source, language)
+    return _prepare(source, language, clock)
+
+
+@lru_cache(maxsize=64)
+def _prepare_small(source: str, language: str | None) -> Prepared:
+    return _prepare(source, language, ENDLESS)
+
+
+def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
+    parsed, is_typescript = _tree(source, language, clock)
+    seen = _Seen(clock)
+    seen.look(parsed.program)
+    if seen.names_await and not parsed.is_module:
+        # `await (x)` is a call in a script. A cell means to wait unless it declares the name.
+        module = _parsed(source, "cell.mts" if is_typescript else "cell.mjs", clock)
+        if not module.faults:
+            parsed, seen = module, _Seen(clock)
+            seen.look(parsed.program)
+    units = units_of(source)
+    types: list[Edit] = []
+    if is_typescript or seen.has_decorators:  # which are refused there
+        types = _type_edits(parsed.program, source, units, clock)
+    return _Script(units, parsed.program, seen, types).prepared()
+
+
+def _tree(source: str, language: str | None, clock: Clock) -> tuple[Parsed, bool]:
+    """The tree of a cell, and whether it is TypeScript: what parses first.
+
+    Raises:
+        SourceError: Nothing does.
+    """
+    endings = ["ts", "mts"] if language == "typescript" else ["js", "mjs", "ts", "mts"]
+    awaits = _AWAIT.search(source) is not None
+    first: SourceFault | None = None
+    best: SourceFault | None = None
+    for ending in endings:
+        if ending[0] == "m" and not awaits:
+            continue  # only `await` means something else in modules
+        parsed = _parsed(source, f"cell.{ending}", clock)
+        if not parsed.faults:
+            return parsed, ending.endswith("ts")
+        fault = parsed.faults[0]
+        first, best = first or fault, best if best and best.start >= fault.start else fault
+    if first is None or best is None:
+        raise SourceError("the source does not parse", 0)
+    if _TAG.search(source) is not None and not _parsed(source, "cell.tsx", clock).faults:
+        raise SourceError(
+            "JSX is not supported; write texts or objects", offset_shown(source, first)
+        )
+    text = best.message.removesuffix(".")
+    raise SourceError(f"{text}. {best.advice}" if best.advice else text, offset_shown(source, best))
+
+
+def offset_shown(source: str, fault: SourceFault) -> int:
+    """The character that a fault is shown at: what is there, or where the source ends too soon."""
+    at = _index(source, fault.start)
+    if not source[at:].strip():
+        return len(source.rstrip())
+    if fault.start == fault.end:  # something is missing in front of the next word
+        ahead = source[at:]
+        space = len(ahead) - len(ahead.lstrip(" \t"))
+        return at if ahead[space : space + 1] in ("", "\n", "\r") else at + space
+    return at
+
+
+def _parsed(source: str, name: str, clock: Clock) -> Parsed:
+    return parse(source, name=name, seconds=clock.left(), pause=clock.pause)
+
+
+def _index(source: str, unit: int) -> int:
+    """The character of a source that holds a UTF-16 code unit."""
+    if source.isascii():
+        return unit
+    data = source.encode("utf-16-le", "surrogatepass")[: 2 * unit]
+    return len(data.decode("utf-16-le", "ignore"))
+
+
+def _type_edits(program: Node, source: str, units: str, clock: Clock) -> list[Edit]:
+    from interpstack_javascript.typescript import type_edits
+
+    try:
+        return type_edits(program, units, keyword="", pause=clock.pause)
+    except TypeScriptError as error:
+        raise SourceError(str(error), _index(source, error.offset)) from error
+
+
+def join_cells(sources: Sequence[str]) -> str:
+    """One source that does what these cells do in turn: a cell cannot declare a name twice.
+
+    Names that several of them declare become variables by `var`.
+    """
+    trees = [_tree(source, None, ENDLESS)[0].program["body"] for source in sources]
+    counted = Counter(
+        name for body in trees for name in {name for each in body for name in _declared(each)}
+    )
+    again = {name for name, count in counted.items() if count > 1}
+    parts = []
+    for source, body in zip(sources, trees, strict=True):
+        edits: list[Edit] = []
+        for each in body:
+            if again.isdisjoint(_declared(each)):
+                continue
+            start, end = each["start"], each["end"]
+            if each["type"] == "ClassDeclaration":
+                edits += [(start, start, f"var {each['id']['name']} = "), (end, end, ";")]
+            elif each["type"] == "VariableDeclaration":
+                edits.append((start, start + len(each["kind"]), "var"))
+        text = _joined(edited(units_of(source), edits).text)
+        parts.append(f";{text}" if text.startswith(_JOINING) else text)
+    return "\n".join(parts)
+
+
+def _declared(statement: Node) -> list[str]:
+    if statement["type"] == "VariableDeclaration":
+        return _names(statement)
+    own = statement.get("id") if statement["type"] in _NAMED else None
+    return [own["name"]] if own else []
+
+
+# -- what is in a tree ---------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class _Scope:
+    """Names that a part of a source declares.
+
+    Attributes:
+        outer: The scope around it; `None` for that of the cell.
+        is_function: Whether `var` declares here.
+    """
+
+    outer: _Scope | None
+    is_function: bool
+    names: set[str] = attrs.Factory(set)
+
+    def of_var(self) -> _Scope:
+        scope = self
+        while not scope.is_function and scope.outer is not None:
+            scope = scope.outer
+        return scope
+
+    def finds(self, name: str, top: _Scope) -> bool:
+        """Whether the name means the variable of the cell here."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope is top
+            scope = scope.outer
+        return True
+
+
+class _Seen:
+    """The parts of a tree that preparation asks about, found in one pass without recursion.
+
+    Attributes:
+        awaits: The cell awaits something outside of functions.
+        names_await: `await` is a name somewhere.
+        has_decorators: Something is decorated.
+        imports: Places of `import` where it is called or has a property.
+        variables: Declarations by `var` outside of functions, below the top level: the declaration,
+            and the statement whose head it is in.
+        expressions: Statements outside of functions that consist of an expression.
+        block_functions: Functions declared in blocks outside of functions, with the blocks and
+            their scopes.
+        writes: Names that something is assigned to, with their scope and whether the name is the
+            short form of a property.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.top = _Scope(None, True)
+        self.awaits = self.names_await = self.has_decorators = False
+        self.imports: list[Node] = []
+        self.variables: list[tuple[Node, Node | None]] = []
+        self.expressions: list[Node] = []
+        self.block_functions: list[tuple[Node, Node, _Scope]] = []
+        self.writes: list[tuple[Node, _Scope, bool]] = []
+
+    def look(self, program: Node) -> None:
+        """Look at all nodes, parents before children and in the order of the source."""
+        count = 0
+        waiting: list[tuple[Node, _Scope, bool, Node | None]] = [
+            (each, self.top, True, program) for each in reversed(program["body"])
+        ]
+        while waiting:
+            node, scope, outside, parent = waiting.pop()
+            count += 1
+            if count % _PER_PAUSE == 0:
+                self._clock.pause()
+            kind = node["type"]
+            if kind in _LEAVES and not node.get("typeAnnotation"):
+                self.names_await = self.names_await or node.get("name") == "await"
+                continue
+            inner, still = scope, outside
+            if kind in _NOTED:
+                inner, still = self._enter(node, scope, outside, parent)
+            below = []
+            for value in node.values():
+                if type(value) is dict:
+                    if "type" in value:
+                        below.append((value, inner, still, node))
+                elif type(value) is list:
+                    below += [
+                        (one, inner, still, node)
+                        for one in value
+                        if type(one) is dict and "type" in one
+                    ]
+            below.reverse()
+            waiting += below
+
+    def _enter(
+        self, node: Node, scope: _Scope, outside: bool, parent: Node | None
+    ) -> tuple[_Scope, bool]:
+        """Note a node; the scope of what is below it, and whether that is outside of functions."""
+        kind = node["type"]
+        if kind == "Identifier":
+            self.names_await = self.names_await or node["name"] == "await"
+        elif kind in _FUNCTIONS:
+            return self._function(node, scope, outside, parent), False
+        elif kind == "VariableDeclaration":
+            self._variable(node, scope, outside, parent)
+        elif kind == "AwaitExpression":
+            self.awaits = self.awaits or outside
+        elif kind == "ExpressionStatement":
+            if outside:
+                self.expressions.append(node)
+        elif kind == "AssignmentExpression":
+            self._write(node["left"], scope)
+        elif kind == "UpdateExpression":
+            self._write(node["argument"], scope)
+        elif kind == "ImportExpression" or (
+            kind == "MetaProperty" and node["meta"]["name"] == "import"
+        ):
+            self.imports.append(node)
+        elif kind == "Decorator":
+            self.has_decorators = True
+        elif kind in _BLOCKS:
+            return self._block(node, scope, outside)
+        elif kind in _TYPED and parent is not None and parent["type"] != "Program":
+            scope.names.add(node["id"].get("name", ""))
+        elif kind in ("PropertyDefinition", "AccessorProperty"):
+            return _Scope(scope, True), False
+        return scope, outside
+
+    def _function(self, node: Node, scope: _Scope, outside: bool, parent: Node | None) -> _Scope:
+        own = node.get("id")
+        inner = _Scope(scope, True)
+        if node["type"] == "FunctionDeclaration" and own is not None:
+            if scope is not self.top:
+                scope.names.add(own["name"])
+                if outside and parent is not None:
+                    self.block_functions.append((node, parent, scope))
+        elif own is not None:
+            inner.names.add(own["name"])
+        for parameter in node["params"]:
+            inner.names.update(bound["name"] for bound, _ in _bound(parameter))
+        if node["type"] != "ArrowFunctionExpression":
+            inner.names.add("arguments")
+        return inner
+
+    def _variable(self, node: Node, scope: _Scope, outside: bool, parent: Node | None) -> None:
+        target = scope.of_var() if node["kind"] == "var" else scope
+        if target is not self.top:
+            target.names.update(_names(node))
+        if outside and node["kind"].startswith("await"):
+            self.awaits = True
+        if not outside or node["kind"] != "var" or parent is None:
+            return
+        is_head = parent["type"] in ("ForInStatement", "ForOfStatement", "ForStatement")
+        if is_head or parent["type"] != "Program":
+            self.variables.append((node, parent if is_head else None))
+
+    def _block(self, node: Node, scope: _Scope, outside: bool) -> tuple[_Scope, bool]:
+        kind, inner = node["type"], _Scope(scope, node["type"] == "StaticBlock")
+        if kind == "CatchClause" and node.get("param"):
+            inner.names.update(bound["name"] for bound, _ in _bound(node["param"]))
+        elif kind in ("ClassDeclaration", "ClassExpression") and node.get("id"):
+            inner.names.add(node["id"]["name"])
+            if kind == "ClassDeclaration" and scope is not self.top:
+                scope.names.add(node["id"]["name"])
+        elif kind in ("ForInStatement", "ForOfStatement"):
+            if node["left"]["type"] != "VariableDeclaration":
+                self._write(node["left"], inner)
+            self.awaits = self.awaits or (outside and bool(node.get("await")))
+        return inner, outside and kind != "StaticBlock"
+
+    def _write(self, target: Node, scope: _Scope) -> None:
+        self.writes += [(bound, scope, short) for bound, short in _bound(target)]
+
+
+def _bound(pattern: Node) -> Iterator[tuple[Node, bool]]:
+    """Names that a pattern binds or assigns to, and which are the short form of a property."""
+    waiting: list[tuple[Node | None, bool]] = [(pattern, False)]
+    while waiting:
+        node, short = waiting.pop()
+        if node is None:  # a hole in an array
+            continue
+        kind = node["type"]
+        if kind == "Identifier":
+            yield node, short
+        elif kind == "ArrayPattern":
+            waiting += [(each, False) for each in reversed(node["elements"])]
+        elif kind == "ObjectPattern":
+            waiting += [
+                (each["value"], bool(each["shorthand"]))
+                if each["type"] == "Property"
+                else (each, False)
+                for each in reversed(node["properties"])
+            ]
+        elif kind == "AssignmentPattern":
+            waiting.append((node["left"], short))
+        elif kind in ("RestElement", "ParenthesizedExpression", "TSParameterProperty"):
+            waiting.append(
+                (node.get("argument") or node.get("expression") or node.get("parameter"), False)
+            )
+        elif kind in (
+            "TSAsExpression",
+            "TSSatisfiesExpression",
+            "TSNonNullExpression",
+            "TSTypeAssertion",
+        ):
+            waiting.append((node["expression"], False))
+
+
+def _names(declaration: Node) -> list[str]:
+    return [
+        bound["name"] for each in declaration["declarations"] for bound, _ in _bound(each["id"])
+    ]
+
+
+# -- the script ----------------------------------------------------------------------------------
+
+
+class _Script:
+    """The script of a cell: its names, then its edits.
+
+    Args:
+        units: The source, a character for each UTF-16 code unit.
+        program: Its tree.
+        seen: What is in the tree.
+        types: Edits that remove types.
+    """
+
+    def __init__(self, units: str, program: Node, seen: _Seen, types: list[Edit]) -> None:
+        self._units = units
+        self._body: list[Node] = program["body"]
+        self._seen = seen
+        self._types = types
+        self._dropped = {edit[0] for edit in types}  # where imports of types begin
+        self._hashbang: Node | None = program.get("hashbang")
+        self._kinds: dict[str, str] = {}
+        self._lexical: dict[str, int] = {}  # where `let`, `const` and classes are declared
+        self._imports = [each for each in self._body if each["type"] == "ImportDeclaration"]
+        self._is_strict = any(each.get("directive") == "use strict" for each in self._body)
+
+    def prepared(self) -> Prepared:
+        """The script and its names.
+
+        Raises:
+            SourceError: A name is declared twice, or something is exported.
+        """
+        for statement in self._body:
+            self._declare(statement)
+        wrapped = self._seen.awaits or self._is_strict or any(map(self._is_kept, self._imports))
+        for node, _ in self._seen.variables:
+            self._note_vars(node)
+        edits = [*self._common_edits()]
+        if wrapped:
+            return self._wrapped(edits)
+        made = edited(self._units, [*self._plain_edits(), *edits])
+        return Prepared(_joined(made.text), shifts=made.shifts, declared=self._declared())
+
+    def _declared(self) -> dict[str, list[str]]:
+        declared: dict[str, list[str]] = {}
+        for name, kind in self._kinds.items():
+            declared.setdefault(kind, []).append(name)
+        return declared
+
+    # -- names -----------------------------------------------------------------------------
+
+    def _declare(self, statement: Node) -> None:
+        kind = statement["type"]
+        if kind in _EXPORTS:
+            raise SourceError(
+                "export works in modules, not in cells. Declare the variable without export: later"
+                " cells can use it",
+                self._place(statement["start"]),
+            )
+        if statement.get("declare"):
+            return  # of TypeScript: it only has a type
+        if kind == "VariableDeclaration":
+            if statement["kind"] == "var":
+                self._note_vars(statement)
+            else:
+                what = "const" if statement["kind"] == "const" else "let"
+                for declarator in statement["declarations"]:
+                    for bound, _ in _bound(declarator["id"]):
+                        self._note(bound, what)
+        elif kind == "ClassDeclaration":
+            self._note(statement["id"], "let")
+        elif kind == "FunctionDeclaration":
+            self._note(statement["id"], "function")
+        elif kind == "ImportDeclaration":
+            for specifier in self._values(statement):
+                self._note(specifier["local"], "let")
+        elif kind in _TYPED and statement["id"]["type"] == "Identifier":
+            self._kinds.setdefault(statement["id"]["name"], "var")
+
+    def _note_vars(self, declaration: Node) -> None:
+        for each in declaration["declarations"]:
+            for bound, _ in _bound(each["id"]):
+                self._note(bound, "var")
+
+    def _note(self, bound: Node, kind: str) -> None:
+        name = bound["name"]
+        former = self._kinds.get(name)
+        lexical = ("let", "const")
+        if former is not None and (kind in lexical or former in lexical):
+            raise SourceError(
+                f"Identifier '{name}' has already been declared", self._place(bound["start"])
+            )
+        if former != "function":
+            self._kinds[name] = kind
+        if kind in lexical:
+            self._lexical[name] = bound["start"]
+
+    def _place(self, unit: int) -> int:
+        return len(_joined(self._units[:unit]))
+
+    # -- edits -----------------------------------------------------------------------------
+
+    def _common_edits(self) -> Iterator[Edit]:
+        """Edits for both forms of a script, also inside functions."""
+        yield from (edit for edit in self._types if not self._in_import(edit))
+        for node in self._seen.imports:
+            if node.get("phase"):
+                raise SourceError(
+                    f"import.{node['phase']}() is not available. Use import()",
+                    self._place(node["start"]),
+                )
+            yield node["start"], node["start"] + len("import"), "$mport"
+        yield from self._shielding_edits()
+        for bound, scope, short in self._seen.writes if self._lexical else ():
+            name, start = bound["name"], bound["start"]
+            if name not in self._lexical or not scope.finds(name, self._seen.top):
+                continue
+            owner = ""
+            if scope.of_var() is self._seen.top and start < self._lexical[name]:
+                owner = "$mport.uninitialized."
+            elif self._kinds[name] == "const":
+                owner = "$mport.constants."
+            if owner:
+                yield start, start, f"{name}: {owner}" if short else owner
+
+    def _shielding_edits(self) -> Iterator[Edit]:
+        """Keep functions in blocks from becoming variables of the cell in place of a `let` there.
+
+        The engine sees no `let` any more; an outer block with one of that name has the same effect.
+        """
+        for node, block, _ in self._seen.block_functions:
+            name = node["id"]["name"]
+            if name in self._lexical and block["type"] == "BlockStatement":
+                yield block["start"], block["start"], f"{{ let {name}; "
+                yield block["end"], block["end"], " }"
+
+    def _in_import(self, edit: Edit) -> bool:
+        return any(each["start"] <= edit[0] < each["end"] for each in self._imports)
+
+    def _plain_edits(self) -> Iterator[Edit]:
+        """Edits of a cell that runs as a script: declarations become `var`."""
+        for statement in self._body:
+            if statement.get("declare"):
+                continue
+            if statement["type"] == "VariableDeclaration" and statement["kind"] in ("let", "const"):
+                start = statement["start"]
+                yield start, start + len(statement["kind"]), "var".ljust(len(statement["kind"]))
+                yield from _initialized(statement)
+            elif statement["type"] == "ClassDeclaration":
+                yield from self._class_edits(statement, "var ")
+            elif statement["type"] == "ImportDeclaration":
+                yield from self._import_edit(statement)
+
+    @staticmethod
+    def _class_edits(statement: Node, keyword: str) -> Iterator[Edit]:
+        yield statement["start"], statement["start"], f"{keyword}{statement['id']['name']} = "
+        yield statement["end"], statement["end"], ";"
+
+    def _import_edit(self, statement: Node) -> Iterator[Edit]:
+        breaks = "\n" * self._units.count("\n", statement["start"], statement["end"])
+        call = _import_call(statement, self._values(statement)) if self._is_kept(statement) else ""
+        yield statement["start"], statement["end"], call + breaks
+
+    def _is_kept(self, statement: Node) -> bool:
+        """Whether an import loads anything: one of types alone does not."""
+        return statement["start"] not in self._dropped
+
+    def _values(self, statement: Node) -> list[Node]:
+        specifiers: list[Node] = statement["specifiers"] if self._is_kept(statement) else []
+        return [each for each in specifiers if each["start"] not in self._dropped]
+
+    # -- a cell that awaits ------------------------------------------------------------------
+
+    def _wrapped(self, edits: list[Edit]) -> Prepared:
+        """The script of an async function, and that of the functions declared before it."""
+        functions = [each for each in self._body if each["type"] == "FunctionDeclaration"]
+        head = ""
+        if self._is_strict:  # they are strict, too, as a script of their own would not be
+            head = '"use strict"; '
+            names = [each["id"]["name"] for each in functions]
+            head += "".join(f"globalThis.{name} = {name}; " for name in names)
+            functions = []
+        inside = [edit for edit in edits if _within(edit, functions)]
+        outside = [*self._wrapping_edits(head)]
+        outside += [edit for edit in edits if not _within(edit, functions)]
+        made = edited(_blanked(self._units, functions, keep=False), outside)
+        first: Edited | None = None
+        if functions:
+            first = edited(_blanked(self._units, functions, keep=True), inside)
+        declared = self._declared()
+        for node, _, scope in self._seen.block_functions:
+            if self._is_hoisted(node, scope):
+                declared.setdefault("var", []).append(node["id"]["name"])
+        return Prepared(
+            _joined(made.text) + f"\nreturn {{__proto__: null, value: {_VALUE}}}; }}; {_NAME}() }}",
+            functions="" if first is None else _joined(first.text),
+            function_shifts=() if first is None else first.shifts,
+            awaits=True,
+            shifts=made.shifts,
+            declared=declared,
+        )
+
+    def _wrapping_edits(self, head: str) -> Iterator[Edit]:
+        yield 0, 0, f"{{ const {_NAME} = async () => {{ {head}let {_VALUE}; "
+        if self._hashbang is not None:
+            yield self._hashbang["start"], self._hashbang["start"] + 2, "//"
+        for statement in self._body:
+            if statement.get("declare"):
+                continue
+            if statement["type"] == "VariableDeclaration":
+                if statement["kind"] in ("let", "const", "var"):
+                    yield from self._assigning(statement, None)
+            elif statement["type"] == "ClassDeclaration":
+                yield from self._class_edits(statement, "")
+            elif statement["type"] == "ImportDeclaration":
+                yield from self._import_edit(statement)
+        for declaration, head_of in self._seen.variables:
+            yield from self._assigning(declaration, head_of)
+        for node, _, scope in self._seen.block_functions:
+            if self._is_hoisted(node, scope):
+                name = node["id"]["name"]
+                yield node["end"], node["end"], f" globalThis.{name} = {name};"
+        yield from self._value_edits()
+
+    def _value_edits(self) -> Iterator[Edit]:
+        """Keep the value of the last statement that has one, as a script keeps it."""
+        last = max(
+            (
+                index
+                for index, each in enumerate(self._body)
+                if each["type"] == "ExpressionStatement"
+            ),
+            default=-1,
+        )
+        top = {id(each) for each in self._body[:last] if each["type"] == "ExpressionStatement"}
+        for statement in self._seen.expressions:
+            if id(statement) in top or statement.get("directive") is not None:
+                continue  # another one follows
+            yield statement["start"], statement["start"], f"{_VALUE} = ("
+            yield self._closing(statement)
+        for statement in self._body[last + 1 :]:
+            if statement["type"] in _COMPOUND:
+                yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
+
+    def _assigning(self, declaration: Node, head_of: Node | None) -> Iterator[Edit]:
+        """`var a = 1, {b} = c` as `void (a = 1, {b} = c)`, which assigns to globals."""
+        start = declaration["start"]
+        if head_of is not None and head_of["type"] != "ForStatement":
+            yield start, start + len(declaration["kind"]), ""
+            return
+        yield start, start + len(declaration["kind"]), "void ("
+        for each in declaration["declarations"]:
+            if each.get("init") is None:
+                if declaration["kind"] == "var":
+                    yield each["id"]["start"], each["id"]["end"], "0"
+                else:
+                    yield each["end"], each["end"], " = void 0"
+        if head_of is not None:
+            yield declaration["end"], declaration["end"], ")"
+        else:
+            yield self._closing(declaration)
+
+    def _closing(self, statement: Node) -> Edit:
+        end = statement["end"]
+        return (end - 1 if self._units[end - 1] == ";" else end), end, ");"
+
+    def _is_hoisted(self, node: Node, scope: _Scope) -> bool:
+        """Whether a function in a block is a variable of the cell as well.
+
+        Source: annex B.3.2 of the language's specification.
+        """
+        name = node["id"]["name"]
+        if self._is_strict or node.get("async") or node.get("generator"):
+            return False
+        if self._kinds.get(name, "var") not in ("var", "function"):
+            return False
+        outer = scope.outer
+        while outer is not None and outer is not self._seen.top:
+            if name in outer.names:
+                return False
+            outer = outer.outer
+        return True
+
+
+def _initialized(statement: Node) -> Iterator[Edit]:
+    """A declaration without initializer makes `undefined`, also in a later cell."""
+    for each in statement["declarations"]:
+        if each.get("init") is None:
+            yield each["end"], each["end"], " = void 0"
+
+
+def _import_call(statement: Node, specifiers: list[Node]) -> str:
+    module = statement["source"]["raw"]
+    members, whole = [], ""
+    for each in specifiers:
+        if each["type"] == "ImportNamespaceSpecifier":
+            whole = each["local"]["name"]
+        elif each["type"] == "ImportDefaultSpecifier":
+            members.append(("default", each["local"]["name"]))
+        else:
+            found = each["imported"]
+            exported = found["name"] if found["type"] == "Identifier" else found["value"]
+            members.append((exported, each["local"]["name"]))
+    wanted = [json.dumps(exported) for exported, _ in members]
+    names = f", [{', '.join(wanted)}]" if wanted else ""
+    call = f"(await $mport({module}{names}))"
+    pattern = ", ".join(f"{json.dumps(exported)}: {local}" for exported, local in members)
+    if whole and members:
+        return f"void ({{{pattern}}} = ({whole} = {call}));"
+    if whole:
+        return f"void ({whole} = {call});"
+    return f"void ({{{pattern}}} = {call});" if members else f"void {call};"
+
+
+def _within(edit: Edit, nodes: list[Node]) -> bool:
+    return any(each["start"] <= edit[0] and edit[1] <= each["end"] for each in nodes)
+
+
+def _blanked(units: str, nodes: list[Node], *, keep: bool) -> str:
+    """A source in which only these nodes, or all but these, are left at their places."""
+    parts, at = [], 0
+    for node in nodes:
+        before, text = units[at : node["start"]], units[node["start"] : node["end"]]
+        parts += [_TEXT.sub(" ", before), text] if keep else [before, _TEXT.sub(" ", text)]
+        at = node["end"]
+    rest = units[at:]
+    return "".join([*parts, _TEXT.sub(" ", rest) if keep else rest])
+
+
+def _joined(units: str) -> str:
+    """Text of which each pair of surrogates is one character again."""
+    if units.isascii():
+        return units
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,0 +1,132 @@
+"""Cells are JavaScript: every engine gives what the language gives, and a REPL's declarations.
+
+Each row is a session; the cells run in order, and the last one has the value or the error.
+"""
+
+# ruff: noqa: E501 - guest code reads best unbroken
+
+from __future__ import annotations
+
+import pytest
+from engines import OnEngine
+
+from interpstack import InterpreterStack
+
+VALUES = {
+    # declarations of later cells
+    "let without a value": (["let best = 4", "let best; best"], "undefined"),
+    "let of several": (["let p = 1, q = 2", "let p, q = 5; [p, q]"], "[undefined, 5]"),
+    "let with a type": (["let x = 1", "let x: number; x"], "undefined"),
+    "let beside await": (["let x = 1", "let x; await 0; x"], "undefined"),
+    "let over a builtin": (["let escape; typeof escape"], "undefined"),
+    "var keeps its value": (["var x = 1", "var x; x"], "1"),
+    "const after let": (["let c = 1", "const c = 2; c"], "2"),
+    "let after const": (["const c = 1", "let c = 2; c = 3; c"], "3"),
+    "a constant of an earlier cell is a variable": (["const c = 1", "c = 2; c"], "2"),
+    "class again": (["class A {}", "class A { m() { return 1 } }; new A().m()"], "1"),
+    "function again": (["function f() { return 1 } function g() { return f() }", "function f() { return 2 }", "g()"], "2"),
+    "function again beside await": (["function f() { return 1 } function g() { return f() } await 0", "await 0; function f() { return 2 }", "g()"], "2"),
+    "function over let": (["let f = 1", "function f() {} typeof f"], "function"),
+    "var over const": (["const a = 1", "var a = 2; a"], "2"),
+    "enum again": (["enum E { A, B }", "enum E { C = 7 }; [E.C, E.A]"], "[7, undefined]"),
+    "a name whose cell failed": (["let d = 1", "let d = JSON.parse('{')", "let d = 5; d"], "5"),
+    "a new name whose cell failed": (["const n = 1; null.x; const d = 2", "[n, typeof d]"], '[1, "undefined"]'),
+    "a new name whose cell failed, again": (["await 0; null.x; let d = 2", "let d = 5; d"], "5"),
+    # hoisting, blocks and values
+    "functions are hoisted": (["const v = f(); function f() { return 3 } await 0; v"], "3"),
+    "functions keep their names": (["await 0; function f(a, b) { return a }", "[f.name, f.length, String(f)]"], '["f", 2, "function f(a, b) { return a }"]'),
+    "a function that is assigned to": (["function f() { return 1 } await 0; f = () => 2", "f()"], "2"),
+    "functions in blocks": (["{ function inner() { return 4 } } inner()"], "4"),
+    "functions in blocks beside await": (["await 0; { function inner() { return 4 } } inner()", "inner()"], "4"),
+    "functions in blocks stay there": (["let f = 1; { function f() {} } f"], "1"),
+    "var in a block": (["await 0; if (1) { var x = 2 }", "x"], "2"),
+    "var in a loop": (["for (var i of await [1, 2]);", "i"], "2"),
+    "loops have their own variables": (["const fs = []; for (let i = 0; i < 3; i++) fs.push(() => i); await 0; fs.map(f => f())"], "[0, 1, 2]"),
+    "names of functions": (["const a = () => {}, b = class {}; await 0; [a.name, b.name]"], '["a", "b"]'),
+    "destructuring": (["const {a, b: [c = 3], ...d} = await {a: 1, b: [], e: 5}; [a, c, d]"], "[1, 3, {e: 5}]"),
+    "the value of a loop": (["for (const k of [1, 2]) k"], "2"),
+    "the value of a loop beside await": (["await 0; for (const k of [1, 2]) k"], "2"),
+    "no value of an if": (["1; await 0; if (false) 2"], "undefined"),
+    "a declaration has no value": (["await 0; 5; var q = 6"], "5"),
+    "undeclared": (["total = 5; total"], "5"),
+    "this": (["await 0; this === globalThis"], "true"),
+    "strict where it says so": (["'use strict'; (function () { return this })()"], "undefined"),
+    "strict cells declare globals": (["'use strict'; var s = 1; function t() { return s } let u = 2", "[s, t(), u]"], "[1, 1, 2]"),
+    # what a scan of tokens misreads
+    "a method named import": (["const o = { import\n(x)\n{ return x } }; o.import(3)"], "3"),
+    "a member named import": (["const o = { import: 1 }; o.import"], "1"),
+    "combining marks": (["class Ä\u0301 {}; new Ä\u0301()"], "Ä\u0301 {}"),
+    "wide spaces": (["let\u3000x\u00a0=\u20032; x"], "2"),
+    "a slash behind a function": (["let g = 2, x = function () { return 8 } / 4 / g; x"], "NaN"),
+    "a slash behind of": (["const of = 8, g = 2; `${of /4/ g}`"], "1"),
+    "a slash behind a private name": (["class P { #return = 8; m(g) { return this.#return /4/ g } } new P().m(2)"], "1"),
+    "a regular expression behind a bracket": (["if (1) /a'/.test(\"a'\")"], "true"),
+    "a hashbang": (["#!/usr/bin/env node\nawait 1"], "1"),
+    "await as a name": (["var await = 3; await"], "3"),
+    "await with brackets": (["await (5)"], "5"),
+    "await in a list": (["await [6]"], "[6]"),
+    "for await": (["for await (const x of [1, 2]) x"], "2"),
+    "escapes in names": (["let \\u0061b = 1; ab"], "1"),
+    "a comment of HTML": (["1\n<!-- 2\n"], "1"),
+    "astral characters": (["let a = '😀'; const b = '😀'; await 0; a + b"], "😀😀"),
+    "a label": (["out: for (const i of [1]) { break out }"], "undefined"),
+    # TypeScript
+    "types": (["const n: number = 3; n as number"], "3"),
+    "a generic function": (["function id<T>(x: T): T { return x } id<number>(4)"], "4"),
+    "an interface": (["interface P { x: number }\nconst p: P = { x: 1 }; await 0; p.x!"], "1"),
+    "less than": (["const a = 1, b = 2, c = 3; a < b > (c)"], "false"),
+}  # fmt: skip
+
+FAULTS = {
+    "const without a value": (["const x;"], "SyntaxError", "initializer", (1, 7)),
+    "declared twice": (["let a; let a"], "SyntaxError", "'a' has already been declared", (1, 12)),
+    "declared as two kinds": (["var a;\n const a = 1"], "SyntaxError", "'a' has already been declared", (2, 8)),
+    "before its declaration": (["let x = x"], "ReferenceError", "Cannot access 'x' before initialization", None),
+    "typeof before": (["typeof x; let x = 1"], "ReferenceError", "Cannot access 'x'", None),
+    "assigned before": (["x = 1; let x"], "ReferenceError", "Cannot access 'x'", None),
+    "before, in a function": (["f(); let x = 1; function f() { return x }"], "ReferenceError", "Cannot access 'x'", None),
+    "before, beside await": (["await 0; y; let y = 1"], "ReferenceError", "Cannot access 'y'", None),
+    "a constant": (["const c = 1; c = 2"], "TypeError", "Assignment to constant variable 'c'", None),
+    "a constant that is counted": (["const c = 1; await 0; c++"], "TypeError", "constant variable 'c'", None),
+    "a constant in a pattern": (["const c = 1; ({c} = {c: 2})"], "TypeError", "constant variable 'c'", None),
+    "a constant in a loop": (["const c = 1; for (c of [2]);"], "TypeError", "constant variable 'c'", None),
+    "a constant in a function": (["const c = 1; (() => { c += 1 })()"], "TypeError", "constant variable 'c'", None),
+    "a name whose cell failed": (["let d = 1", "let d = JSON.parse('{')", "d"], "ReferenceError", "'d' has no value", None),
+    "a global of the language": (["let undefined = 1"], "TypeError", "undefined is reserved", None),
+    "new import": (["new import('x')"], "SyntaxError", "new", (1, 5)),
+    "export": (["1;\nexport const q = 1"], "SyntaxError", "later cells can use it", (2, 1)),
+    "a place that V8 does not tell": (["async function f() { for await (const [...x = []] of y) {} }"], "SyntaxError", "rest", (1, 43)),
+    "a decorator": (["@sealed class A {}"], "SyntaxError", "ecorator", (1, 1)),
+    "a type that is no type": (["const n: = 3"], "SyntaxError", "", (1, 10)),
+}  # fmt: skip
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("name", VALUES)
+async def test_a_cell_has_the_value_that_the_language_gives(on_engine: OnEngine, name: str) -> None:
+    cells, expected = VALUES[name]
+    stack = InterpreterStack(on_engine.name)
+    async with stack.session("s") as session:
+        for cell in cells[:-1]:
+            await session.eval(cell)
+        outcome = await session.eval(cells[-1])
+    stack.close()
+    assert (outcome.error, outcome.text) == (None, expected)
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("name", FAULTS)
+async def test_a_cell_fails_as_the_language_says(on_engine: OnEngine, name: str) -> None:
+    cells, kind, part, place = FAULTS[name]
+    stack = InterpreterStack(on_engine.name)
+    async with stack.session("s") as session:
+        for cell in cells[:-1]:
+            await session.eval(cell)
+        outcome = await session.eval(cells[-1])
+        after = await session.eval("1 + 1")
+    stack.close()
+    error = outcome.error
+    assert error is not None
+    assert (error.name, part in error.message) == (kind, True), error
+    assert (error.place and (error.place.line, error.place.column)) == place
+    assert after.text == "2"

@@ -1,0 +1,92 @@
+"""A cell ends as its program does in the bare engine, but for differences that have a reason.
+
+`INTERPSTACK_TEST262` names a folder with a copy of the JavaScript standard's suite, test262.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from standard_suite import Program, sample
+
+from interpstack import InterpreterStack, Limits
+from interpstack_quickjs.guest import STATUS_OK, Guest
+
+FOLDER = os.environ.get("INTERPSTACK_TEST262", "")
+SIZE = int(os.environ.get("INTERPSTACK_SAMPLE", "1500"))
+SEED = int(os.environ.get("INTERPSTACK_SEED", "1"))
+
+pytestmark = pytest.mark.skipif(not FOLDER, reason="INTERPSTACK_TEST262 names no copy of test262")
+
+#: Errors of the language, which are compared by name; what else is thrown is of one kind.
+_NAMES = {"SyntaxError", "TypeError", "ReferenceError", "RangeError", "EvalError", "URIError"}
+#: Programs that end in another way in a cell, and why.
+DIFFERENT: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def programs() -> Sequence[Program]:
+    return sample(Path(FOLDER), SIZE, SEED)
+
+
+def bare_node(programs: Sequence[Program]) -> dict[str, str]:
+    """How the programs end in contexts of Node, without an interpreter."""
+    given = json.dumps([[one.name, one.scripts] for one in programs])
+    path = Path(__file__).with_name("bare.mjs")
+    done = subprocess.run(
+        ["node", "--no-warnings", path], input=given, capture_output=True, text=True, check=True
+    )
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def bare_quickjs(programs: Sequence[Program]) -> dict[str, str]:
+    """How the programs end in QuickJS, without the kernel."""
+    return {one.name: _end_in_quickjs(one) for one in programs}
+
+
+def _end_in_quickjs(program: Program) -> str:
+    guest = Guest(64 * 2**20)
+    guest.set_time(10)
+    try:
+        guest.evaluate("globalThis.print = () => {}")
+        for script in program.scripts:
+            # its own entry for scripts makes them strict
+            status, thrown = guest.evaluate(f"(0, eval)({json.dumps(script)})")
+            if status != STATUS_OK:
+                return guest.text_of(thrown, "name") or "thrown"
+        return ""
+    finally:
+        guest.close()
+
+
+def _end_in_cells(stack: InterpreterStack, program: Program) -> str:
+    with stack.session() as session:
+        for script in program.scripts:
+            error = session.eval_sync(script).error
+            if error is not None:
+                return error.name
+    return ""
+
+
+def _kind(name: str) -> str:
+    return name if name in _NAMES or not name else "other"
+
+
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("engine", ["quickjs", "node"])
+def test_a_program_ends_as_in_the_bare_engine(engine: str, programs: Sequence[Program]) -> None:
+    assert len(programs) == SIZE
+    bare = bare_quickjs(programs) if engine == "quickjs" else bare_node(programs)
+    different = {}
+    with InterpreterStack(engine, limits=Limits(cpu_seconds=10)) as stack:
+        for one in programs:
+            ends = _kind(bare[one.name]), _kind(_end_in_cells(stack, one))
+            if ends[0] != ends[1] and one.name not in DIFFERENT:
+                different[one.name] = ends
+    assert different == {}
