@@ -71,6 +71,15 @@ def test_a_source_that_does_not_parse_ends_the_cell(execution: _Execution) -> No
     assert completion.error.stack == f"    at {execution._cell.name}:1:1"
 
 
+@pytest.mark.parametrize(
+    "place", [None, [1], [1, 0], [0, 0], [-1, 5], [9, 1], [1, 99], [2**31, 2**31], ["1", "1"]]
+)
+def test_a_place_that_the_source_does_not_have_is_not_shown(
+    execution: _Execution, place: list[int] | None
+) -> None:
+    assert execution._faulty({"name": "SyntaxError", "message": "no"}, place, ()) is None
+
+
 def test_imports_that_the_cell_waits_for_are_remembered(execution: _Execution) -> None:
     drained = execution._drained(json.dumps({**_IDLE, "importing": 1, "completion": None}))
     assert (drained["idle"], execution._importing) == (True, True)

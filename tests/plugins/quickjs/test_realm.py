@@ -8,7 +8,6 @@ from quickjs_realms import moved, open_realm, run, text_of
 from interpstack import (
     Cell,
     ConfigurationError,
-    EngineFailure,
 )
 
 
@@ -43,8 +42,8 @@ def test_a_lost_value_can_be_assigned() -> None:
 def test_endless_code_does_not_break_the_export() -> None:
     realm = open_realm()
     run(realm, "const keep = 1; const bad = new Proxy({}, {ownKeys() { for (;;); }}); 0")
-    with pytest.raises(EngineFailure):
-        realm.values()
+    values = realm.values()
+    assert (values["keep"], values["bad"]["$"]) == (1, "lost")
     assert text_of(realm, "keep") == "1"
     realm.close()
 
@@ -57,8 +56,8 @@ def test_endless_builtins_do_not_break_the_export(monkeypatch: pytest.MonkeyPatc
         "const keep = 1;"
         "const bad = new Proxy({}, {ownKeys() { [].indexOf.call({length: 2 ** 53 - 1}, 1); }}); 0",
     )
-    with pytest.raises(EngineFailure, match="was stopped while it did 'values'"):
-        realm.values()
+    values = realm.values()
+    assert (values["keep"], values["bad"]["$"]) == (1, "lost")
     assert text_of(realm, "keep") == "1"
     realm.close()
 
