@@ -104,7 +104,8 @@ async def test_state_updates_of_calls_that_had_ended_are_kept(
     result = await chat.send(APPROVE)
     notes = result["notes"]
     assert sorted(notes) == ["a", "b", "c", "d"]
-    assert (notes[0], notes[-1]) == ("a", "d")  # those between ran at once
+    assert notes[-1] == "d"
+    assert code == AT_ONCE or notes[0] == "a"  # those between ran at once
     texts = [m.text for m in result["messages"] if m.text.startswith("noted")]
     assert texts == [f"noted {text}" for text in notes]
 
