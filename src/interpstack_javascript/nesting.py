@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interpstack_javascript.parser.parsing import parse, units_of
+from interpstack_javascript.parser.parsing import parse, text_of, units_of
 
 __all__ = ["Nesting"]
 
@@ -57,10 +57,5 @@ class Nesting:
         opened = units[fault.start : fault.start + 1]
         self._awaited = _CLOSING.get(opened, "")
         inside = opened in _BRACKETS and opened and not units[: fault.start].endswith("$")
-        self._head = _characters(units[: fault.start + 1]) + "\n" if inside else text
+        self._head = text_of(units[: fault.start + 1]) + "\n" if inside else text
         return False
-
-
-def _characters(units: str) -> str:
-    """The text of UTF-16 code units."""
-    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -13,7 +13,15 @@ import attrs
 
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
-from interpstack_javascript.parser.parsing import Node, Parsed, SourceFault, parse, units_of
+from interpstack_javascript.parser.parsing import (
+    Node,
+    Parsed,
+    SourceFault,
+    children,
+    parse,
+    text_of,
+    units_of,
+)
 from interpstack_javascript.scripts import ENDLESS, Clock, Prepared
 
 __all__ = ["join_cells", "offset_shown", "prepare"]
@@ -53,14 +61,12 @@ _EXPORTS: Final = frozenset(
 _LEAVES: Final = frozenset({"Identifier", "Literal", "PrivateIdentifier", "ThisExpression"})
 #: TypeScript's declarations that make variables.
 _TYPED: Final = frozenset({"TSEnumDeclaration", "TSModuleDeclaration"})
-
-
 #: Nodes that preparation asks about.
 _NOTED: Final = (
     _FUNCTIONS
     | _BLOCKS
     | _TYPED
-    | {"AccessorProperty", "AssignmentExpression", "AwaitExpression", "Decorator", "Identifier"}
+    | {"AccessorProperty", "AssignmentExpression", "AwaitExpression", "Decorator"}
     | {"ExpressionStatement", "ImportExpression", "MetaProperty", "PropertyDefinition"}
     | {"UpdateExpression", "VariableDeclaration"}
 )
@@ -186,7 +192,7 @@ def join_cells(sources: Sequence[str]) -> str:
                 edits += [(start, start, f"var {each['id']['name']} = "), (end, end, ";")]
             elif each["type"] == "VariableDeclaration":
                 edits.append((start, start + len(each["kind"]), "var"))
-        text = _joined(edited(units_of(source), edits).text)
+        text = text_of(edited(units_of(source), edits).text)
         parts.append(f";{text}" if text.startswith(_JOINING) else text)
     return "\n".join(parts)
 
@@ -269,23 +275,14 @@ class _Seen:
             if count % _PER_PAUSE == 0:
                 self._clock.pause()
             kind = node["type"]
-            if kind in _LEAVES and not node.get("typeAnnotation"):
+            if kind in _LEAVES:
                 self.names_await = self.names_await or node.get("name") == "await"
-                continue
+                if not node.get("typeAnnotation"):
+                    continue
             inner, still = scope, outside
             if kind in _NOTED:
                 inner, still = self._enter(node, scope, outside, parent)
-            below = []
-            for value in node.values():
-                if type(value) is dict:
-                    if "type" in value:
-                        below.append((value, inner, still, node))
-                elif type(value) is list:
-                    below += [
-                        (one, inner, still, node)
-                        for one in value
-                        if type(one) is dict and "type" in one
-                    ]
+            below = [(one, inner, still, node) for one in children(node)]
             below.reverse()
             waiting += below
 
@@ -294,11 +291,9 @@ class _Seen:
     ) -> tuple[_Scope, bool]:
         """Note a node; the scope of what is below it, and whether that is outside of functions."""
         kind = node["type"]
-        if kind == "Identifier":
-            self.names_await = self.names_await or node["name"] == "await"
-        elif kind in _FUNCTIONS:
+        if kind in _FUNCTIONS:
             return self._function(node, scope, outside, parent), False
-        elif kind == "VariableDeclaration":
+        if kind == "VariableDeclaration":
             self._variable(node, scope, outside, parent)
         elif kind == "AwaitExpression":
             self.awaits = self.awaits or outside
@@ -449,7 +444,7 @@ class _Script:
         if wrapped:
             return self._wrapped(edits)
         made = edited(self._units, [*self._plain_edits(), *edits])
-        return Prepared(_joined(made.text), shifts=made.shifts, declared=self._declared())
+        return Prepared(text_of(made.text), shifts=made.shifts, declared=self._declared())
 
     def _declared(self) -> dict[str, list[str]]:
         declared: dict[str, list[str]] = {}
@@ -506,7 +501,7 @@ class _Script:
             self._lexical[name] = bound["start"]
 
     def _place(self, unit: int) -> int:
-        return len(_joined(self._units[:unit]))
+        return len(text_of(self._units[:unit]))
 
     # -- edits -----------------------------------------------------------------------------
 
@@ -602,8 +597,8 @@ class _Script:
             if self._is_hoisted(node, scope):
                 declared.setdefault("var", []).append(node["id"]["name"])
         return Prepared(
-            _joined(made.text) + f"\nreturn {{__proto__: null, value: {_VALUE}}}; }}; {_NAME}() }}",
-            functions="" if first is None else _joined(first.text),
+            text_of(made.text) + f"\nreturn {{__proto__: null, value: {_VALUE}}}; }}; {_NAME}() }}",
+            functions="" if first is None else text_of(first.text),
             function_shifts=() if first is None else first.shifts,
             awaits=True,
             shifts=made.shifts,
@@ -735,10 +730,3 @@ def _blanked(units: str, nodes: list[Node], *, keep: bool) -> str:
         at = node["end"]
     rest = units[at:]
     return "".join([*parts, _TEXT.sub(" ", rest) if keep else rest])
-
-
-def _joined(units: str) -> str:
-    """Text of which each pair of surrogates is one character again."""
-    if units.isascii():
-        return units
-    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -24,7 +24,7 @@ import attrs
 from interpstack_javascript.edits import Edit, edited
 from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.parser import parsing
-from interpstack_javascript.parser.parsing import Node, children, units_of
+from interpstack_javascript.parser.parsing import Node, children, text_of, units_of
 from interpstack_protocol import place_at
 
 __all__ = ["load", "strip_types", "type_edits"]
@@ -111,25 +111,18 @@ def strip_types(source: str, name: str = "cell.ts", seconds: float | None = None
         edits = type_edits(parsed.program, units, pause=pause)
     except TypeScriptError as error:
         raise _placed(source, units, error) from None
-    return _characters(edited(units, edits).text) if edits else source
+    return text_of(edited(units, edits).text) if edits else source
 
 
 def _placed(source: str, units: str, error: TypeScriptError) -> TypeScriptError:
     """The error with its place in a source, from an index of its units."""
-    offset = len(_characters(units[: error.offset]))
+    offset = len(text_of(units[: error.offset]))
     return TypeScriptError(error.reason, offset, place_at(source, offset))
 
 
 def load() -> None:
     """Compile the parser, or load it from the cache."""
     parsing.load()
-
-
-def _characters(units: str) -> str:
-    """The text of UTF-16 code units."""
-    if units.isascii():
-        return units
-    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def type_edits(

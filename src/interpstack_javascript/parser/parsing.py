@@ -22,7 +22,17 @@ from interpstack_javascript.parser.napi import AddOn, AddOnError
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import TICK_SECONDS, wasm_host
 
-__all__ = ["Node", "Parsed", "SourceFault", "children", "load", "parse", "units_of", "walk"]
+__all__ = [
+    "Node",
+    "Parsed",
+    "SourceFault",
+    "children",
+    "load",
+    "parse",
+    "text_of",
+    "units_of",
+    "walk",
+]
 
 Node = dict[str, Any]
 
@@ -268,6 +278,13 @@ def units_of(source: str) -> str:
     return "".join(
         chr(int.from_bytes(data[at : at + 2], "little")) for at in range(0, len(data), 2)
     )
+
+
+def text_of(units: str) -> str:
+    """The source that has these UTF-16 code units, as `units_of` returns them."""
+    if units.isascii():
+        return units
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def children(node: Node) -> Iterator[Node]:
