@@ -87,6 +87,8 @@ class NodeExecution(ParkableExecution):
             return self._late(cpu_seconds)
         except SourceError as error:
             return self._never_ran(error)
+        if self._interrupted:  # while the source and the kernel were made ready
+            return Progress(exhausted=True)
         try:
             answer = converse_blocking(self._talk(now, cpu_seconds))
         except KernelDied as death:
@@ -120,6 +122,8 @@ class NodeExecution(ParkableExecution):
             return self._late(cpu_seconds)
         except SourceError as error:
             return check(self._never_ran(error))
+        if self._interrupted:  # while the source and the kernel were made ready
+            return Progress(exhausted=True)
         try:
             answer = await converse(self._talk(now, cpu_seconds), self._stop_guest)
         except KernelDied as death:

@@ -87,6 +87,9 @@ class QuickJSExecution(KernelExecution):
                 self._ended = True
                 spent = time.thread_time() - begun
                 return attrs.evolve(refused, cpu_seconds=spent)
+            if self._interrupted:  # while the source was made ready
+                self._ended = True
+                return Progress(exhausted=True, cpu_seconds=time.thread_time() - begun)
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set

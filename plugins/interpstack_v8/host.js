@@ -51,7 +51,7 @@
   const answer = (said) => ({
     __proto__: null,
     get answer() {
-      const text = said === undefined ? dispatch('["drain"]') : said;
+      const text = said === undefined ? inJob(() => dispatch('["drain"]')) : said;
       const { heapUsed, external } = memoryUsage();
       if (clock() < late) return [text, heapUsed, external];
       tell(text, heapUsed, external);
@@ -65,11 +65,32 @@
       return undefined;
     }
     late = kind === "begin" ? 0 : clock() + 1; // what begins a cell comes to a cold processor
-    if (kind === "say") return settled(dispatch(text));
+    if (kind === "say") return settled(inJob(() => dispatch(text)));
     // Of a cell that somebody listens to, the host takes what it printed with every answer.
     if (kind === "begin" || (kind === "resume" && heard === true)) room = RECORDED;
-    if (kind !== "look") dispatch(text);
+    if (kind !== "look") inJob(() => dispatch(text));
     return settled(undefined);
+  };
+  // All of the guest's code runs in jobs. Where V8 stops a job, it drops the jobs that wait; those of a
+  // script that it stops would run afterwards, and no limit holds for them.
+  const inJob = (code) => {
+    let said, thrown, ended = false;
+    later(() => {
+      try {
+        said = code();
+      } catch (error) {
+        thrown = { __proto__: null, error };
+      }
+      ended = true;
+    });
+    runJobs();
+    if (thrown !== undefined) throw thrown.error;
+    if (!ended) throw new TypeErrorClass("no job of the guest's runs");
+    return said;
+  };
+  const later = async (code) => {
+    await undefined;
+    code();
   };
   // deno_core passes all promises that were rejected meanwhile to one call, as arguments, and some
   // 30,000 overflow the stack. So the jobs run here, and what they reject is taken one by one.
@@ -77,7 +98,7 @@
     do {
       runJobs();
       forgetRejections();
-    } while (next());
+    } while (inJob(next));
     return answer(said);
   };
   // Called once, before any guest code.

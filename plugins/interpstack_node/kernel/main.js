@@ -155,7 +155,10 @@
         if (typeof said === "string") hold("D", said);
       });
     },
-    end() { enter(() => hold("D", kernel.dispatch('["end"]'))); },
+    end() {
+      enter(() => hold("D", kernel.dispatch('["end"]')));
+      enter(runJobs); // those of a cell that was stopped, which would run in the next one
+    },
   };
   // A promise of `import()` settles some turns of the event loop after its module is loaded, and code
   // that goes on may import again, also what is refused at once.

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from kernels import Fake
 
-from interpstack import BridgeRegistry, Cell, Limits, Progress
+from interpstack import BridgeRegistry, Cell, Execution, Limits, Progress
 from interpstack_node.engine import NodeEngine
+from interpstack_node.kernels.process import KernelProcess
 
 DRAINED: dict[str, Any] = {
     "calls": [],
@@ -91,3 +92,37 @@ def test_two_answers_end_the_cell(monkeypatch: pytest.MonkeyPatch, fake_node: Fa
     progress = _polled(monkeypatch, _saying(fake_node, text, text))
     assert progress.failure is not None
     assert "the kernel answers twice" in progress.failure.message
+
+
+async def test_a_cell_that_is_interrupted_while_its_kernel_starts_does_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = NodeEngine(prestarted=0)
+    realm = engine.open(Limits(), BridgeRegistry().freeze())
+    attach = realm.attach
+    try:
+        for polled in (_poll, _apoll):
+            execution = realm.start(Cell(source="globalThis.done = true", seed=1))
+
+            def interrupted(execution: Execution = execution) -> KernelProcess:
+                execution.interrupt()
+                return attach()
+
+            monkeypatch.setattr(realm, "attach", interrupted)
+            assert (await polled(execution)).exhausted
+            monkeypatch.undo()
+            assert execution.abort("late").failure is None
+            told = realm.start(Cell(source="typeof done", seed=1)).poll(0.0, 5.0).completion
+            assert told is not None
+            assert told.text == "undefined"
+    finally:
+        realm.close()
+        engine.close()
+
+
+async def _poll(execution: Execution) -> Progress:
+    return execution.poll(0.0, 5.0)
+
+
+async def _apoll(execution: Execution) -> Progress:
+    return await execution.apoll(0.0, 5.0)

@@ -57,7 +57,7 @@ def _isolate_threads() -> int:
 def _name(task: Path) -> str:
     try:
         return (task / "comm").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return ""  # it has ended meanwhile
 
 

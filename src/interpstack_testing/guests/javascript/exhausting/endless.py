@@ -46,6 +46,9 @@ _LOOPS = {
     "regex lookahead": "/^(?=(a+)+$)(a|aa)+c/.test('a'.repeat(40))",
     "regex in split": "'a'.repeat(40).split(/(x+x+)+y|(a|a)+c/)",
     "microtask storm": "const again = () => queueMicrotask(again); again(); await new Promise(() => {})",
+    "microtask storm behind a stopped script": f"const again = () => queueMicrotask(again); again(); {_SPIN}",
+    "microtask storm behind a stopped timer": f"const again = () => queueMicrotask(again); await new Promise(() => setTimeout(() => {{ again(); {_SPIN} }}, 0))",
+    "microtask storm behind a stopped getter": f"const again = () => queueMicrotask(again); ({{get a() {{ again(); {_SPIN} }}}})",
     "promise chain": "let p = Promise.resolve(); const on = () => { p = p.then(on); }; on(); await new Promise(() => {})",
     "two promise chains": "const on = async () => { for (;;) await null; }; await Promise.all([on(), on()])",
     "thenable that resolves to itself anew": """
