@@ -87,9 +87,6 @@ class QuickJSExecution(KernelExecution):
                 self._ended = True
                 spent = time.thread_time() - begun
                 return attrs.evolve(refused, cpu_seconds=spent)
-            if self._interrupted:  # while the source was made ready
-                self._ended = True
-                return Progress(exhausted=True, cpu_seconds=time.thread_time() - begun)
         with guest.runtime.ticker:
             guest.set_time(cpu_seconds, begun)
             if self._interrupted:  # before the clock was set
@@ -187,7 +184,7 @@ class QuickJSExecution(KernelExecution):
             self._resume(now_ms)
 
     def _prepare(self, cpu_seconds: float | None) -> Progress | None:
-        """Make the script; the end of the cell if there is none."""
+        """Make the script; the end of the cell if it is not to be run."""
         try:
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             self._prepared = prepared(self._cell.source, self._cell.language, clock)
@@ -195,7 +192,7 @@ class QuickJSExecution(KernelExecution):
             return self._refused(error)
         except PreparationLate:
             return Progress(exhausted=True)
-        return None
+        return Progress(exhausted=True) if self._interrupted else None
 
     def _begin(self, now_ms: float) -> None:
         if self._prepared is None:
