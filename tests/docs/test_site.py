@@ -52,6 +52,8 @@ def build(folder: Path, files: dict[str, str]) -> subprocess.CompletedProcess[st
         (pages / name).write_text(text, "utf-8")
     config: dict[str, Any] = yaml.safe_load((DOCS / "site" / "mkdocs.yml").read_text("utf-8"))
     config |= {"docs_dir": "pages", "site_dir": "site", "nav": ["index.md", "other.md"]}
+    config["hooks"] = [str(DOCS / "site" / name) for name in config["hooks"]]
+    del config["extra_css"]
     (mkdocstrings,) = [one["mkdocstrings"] for one in config["plugins"] if isinstance(one, dict)]
     python = mkdocstrings["handlers"]["python"]
     python["paths"] = ["pages"]
@@ -73,6 +75,15 @@ def build(folder: Path, files: dict[str, str]) -> subprocess.CompletedProcess[st
 def test_a_site_without_a_fault_is_built(tmp_path: Path) -> None:
     done = build(tmp_path, _GOOD)
     assert done.returncode == 0, done.stdout
+
+
+def test_words_of_the_glossary_are_explained_on_other_pages(tmp_path: Path) -> None:
+    page = "# Start\n\nTwo realms, `a realm`. [Another](other.md#a-part)\n"
+    done = build(tmp_path, {**_GOOD, "index.md": page})
+    assert done.returncode == 0, done.stdout
+    shown = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert 'Two <abbr title="one live global scope in an engine">realms</abbr>' in shown
+    assert "<code>a realm</code>" in shown
 
 
 def test_every_kind_of_fault_in_a_page_fails_the_build(tmp_path: Path) -> None:
