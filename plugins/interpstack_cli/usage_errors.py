@@ -35,9 +35,10 @@ def worded(error: click.UsageError) -> str:
         if number := _NO_NUMBER.fullmatch(message):
             message = f"takes {_number(option.type)}; got {number['value']}"
         elif path := _NO_PATH.fullmatch(message):
-            told = _help(option)
-            message = f"there is no {_KINDS[path['kind']]} {path['path']}; " + (
-                f"the option names: {told}" if told else "name another one"
+            kind = _KINDS[path["kind"]]
+            named = option.opts[0] if isinstance(option, click.Option) else "This argument"
+            message = (
+                f"{kind.capitalize()} {path['path']} not found. {named} takes the path of a {kind}."
             )
         elif path := _OTHER_KIND.fullmatch(message):
             found, wanted = "file", "folder"

@@ -190,7 +190,7 @@ class Shell:
         write(f"{len(self._succeeded)} cell(s) saved to {file}")
 
     def _load(self, file: str) -> None:
-        cell = read_file(file, self._stack, otherwise="code itself needs no .load: type it")
+        cell = read_file(file, self._stack, otherwise="To run code, type it.")
         check_language(self._stack, cell)
         self._run(cell)
 

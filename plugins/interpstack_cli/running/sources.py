@@ -20,7 +20,7 @@ def read_file(
     stack: InterpreterStack,
     language: str | None = None,
     *,
-    otherwise: str = "for code itself use -e CODE",
+    otherwise: str = "To run code itself, use -e CODE.",
 ) -> Cell:
     """A cell with the content of a file; the extension selects the language, unless one is passed.
 
@@ -41,12 +41,12 @@ def read_file(
     except IsADirectoryError:
         raise ConfigurationError(f"{name} is a directory; name a file in it") from None
     except FileNotFoundError:
-        raise ConfigurationError(f"there is no file {name}; {otherwise}") from None
+        raise ConfigurationError(f"File {name!r} not found. {otherwise}") from None
     except ConfigurationError:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        advice = f"; {otherwise}" if getattr(error, "errno", 0) == errno.ENAMETOOLONG else ""
+        advice = f". {otherwise}" if getattr(error, "errno", 0) == errno.ENAMETOOLONG else ""
         raise ConfigurationError(f"{name:.200} cannot be read: {reason}{advice}") from error
     told = language or language_of_file(path, stack)
     if not isinstance(told, str):

@@ -108,7 +108,7 @@ def existing_file(url: str, option: str) -> Path:
             f"{option} {url!r}: {path} is a directory; name the database file in it"
         )
     if kind != stat.S_IFREG:
-        raise ConfigurationError(f"{option} {url!r}: there is no file {path}; it takes {ACCEPTED}")
+        raise ConfigurationError(f"{option} {url!r}: file '{path}' not found. It takes {ACCEPTED}")
     return path
 
 

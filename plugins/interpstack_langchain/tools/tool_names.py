@@ -126,7 +126,7 @@ class ToolNames:
     def check_approvals(
         self, interrupt_on: Mapping[str, Any] | None, callable_: CallableTools
     ) -> None:
-        """Refuse approvals that could never be asked for.
+        """Refuse rules that would have no effect.
 
         Args:
             interrupt_on: The middleware's argument; `False` asks for nothing.
@@ -142,10 +142,9 @@ class ToolNames:
             hint = f"; did you mean {meant}?" if meant else "."
             listed = ", ".join(map(repr, sorted(callable_.names)[:_LISTED])) or "nothing"
             raise ConfigurationError(
-                f"interrupt_on names {name!r}, which code cannot call, so that no approval would "
-                f"ever be asked for{hint} It covers calls from code, of tools in ptc and of task: "
-                f"{listed}. Approvals of the model's own calls are asked for by LangChain's "
-                "HumanInTheLoopMiddleware"
+                f"interrupt_on names {name!r}, which code cannot call, so the rule would have no "
+                f"effect{hint} It covers calls from code, of tools in ptc and of task: {listed}. "
+                "For the model's own calls, add LangChain's HumanInTheLoopMiddleware"
             )
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:

@@ -84,7 +84,7 @@ def existing(option: str, named: Sequence[str | os.PathLike[str]]) -> tuple[str,
     _check_paths(option, named, "paths")
     for one in named:
         if not Path(one).exists():
-            raise ConfigurationError(f"{option}: there is no file or folder {os.fspath(one)!r}")
+            raise ConfigurationError(f"{option}: file or folder {os.fspath(one)!r} not found")
     return tuple(dict.fromkeys(str(Path(one).resolve()) for one in named))
 
 

@@ -92,8 +92,8 @@ def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
     path = Path(name)
     if not path.is_file():
         raise click.BadParameter(
-            f"there is no file {name}; it takes the path of a workflow file, which ends in "
-            f"{', '.join(ENDINGS)}",
+            f"File {name!r} not found. This argument takes the path of a workflow file, which ends "
+            f"in {', '.join(ENDINGS)}.",
             ctx,
             option,
         )

@@ -58,17 +58,19 @@ def test_a_path_of_another_kind(tmp_path: Path) -> None:
 def test_a_path_of_no_file() -> None:
     file = click.Path(exists=True, dir_okay=False, path_type=Path)
     assert _message(file, "--n", "a\x1b.json") == (
-        r"there is no file 'a\x1b.json'; the option names: Some file."
+        r"File 'a\x1b.json' not found. --n takes the path of a file."
     )
     folder = click.Path(exists=True, file_okay=False)
-    assert _message(folder, "--n", "a").startswith("there is no folder 'a'; ")
+    assert _message(folder, "--n", "a") == "Folder 'a' not found. --n takes the path of a folder."
 
 
 def test_the_path_of_an_argument() -> None:
     argument = click.Argument(["file"], type=click.Path(exists=True))
     with pytest.raises(click.UsageError) as caught:
         click.Command("c", params=[argument]).main(["a"], standalone_mode=False)
-    assert worded(caught.value) == "there is no file or folder 'a'; name another one"
+    assert worded(caught.value) == (
+        "File or folder 'a' not found. This argument takes the path of a file or folder."
+    )
 
 
 def test_a_missing_option_is_described() -> None:

@@ -100,13 +100,13 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     status, text = _run(str(tmp_path / "pipe"))
     assert status == 2
-    assert "there is no file" in text
+    assert "not found" in text
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     status, text = _run(str(tmp_path / "gone.db"))
     assert status == 2
-    assert "there is no file" in text
+    assert "not found" in text
     assert not [*tmp_path.iterdir()]
 
 

@@ -82,7 +82,10 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
         (".bogus", ".bogus is not a command; the commands are .help, .tools,"),
         (".help me", ".help takes nothing"),
         (".load", ".load takes a FILE"),
-        (".load nowhere.js", "there is no file nowhere.js; code itself needs no .load"),
+        (
+            ".load nowhere.js",
+            "File 'nowhere.js' not found. To run code, type it.",
+        ),
         (".load a.js", "a.js is empty"),
         (".save", ".save takes a FILE"),
         (".save a.js", "a.js already exists"),

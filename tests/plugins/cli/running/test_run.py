@@ -116,7 +116,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
         (["-", "-e", "1"], b"", "got both"),
         (["-e", "1", "-e", "2"], b"", "got several"),
         (["-e", " "], b"", "-e got empty code"),
-        (["nowhere.js"], b"", "there is no file nowhere.js"),
+        (["nowhere.js"], b"", "File 'nowhere.js' not found."),
         (["folder"], b"", "folder is a directory"),
         (["a.js/b.js"], b"", "a.js/b.js cannot be read: Not a directory"),
         (["empty.js"], b"", "empty.js is empty"),

@@ -52,8 +52,8 @@ async def test_a_writer_that_comes_while_it_is_read_has_it_read_once_more(tmp_pa
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("gone.db", "inspect 'gone.db': there is no file"),
-        ("sqlite:///gone.db", "there is no file"),
+        ("gone.db", "inspect 'gone.db': file .*gone.db' not found"),
+        ("sqlite:///gone.db", "file .*gone.db' not found"),
         ("mysql://host/db", "mysql:// is not a supported kind"),
     ],
 )

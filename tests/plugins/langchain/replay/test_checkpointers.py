@@ -86,7 +86,7 @@ def test_other_kinds_of_databases_are_named(url: str) -> None:
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "missing.db"
-    assert f"there is no file {path}; it takes a path" in refused(str(path))
+    assert f"file '{path}' not found. It takes a path" in refused(str(path))
     assert not path.exists()
 
 

@@ -722,7 +722,7 @@ WRONG = [
     (["--html", "no/such/page.html"], "there is no folder 'no/such'"),
     (["--html", "page.html", "--json"], "--html and --json exclude each other"),
     (["--checkpointer", "redis://here"], "redis:// is not a supported kind"),
-    (["--checkpointer", "sqlite:///gone.db"], "there is no file"),
+    (["--checkpointer", "sqlite:///gone.db"], "gone.db' not found"),
     (["--checkpointer", "."], "is a directory; name the database file in it"),
     (["--checkpointer", __file__], "cannot be read"),
     (["--checkpointer", "postgresql://u:secret@127.0.0.1:1/x"], "postgresql://…@127.0.0.1:1/x"),

@@ -78,4 +78,4 @@ def test_other_sources_have_no_folder(project: Path) -> None:
     done = run(project / "bin", "-e", 'import {near} from "./near.mjs"; near')
     assert done.returncode == 1
     assert "This engine has no working folder (its option working_dir)" in done.stderr
-    assert "there is no file gone.mjs" in run(project, "gone.mjs").stderr
+    assert "File 'gone.mjs' not found." in run(project, "gone.mjs").stderr

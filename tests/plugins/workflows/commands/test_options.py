@@ -65,7 +65,7 @@ def test_a_script_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.js"
     path.write_text("", "utf-8")
     assert script_path(_CONTEXT, _OPTION, str(path)) == path
-    with pytest.raises(click.BadParameter, match="there is no file"):
+    with pytest.raises(click.BadParameter, match="not found"):
         script_path(_CONTEXT, _OPTION, str(tmp_path))
 
 
