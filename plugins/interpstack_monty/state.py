@@ -24,6 +24,10 @@ from interpstack_monty.workers import (
 
 __all__ = ["FAILURES", "RealmState", "unopened"]
 
+#: Seconds for the export of values, whose size is bounded, on a busy machine.
+_EXPORT_SECONDS: Final = 15.0
+#: Bytes of a state that are opened in a second, on a busy machine.
+_OPENED_BYTES: Final = 2**20
 #: Exceptions of Monty's client and of a replaced kernel.
 FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
 
@@ -67,9 +71,11 @@ class RealmState:
         """
         worker = self.workers.take(self.limits)
         try:
-            with worker.watched(TRUSTED_SECONDS) as session:
-                if self.saved.dump:
-                    session.load_session(self.saved.opened())
+            dump = self.saved.opened()
+            seconds = TRUSTED_SECONDS + len(dump) / _OPENED_BYTES
+            with worker.watched(seconds) as session:
+                if dump:
+                    session.load_session(dump)
                 else:
                     worker.run(kernel_source(), external_lookup={EMIT: _never})
                 binding = offered(self.bridges, self.limits.value_bytes)
@@ -127,7 +133,7 @@ class RealmState:
         """The values of globals as wire trees."""
         worker = self.open_worker()
         try:
-            with worker.watched(TRUSTED_SECONDS):
+            with worker.watched(_EXPORT_SECONDS):
                 return export(worker, names)
         except FAILURES as error:
             reason = f"it could not be read: {why(error)}"

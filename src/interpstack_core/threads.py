@@ -136,10 +136,12 @@ async def to_end(coroutine: Coroutine[Any, Any, _T], seconds: float | None = Non
 
 
 async def _telling(coroutine: Coroutine[Any, Any, _T], ended: asyncio.Event) -> _T:
+    loop = asyncio.get_running_loop()
     try:
         return await coroutine
     finally:
-        ended.set()
+        if not loop.is_closed():  # else both tasks are thrown away, and nobody waits
+            ended.set()
 
 
 async def call_blocking(

@@ -193,3 +193,20 @@ async def test_a_task_that_is_thrown_away_before_it_begins_leaves_nothing_behind
     with pytest.raises(asyncio.CancelledError):
         await caller
     gc.collect()  # a coroutine that is never awaited is a warning, and warnings are errors
+
+
+def test_work_that_is_thrown_away_with_its_loop_ends_in_silence() -> None:
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda loop, context: None)  # told of tasks that never end
+    made = []
+
+    async def endless() -> None:
+        made.append(asyncio.current_task())
+        await asyncio.sleep(3600)
+
+    waiting = loop.create_task(to_end(endless()))
+    loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    (inner,) = made
+    inner.get_coro().close()  # as the garbage collector does, in any order
+    waiting.get_coro().close()

@@ -18,7 +18,7 @@ from interpstack_monty.workers import RESERVED, KernelReplaced, Worker
 __all__ = ["Globals", "export", "globals_in", "lost", "why"]
 
 #: Bytes that all values of a session may occupy in the host, and bytes of one small item.
-_ROOM_BYTES: Final = 2**28
+_ROOM_BYTES: Final = 2**24
 _ITEM_BYTES: Final = 64
 #: Characters of a reason that are stored.
 _REASON_CHARS: Final = 300
@@ -69,7 +69,8 @@ def export(worker: Worker, names: Sequence[str]) -> dict[str, Any]:
         KernelReplaced: The kernel's answer cannot be read.
     """
     wanted = json.dumps(names, ensure_ascii=False)
-    found = worker.run(f"__interpstack_export__(__interpstack_locals__(), {wanted}, {_ROOM_BYTES})")
+    given = f"{wanted}, {_ROOM_BYTES}, {_ITEM_BYTES}"
+    found = worker.run(f"__interpstack_export__(__interpstack_locals__(), {given})")
     entries = found if isinstance(found, dict) else {}
     room = Room(_ROOM_BYTES, _ITEM_BYTES)
     return {name: _wire(entries.get(name), room) for name in names}
