@@ -78,11 +78,11 @@ def test_a_site_without_a_fault_is_built(tmp_path: Path) -> None:
 
 
 def test_words_of_the_glossary_are_explained_on_other_pages(tmp_path: Path) -> None:
-    page = "# Start\n\nTwo realms, `a realm`. [Another](other.md#a-part)\n"
+    page = "# Start\n\nTwo realms, one realm, `a realm`. [Another](other.md#a-part)\n"
     done = build(tmp_path, {**_GOOD, "index.md": page})
     assert done.returncode == 0, done.stdout
     shown = (tmp_path / "site" / "index.html").read_text("utf-8")
-    assert 'Two <abbr title="one live global scope in an engine">realms</abbr>' in shown
+    assert 'Two <abbr title="one live global scope in an engine">realms</abbr>, one realm,' in shown
     assert "<code>a realm</code>" in shown
 
 
