@@ -29,7 +29,7 @@ _REASONS: Final = {
     r"new syntax of Python 3\.\d+": "the oldest Python lacks it",
     r"INTERPSTACK_TEST262 names no copy": "the env `language` needs one",
     r"set INTERPSTACK_LOAD=1": "the envs that set it run the test",
-    r"needs the packages of `tox run -e mcp`": "the env `mcp` installs them",
+    r"needs the packages of `tox run -e (mcp|benefit)`": "these envs install them",
     r"Playwright is not installed|there is no Chromium here": "the env `inspect` has a browser",
     r"could not import 'ray'": "the env `ray` installs it",
     r"there is one thread for guests": "the machine has one core",
