@@ -14,8 +14,8 @@ import attrs
 from agentdojo.default_suites.v1.tools import cloud_drive_client, email_client
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
 from agentdojo.task_suite import get_suites
+from benefit_tasks import Call, Task, ToolForm, Turn
 from pydantic_core import to_jsonable_python
-from tasks import Call, Task, ToolForm, Turn
 
 __all__ = ["VERSION", "agentdojo_tasks"]
 

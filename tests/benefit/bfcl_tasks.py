@@ -12,12 +12,12 @@ from importlib.resources import files
 from typing import Any, Final
 
 import attrs
+from benefit_tasks import Call, Task, ToolForm, Turn
 from bfcl_eval.constants.executable_backend_config import (
     CLASS_FILE_PATH_MAPPING,
     MULTI_TURN_FUNC_DOC_FILE_MAPPING,
     STATELESS_CLASSES,
 )
-from tasks import Call, Task, ToolForm, Turn
 
 __all__ = ["CATEGORY", "bfcl_tasks"]
 
@@ -48,7 +48,8 @@ class _Bench:
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
         method = self.method(tool)
         try:
-            result = method(**_typed(method, arguments))
+            # objects keep the lists that they are given, and change them later
+            result = method(**copy.deepcopy(_typed(method, arguments)))
         except Exception as error:  # noqa: BLE001 - models of this benchmark read errors as results
             return f"Error during execution: {error}"
         return json.loads(json.dumps(result, default=str))

@@ -14,10 +14,10 @@ if not all(find_spec(package) for package in ("agentdojo", "bfcl_eval", "bpe_ope
     pytest.skip("needs the packages of `tox run -e benefit`", allow_module_level=True)
 
 from agentdojo_tasks import agentdojo_tasks
+from benefit_oracle import Figures, tokens, work, work_in_all_ways
+from benefit_tasks import Call, Task, ToolForm, Turn
+from benefit_ways import WAYS, traced
 from bfcl_tasks import bfcl_tasks
-from oracle import Figures, tokens, work, work_in_all_ways
-from programs import WAYS, traced
-from tasks import Call, Task, ToolForm, Turn
 
 #: `measure.py` does all tasks.
 _EVERY = 40

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from benefit_figures import FIGURES
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -53,4 +54,4 @@ def test_a_picture_is_shown_with_a_text_and_loads_nothing(picture: Path) -> None
 def test_there_is_a_source_for_every_drawing() -> None:
     curves = json.loads((PICTURES / "scale.json").read_text("utf-8"))
     drawings = {path.stem for path in PICTURES.glob("*.svg")} - {"demo"}
-    assert drawings == {path.stem for path in _SOURCES} | curves.keys()
+    assert drawings == {path.stem for path in _SOURCES} | curves.keys() | {FIGURES.stem}

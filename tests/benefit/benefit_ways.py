@@ -15,8 +15,8 @@ from enum import Enum
 from typing import Any, Final
 
 import attrs
+from benefit_tasks import Call, Task, leaves
 from langchain_core.messages import AIMessage
-from tasks import Call, Task, leaves
 
 from interpstack_javascript import JAVASCRIPT
 from interpstack_ptc.api import guest_name

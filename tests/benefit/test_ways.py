@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 import pytest
-from programs import WAYS, Origin, Step, origins, programs, traced
-from tasks import Call, Task, ToolForm, Turn
+from benefit_tasks import Call, Task, ToolForm, Turn
+from benefit_ways import WAYS, Origin, Step, origins, programs, traced
 
 _TEXT = {"type": "object", "properties": {"city": {"type": "string"}}}
 _FORMS = [ToolForm(name, "Does it.", _TEXT) for name in ("zip_code", "note", "send")]

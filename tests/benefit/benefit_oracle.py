@@ -15,6 +15,8 @@ from functools import cache
 from typing import Any, Final
 
 import attrs
+from benefit_tasks import Call, Task, ToolForm, World, leaves
+from benefit_ways import WAYS, Step, Traced, Way, programs
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -22,9 +24,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from programs import WAYS, Step, Traced, Way, programs
 from pydantic import Field
-from tasks import Call, Task, ToolForm, World, leaves
 
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain import CodeInterpreterMiddleware

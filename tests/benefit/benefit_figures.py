@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
-__all__ = ["COMPARED", "FIGURES", "PICTURE", "picture", "seconds", "stored", "tables"]
+__all__ = [
+    "COMPARED",
+    "FIGURES",
+    "PICTURE",
+    "SECONDS_A_TURN",
+    "TOKENS_A_SECOND",
+    "differences",
+    "picture",
+    "seconds",
+    "stored",
+    "tables",
+]
 
 _PICTURES: Final = Path(__file__).parents[2] / "docs" / "pictures"
 FIGURES: Final = _PICTURES / "benefit.json"
@@ -17,6 +28,8 @@ PICTURE: Final = _PICTURES / "benefit.svg"
 SECONDS_A_TURN: Final = 1.0
 TOKENS_A_SECOND: Final = 50
 
+_TOKENS: Final = ("read", "new", "written")
+_TOLERANCE: Final = 0.02
 #: The ways that questions with one call, two calls and so on are compared in.
 COMPARED: Final = ("calls", "code", "code_only")
 _COLUMNS: Final = ("Model turns", "Tokens read", "of these new", "Tokens written", "Seconds")
@@ -34,6 +47,7 @@ _BARS: Final = {
     "calls": "one call a model turn",
     "calls_reading": "calls together, but read first",
     "code_reading": "cells of code, but read first",
+    "calls_together": "all calls of a question together",
     "code": "one cell a question",
     "code_only": "… and no other tool",
 }
@@ -48,6 +62,30 @@ def stored() -> dict[str, Any]:
 def seconds(figures: Mapping[str, int]) -> float:
     """Return the time that the model's turns are supposed to take."""
     return figures["turns"] * SECONDS_A_TURN + figures["written"] / TOKENS_A_SECOND
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """List the figures that differ: tokens by more than the tolerance, others at all."""
+    old, new = _flat(before), _flat(after)
+    return [
+        f"{' '.join(key)}: {old.get(key)} is now {new.get(key)}"
+        for key in dict.fromkeys([*old, *new])
+        if not _are_alike(key[-1], old.get(key), new.get(key))
+    ]
+
+
+def _are_alike(name: str, old: Any, new: Any) -> bool:
+    if name in _TOKENS and isinstance(old, int) and isinstance(new, int):
+        return abs(new - old) <= _TOLERANCE * old
+    return bool(old == new)
+
+
+def _flat(found: Mapping[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    flat: dict[tuple[str, ...], Any] = {}
+    for key, value in found.items():
+        inner = _flat(value, (*path, key)) if isinstance(value, Mapping) else {(*path, key): value}
+        flat |= inner
+    return flat
 
 
 def tables(found: Mapping[str, Any]) -> str:
