@@ -34,7 +34,7 @@ from interpstack_wasm.addresses import (
 
 __all__ = ["Check", "all_checks"]
 
-_OK, _WARN, _FAIL = "ok", "warn", "fail"
+_OK, _ABSENT, _WARN, _FAIL = "ok", "absent", "warn", "fail"
 #: Entry points of functions that return checks: the name, verdict, result and next step of each.
 _GROUP: Final = "interpstack.checks"
 _REINSTALL: Final = "pip install --force-reinstall interpstack"
@@ -53,7 +53,7 @@ class Check:
 
     Attributes:
         name: The subject of the check.
-        verdict: `ok`, `warn` or `fail`.
+        verdict: `ok`; `absent` for an option that is not installed; `warn`; or `fail`.
         found: The result of the check.
         fix: The next step for the user; empty if the check passed.
     """
@@ -124,8 +124,7 @@ def check_plugins(found: Survey) -> Iterator[Check]:
     for failed in found.failed:
         if failed.extra:
             fix = f"to use it: pip install '{failed.distribution}[{failed.extra}]'"
-            absent = f"optional, and not installed: {failed.reason}"
-            yield Check(f"plugin {failed.name}", _WARN, absent, fix)
+            yield Check(f"plugin {failed.name}", _ABSENT, f"not installed: {failed.reason}", fix)
             continue
         fix = install_command(failed.name)
         if failed.distribution != "interpstack":
@@ -180,8 +179,10 @@ def _check_of(found: Sequence[str]) -> Check:
         ValueError: Its verdict is unknown.
     """
     name, verdict, result, fix = map(str, found)
-    if verdict not in (_OK, _WARN, _FAIL):
-        raise ValueError(f"the verdict of {name!r:.60} is ok, warn or fail; got {verdict!r:.60}")
+    if verdict not in (_OK, _ABSENT, _WARN, _FAIL):
+        raise ValueError(
+            f"the verdict of {name!r:.60} is ok, absent, warn or fail; got {verdict!r:.60}"
+        )
     return Check(name, verdict, result, fix)
 
 
@@ -198,20 +199,20 @@ def check_extras(name: str) -> Iterator[Check]:
         if not extra.missing:
             yield Check(f"extra {extra.name}", _OK, versions)
             continue
-        absent = f"optional, and not installed: {', '.join(extra.missing)}"
+        missing = f"not installed: {', '.join(extra.missing)}"
         fix = f"to use it: pip install '{name}[{extra.name}]'"
-        yield Check(f"extra {extra.name}", _WARN, absent, fix)
+        yield Check(f"extra {extra.name}", _ABSENT, missing, fix)
 
 
 def _or_optional(check: Check, extra: str, distribution_name: str = "interpstack") -> Check:
-    """A warning in place of a failure, where the extra of the engine's name is not installed."""
+    """`absent` in place of a failure, where the extra of the engine's name is not installed."""
     if check.verdict != _FAIL:
         return check
     missing = {one.name for one in extras_of(distribution(distribution_name)) if one.missing}
     if extra not in missing:
         return check
     fix = f"to use it: pip install '{distribution_name}[{extra}]'"
-    return Check(check.name, _WARN, f"optional, and not installed: {check.found}", fix)
+    return Check(check.name, _ABSENT, f"not installed: {check.found}", fix)
 
 
 def _guarded(name: str, check: Callable[[str], Check]) -> Check:

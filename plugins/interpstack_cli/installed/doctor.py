@@ -14,7 +14,7 @@ from interpstack_cli.printing import is_terminal, write
 
 __all__ = ["command"]
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+_COLOURS = {"ok": "green", "absent": "bright_black", "warn": "yellow", "fail": "red"}
 
 
 @click.command("doctor")
@@ -28,7 +28,7 @@ def command(as_json: bool) -> None:
     for check in all_checks():
         checks.append(check)
         if not as_json and is_terminal(sys.stderr):
-            write(f"{check.verdict:<4}  {check.name}", err=True, colour=_COLOURS[check.verdict])
+            write(f"{check.verdict:<6}  {check.name}", err=True, colour=_COLOURS[check.verdict])
     if as_json:
         write(json.dumps([attrs.asdict(check) for check in checks], indent=2))
     else:

