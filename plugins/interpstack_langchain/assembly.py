@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, InterpreterStack
+from interpstack_accounts.api import Budget
 from interpstack_agents import LiveSessions, Persistence
 from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.durability.checkpoint_stores import Shared
 from interpstack_langchain.durability.eval_stores import EvalStores
-from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.options import Options
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.approval_rules import ApprovalRules
-from interpstack_langchain.servers.mcp_tools import Servers, servers_of
+from interpstack_langchain.servers.mcp_tools import servers_of
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
@@ -34,30 +35,59 @@ if TYPE_CHECKING:
 __all__ = ["assembled"]
 
 
-def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
-    """The interpreter for the arguments of `CodeInterpreterMiddleware`, by name.
+def assembled(
+    options: Options,
+    given: StackArguments,
+    surface: Surface,
+    *,
+    interrupt_on: Any,
+    late_tools: Collection[str],
+    skills_backend: Any,
+    budget: Budget | None,
+    cost_of: CostOf | None,
+) -> Interpreter:
+    """The interpreter for the arguments of `CodeInterpreterMiddleware`, which describes each.
+
+    Args:
+        options: Those that are plain values; `every_tool` says that nothing lists some tools.
+        given: Those for the stack.
+        surface: Tools and words by which the model uses the interpreter.
+        interrupt_on: Calls from code that need an approval.
+        late_tools: Names of tools that the agent gets in a later turn.
+        skills_backend: Where skills come from.
+        budget: Limits on all evals of a turn.
+        cost_of: Returns the cost of a model's message.
 
     Raises:
         ConfigurationError: An argument has a wrong value.
         TypeError: An argument is of a wrong type.
     """
-    options = _options(arguments, surface)
+    every = options.every_tool and (options.tools_only or surface.calls_every_tool)
+    options = attrs.evolve(options, every_tool=every)
     background, surface = _background(options, surface)
-    spending = Spending.of(arguments["budget"], arguments["cost_of"])
-    approvals = ApprovalRules.of(arguments["interrupt_on"], options.tool_name)
-    servers = servers_of(arguments["mcp"])
-    names = _names(arguments, options, servers)
-    stack, options = _stack(arguments, options)
+    spending = Spending.of(budget, cost_of)
+    approvals = ApprovalRules.of(interrupt_on, options.tool_name)
+    servers = servers_of(given.mcp)
+    reached = frozenset[str]() if servers is None else servers.names
+    names = ToolNames.of(options.ptc, interrupt_on, late_tools, every=every, servers=reached)
+    wanted = {"skills": skills_backend is not None, "budget": budget is not None}
+    if given.stack is not None:
+        stack, options = given.stack, given.adopt(given.stack, options, **wanted)
+    else:
+        stack = given.make(options)
+        options = given.settle(stack, options, **wanted)
     callable_ = names.callable_(surface.names, subagents=options.subagents)
-    names.check_approvals(arguments["interrupt_on"], callable_)
+    names.check_approvals(interrupt_on, callable_)
     _check_durable(options, approvals=bool(approvals))
-    mode, owned = _mode(stack, options), arguments["stack"] is None
+    mode, owned = _mode(stack, options), given.stack is None
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
     part = surface.part(options, mode.scope)
     # Without a checkpointer, variables of a thread are forgotten with the turn.
     unstored = surface.part(options, "turn") if mode.scope == "thread" else None
-    more = [] if servers is None else servers.opened(arguments["interrupt_on"])
+    more = [] if servers is None else servers.opened(interrupt_on)
+    endings = stack.language.module_endings
+    skills = None if skills_backend is None else BackendSkills(skills_backend, endings)
     return Interpreter(
         options=options,
         surface=surface,
@@ -68,9 +98,7 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
         offered=OfferedTools(),
         stores=_stores(options),
         queue=CallQueue(surface.names),
-        offers=AgentOffers(
-            stack, options, part, surface.names, _skills(stack, arguments), more, unstored
-        ),
+        offers=AgentOffers(stack, options, part, surface.names, skills, more, unstored),
         channels=Channels.of(options.tool_name),
         spending=spending,
         rules=AgentRules(approvals, callable_, options.durable),
@@ -78,20 +106,6 @@ def assembled(arguments: Mapping[str, Any], surface: Surface) -> Interpreter:
         background=background,
         servers=servers,
     )
-
-
-def _of_class(cls: type[attrs.AttrsInstance], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are fields of a class."""
-    return {
-        field.name: arguments[field.name] for field in attrs.fields(cls) if field.name in arguments
-    }
-
-
-def _options(arguments: Mapping[str, Any], surface: Surface) -> Options:
-    """The middleware's arguments that are options, checked."""
-    options = Options(**_of_class(Options, arguments))
-    every = options.tools_only or surface.calls_every_tool
-    return attrs.evolve(options, every_tool=every and arguments["ptc"] is None)
 
 
 def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
@@ -124,24 +138,6 @@ def _check_durable(options: Options, *, approvals: bool) -> None:
         )
 
 
-def _names(arguments: Mapping[str, Any], options: Options, servers: Servers | None) -> ToolNames:
-    """Names of tools in the middleware's arguments."""
-    rules, late = arguments["interrupt_on"], arguments["late_tools"]
-    reached = frozenset[str]() if servers is None else servers.names
-    return ToolNames.of(options.ptc, rules, late, every=options.every_tool, servers=reached)
-
-
-def _stack(arguments: Mapping[str, Any], options: Options) -> tuple[InterpreterStack, Options]:
-    """The stack, a ready one or one of the preset's plugins, and the options it fulfils."""
-    given = StackArguments(**_of_class(StackArguments, arguments))
-    skills = arguments["skills_backend"] is not None
-    budget = arguments["budget"] is not None
-    if given.stack is not None:
-        return given.stack, given.adopt(given.stack, options, skills=skills, budget=budget)
-    stack = given.make(options)
-    return stack, given.settle(stack, options, skills=skills, budget=budget)
-
-
 def _stores(options: Options) -> EvalStores:
     """The stores of the records of evals."""
     key, grace = _as_bytes(options.snapshot_signing_key), options.pause_grace
@@ -155,11 +151,6 @@ def _mode(stack: InterpreterStack, options: Options) -> Persistence:
         max_bytes=options.memory_limit if most is None else most,
         signing_key=_as_bytes(options.snapshot_signing_key),
     )
-
-
-def _skills(stack: InterpreterStack, arguments: Mapping[str, Any]) -> BackendSkills | None:
-    backend = arguments["skills_backend"]
-    return None if backend is None else BackendSkills(backend, stack.language.module_endings)
 
 
 def _as_bytes(key: str | bytes | None) -> bytes | None:

@@ -33,7 +33,7 @@ from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
-from interpstack_langchain.stacks import PRESET
+from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.tool_twins import with_native_tool
 
@@ -157,7 +157,51 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         stack: InterpreterStack | None = None,
     ) -> None:
         super().__init__()
-        self._interpreter = assembled(locals(), self._surface(tool_name))
+        self._interpreter = assembled(
+            Options(
+                memory_limit=memory_limit,
+                timeout=timeout,
+                wall_timeout=wall_timeout,
+                max_ptc_calls=max_ptc_calls,
+                tool_name=tool_name,
+                max_result_chars=max_result_chars,
+                capture_console=capture_console,
+                subagents=subagents,
+                max_subagent_concurrency=max_subagent_concurrency,
+                ptc=ptc,
+                mode=mode,
+                max_snapshot_bytes=max_snapshot_bytes,
+                snapshot_signing_key=snapshot_signing_key,
+                durable=durable,
+                tool_events=tool_events,
+                pause_grace=pause_grace,
+                lock_timeout=lock_timeout,
+                tool_errors=tool_errors,
+                background=background,
+                tools_only=tools_only,
+                every_tool=ptc is None,
+                attachments=attachments,
+                value_bytes=value_bytes,
+                timers=timers,
+                concurrency=concurrency,
+                console_chars=console_chars,
+            ),
+            StackArguments(
+                stack=stack,
+                engine=engine,
+                preset=preset,
+                plugins=plugins,
+                bridges=bridges,
+                mcp=mcp,
+                options=options,
+            ),
+            self._surface(tool_name),
+            interrupt_on=interrupt_on,
+            late_tools=late_tools,
+            skills_backend=skills_backend,
+            budget=budget,
+            cost_of=cost_of,
+        )
         self.state_schema = self._interpreter.channels.schema
         self.tools = self._interpreter.tools()
 

@@ -86,12 +86,15 @@ def check_others(others: Mapping[str, Any], own: Collection[str]) -> None:
             )
 
 
-def check_ready(stack: Any, given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+def check_ready(
+    stack: Any, namespace: str, given: Mapping[str, Any], usual: Mapping[str, Any]
+) -> None:
     """Refuse a ready stack without the helpers, and arguments that such a stack would ignore.
 
     Args:
         stack: The ready stack.
-        given: The own arguments of `JsReplMiddleware`, by name.
+        namespace: Name of the global that has the helpers.
+        given: The arguments of `JsReplMiddleware` that are the stack's, by name.
         usual: Their defaults.
 
     Raises:
@@ -103,7 +106,6 @@ def check_ready(stack: Any, given: Mapping[str, Any], usual: Mapping[str, Any]) 
     for name, place in _OF_STACK.items():
         if given[name] != usual[name]:
             raise ConfigurationError(f"{name} belongs to the stack when stack= is given: {place}")
-    namespace = given["namespace"]
     if not has_helpers(namespace, stack.bridge_set(HostOffer())):
         raise ConfigurationError(
             f"the stack has no helpers named {namespace!r}; make it with "

@@ -84,9 +84,8 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         stack: InterpreterStack | None = None,
         **others: Unpack[InterpreterArguments],
     ) -> None:
-        arguments, usual = locals(), JsReplMiddleware.__init__.__kwdefaults__ or {}
         _check(namespace, cell_seconds, freeform)
-        check_others(others, usual)
+        check_others(others, JsReplMiddleware.__init__.__kwdefaults__ or {})
         self._repl = JsReplSurface(tool_name, namespace, cell_seconds, _chooser(freeform))
         if stack is None:
             plugin = self.plugin(namespace=namespace, cwd=cwd, home_dir=home_dir, tmp_dir=tmp_dir)
@@ -94,7 +93,9 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
                 preset = preset.replace("ptc", plugin)
             made: dict[str, Any] = {"engine": engine, "preset": preset, "timeout": timeout}
         else:
-            check_ready(stack, arguments, usual)
+            given = {"engine": engine, "preset": preset, "timeout": timeout}
+            given |= {"cwd": cwd, "home_dir": home_dir, "tmp_dir": tmp_dir}
+            check_ready(stack, namespace, given, JsReplMiddleware.__init__.__kwdefaults__ or {})
             made = {"stack": stack}
         super().__init__(tool_name=tool_name, **made, **others)
         language = self.stack.engine.language

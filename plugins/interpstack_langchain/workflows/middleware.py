@@ -84,9 +84,21 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         signals: bool = False,
         **runner_options: Unpack[RunnerOptions],
     ) -> None:
-        arguments = locals()
         super().__init__()
-        self._options = WorkflowOptions.of(arguments)
+        self._options = WorkflowOptions(
+            tool_prefix=tool_prefix,
+            budget=budget,
+            wall_seconds=wall_seconds,
+            max_running=max_running,
+            max_source_chars=max_source_chars,
+            max_result_chars=max_result_chars,
+            max_prompt_chars=max_prompt_chars,
+            max_wait_seconds=max_wait_seconds,
+            writes=writes,
+            questions=questions,
+            approvals=approvals,
+            signals=signals,
+        )
         own = dict(runner_options)
         check_runner_options(own, (field.name for field in attrs.fields(WorkflowOptions)))
         self._own_store = None

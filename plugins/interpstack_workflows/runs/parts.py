@@ -72,11 +72,11 @@ _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
 }
 
 
-def check_settings(given: Mapping[str, Any]) -> None:
+def check_settings(**given: Any) -> None:
     """Check the arguments of a runner, before it opens anything.
 
     Args:
-        given: The arguments by name; those that are not in the table are left to their owners.
+        given: The arguments in the table, by name.
 
     Raises:
         ConfigurationError: One has another form; the message says which is taken.

@@ -114,7 +114,21 @@ class WorkflowRunner(RunnerViews):
         live_runs: int = 1250,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        check_settings(locals())
+        check_settings(
+            store=store,
+            workflows=workflows,
+            models=models,
+            sandboxes=sandboxes,
+            output_bytes=output_bytes,
+            scheduler=scheduler,
+            events=events,
+            max_depth=max_depth,
+            lease_seconds=lease_seconds,
+            linger_seconds=linger_seconds,
+            live_runs=live_runs,
+            clock=clock,
+            worktrees=worktrees,
+        )
         stack = engine if isinstance(engine, InterpreterStack) else InterpreterStack(engine)
         self._closing = None if stack is engine else stack
         self._owns_store = isinstance(store, str)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 from langchain_core.tools import tool
 
@@ -15,6 +16,8 @@ from interpstack_langchain.assembly import assembled
 from interpstack_langchain.background.background_surface import BackgroundSurface
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
+from interpstack_langchain.options import Options
+from interpstack_langchain.stacks import StackArguments
 
 DEFAULTS = {
     name: parameter.default
@@ -33,8 +36,14 @@ def make() -> Iterator[Any]:
     stacks: list[InterpreterStack] = []
 
     def made(surface: Surface | None = None, **given: Any) -> Interpreter:
-        arguments = {**DEFAULTS, **given}
-        found = assembled(arguments, surface or Surface(arguments["tool_name"]))
+        arguments = {**DEFAULTS, **given, "every_tool": given.get("ptc") is None}
+        own = [{one.name for one in attrs.fields(cls)} for cls in (Options, StackArguments)]
+        options, stack, rest = (
+            {name: arguments[name] for name in arguments if name in names}
+            for names in (*own, {*arguments}.difference(*own))
+        )
+        surface = surface or Surface(arguments["tool_name"])
+        found = assembled(Options(**options), StackArguments(**stack), surface, **rest)
         stacks.append(found.stack)
         return found
 

@@ -86,11 +86,6 @@ class WorkflowOptions:
     approvals: Decider = attrs.field(default="host", validator=_decider)
     signals: bool = attrs.field(default=False, validator=_flag)
 
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> WorkflowOptions:
-        """The options among the arguments of the middleware."""
-        return cls(**{field.name: arguments[field.name] for field in attrs.fields(cls)})
-
     @property
     def sends(self) -> bool:
         """Whether the model may send anything to a run."""
