@@ -31,9 +31,8 @@ def _all_workers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         try:
-            if child.status() == psutil.STATUS_ZOMBIE or "interpstack_process.worker" in " ".join(
-                child.cmdline()
-            ):
+            dead = child.status() == psutil.STATUS_ZOMBIE and child.name().startswith("python")
+            if dead or "interpstack_process.worker" in " ".join(child.cmdline()):
                 found.append(child)
         except psutil.NoSuchProcess:
             continue
