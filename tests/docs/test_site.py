@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -44,14 +45,17 @@ def build_command() -> list[str]:
     return shlex.split(command)
 
 
-def build(folder: Path, files: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def build(
+    folder: Path, files: dict[str, str], nav: tuple[str, ...] = ("index.md", "other.md")
+) -> subprocess.CompletedProcess[str]:
     """Build a small site with the command and the configuration of the large one."""
     pages = folder / "pages"
     pages.mkdir()
     for name, text in files.items():
+        (pages / name).parent.mkdir(parents=True, exist_ok=True)
         (pages / name).write_text(text, "utf-8")
     config: dict[str, Any] = yaml.safe_load((DOCS / "site" / "mkdocs.yml").read_text("utf-8"))
-    config |= {"docs_dir": "pages", "site_dir": "site", "nav": ["index.md", "other.md"]}
+    config |= {"docs_dir": "pages", "site_dir": "site", "nav": [*nav]}
     config["hooks"] = [str(DOCS / "site" / name) for name in config["hooks"]]
     del config["extra_css"]
     (mkdocstrings,) = [one["mkdocstrings"] for one in config["plugins"] if isinstance(one, dict)]
@@ -84,6 +88,16 @@ def test_words_of_the_glossary_are_explained_on_other_pages(tmp_path: Path) -> N
     shown = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert 'Two <abbr title="one live global scope in an engine">realms</abbr>, one realm,' in shown
     assert "<code>a realm</code>" in shown
+
+
+def test_guides_are_found_before_signatures(tmp_path: Path) -> None:
+    signatures = "reference/api/written.md"
+    files = {**_GOOD, "other.md": "# Other\n\n## A part\n", signatures: "# W\n\n::: written\n"}
+    done = build(tmp_path, files, ("index.md", "other.md", signatures))
+    assert done.returncode == 0, done.stdout
+    index = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text("utf-8"))
+    boosts = {one["location"].partition("#")[0]: one.get("boost", 1) for one in index["docs"]}
+    assert boosts["reference/api/written.html"] < boosts["other.html"]
 
 
 def test_every_kind_of_fault_in_a_page_fails_the_build(tmp_path: Path) -> None:
