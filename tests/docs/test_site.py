@@ -16,6 +16,8 @@ import pytest
 import yaml
 from markdown import Markdown
 
+import interpstack
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Pages that are not part of the site, by the folder from which their links lead.
@@ -79,6 +81,8 @@ def build(
 def test_a_site_without_a_fault_is_built(tmp_path: Path) -> None:
     done = build(tmp_path, _GOOD)
     assert done.returncode == 0, done.stdout
+    page = (tmp_path / "site" / "other.html").read_text("utf-8")
+    assert f"interpstack {interpstack.__version__}" in page
 
 
 def test_words_of_the_glossary_are_explained_on_other_pages(tmp_path: Path) -> None:
