@@ -103,7 +103,7 @@ def test_many_commands_travel_in_few_batches(make: Any, ray: FakeRay) -> None:
     worker._greeted(greeting)
     assert [one.result(30).message for one in opening] == [{"done": None}] * 100
     batches = [len(given[0]) for given in handle.given if given]
-    assert [size for size in batches if size] == [64, 36]
+    assert sorted(size for size in batches if size) == [36, 64]  # of realms of their own
     assert not worker.busy
 
 
