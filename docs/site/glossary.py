@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     return _TOOLTIP.sub(shown, html)
 
 
+@cache
 def tooltips(glossary: str) -> str:
     """One abbreviation for each word of the glossary, and for its plural."""
     lines = []

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import gc
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -197,7 +198,9 @@ async def test_a_task_that_is_thrown_away_before_it_begins_leaves_nothing_behind
 
 def test_work_that_is_thrown_away_with_its_loop_ends_in_silence() -> None:
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda loop, context: None)  # told of tasks that never end
+    loop.set_exception_handler(
+        lambda loop, context: None
+    )  # which tasks that never end are reported to
     made = []
 
     async def endless() -> None:
@@ -210,3 +213,5 @@ def test_work_that_is_thrown_away_with_its_loop_ends_in_silence() -> None:
     (inner,) = made
     inner.get_coro().close()  # as the garbage collector does, in any order
     waiting.get_coro().close()
+    ends = [inspect.getcoroutinestate(one.get_coro()) for one in (inner, waiting)]
+    assert ends == [inspect.CORO_CLOSED] * 2

@@ -123,8 +123,8 @@ def check_plugins(found: Survey) -> Iterator[Check]:
         yield Check(f"plugin {plugin.name}", _OK, f"{plugin.distribution} {plugin.version}")
     for failed in found.failed:
         if failed.extra:
-            fix = f"to use it: pip install '{failed.distribution}[{failed.extra}]'"
-            yield Check(f"plugin {failed.name}", _ABSENT, f"not installed: {failed.reason}", fix)
+            name = f"plugin {failed.name}"
+            yield _absent(name, failed.reason, failed.distribution, failed.extra)
             continue
         fix = install_command(failed.name)
         if failed.distribution != "interpstack":
@@ -199,9 +199,7 @@ def check_extras(name: str) -> Iterator[Check]:
         if not extra.missing:
             yield Check(f"extra {extra.name}", _OK, versions)
             continue
-        missing = f"not installed: {', '.join(extra.missing)}"
-        fix = f"to use it: pip install '{name}[{extra.name}]'"
-        yield Check(f"extra {extra.name}", _ABSENT, missing, fix)
+        yield _absent(f"extra {extra.name}", ", ".join(extra.missing), name, extra.name)
 
 
 def _or_optional(check: Check, extra: str, distribution_name: str = "interpstack") -> Check:
@@ -211,8 +209,13 @@ def _or_optional(check: Check, extra: str, distribution_name: str = "interpstack
     missing = {one.name for one in extras_of(distribution(distribution_name)) if one.missing}
     if extra not in missing:
         return check
+    return _absent(check.name, check.found, distribution_name, extra)
+
+
+def _absent(name: str, reason: str, distribution_name: str, extra: str) -> Check:
+    """The finding about an option whose extra is not installed."""
     fix = f"to use it: pip install '{distribution_name}[{extra}]'"
-    return Check(check.name, _ABSENT, f"not installed: {check.found}", fix)
+    return Check(name, _ABSENT, f"not installed: {reason}", fix)
 
 
 def _guarded(name: str, check: Callable[[str], Check]) -> Check:

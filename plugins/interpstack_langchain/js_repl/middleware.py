@@ -84,8 +84,9 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         stack: InterpreterStack | None = None,
         **others: Unpack[InterpreterArguments],
     ) -> None:
+        usual = JsReplMiddleware.__init__.__kwdefaults__ or {}
         _check(namespace, cell_seconds, freeform)
-        check_others(others, JsReplMiddleware.__init__.__kwdefaults__ or {})
+        check_others(others, usual)
         self._repl = JsReplSurface(tool_name, namespace, cell_seconds, _chooser(freeform))
         if stack is None:
             plugin = self.plugin(namespace=namespace, cwd=cwd, home_dir=home_dir, tmp_dir=tmp_dir)
@@ -95,7 +96,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         else:
             given = {"engine": engine, "preset": preset, "timeout": timeout}
             given |= {"cwd": cwd, "home_dir": home_dir, "tmp_dir": tmp_dir}
-            check_ready(stack, namespace, given, JsReplMiddleware.__init__.__kwdefaults__ or {})
+            check_ready(stack, namespace, given, usual)
             made = {"stack": stack}
         super().__init__(tool_name=tool_name, **made, **others)
         language = self.stack.engine.language
