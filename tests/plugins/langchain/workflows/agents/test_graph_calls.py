@@ -60,17 +60,19 @@ class _Tools:
         self.done.append((what, first, second))
         return "asked"
 
-    def notes(self, what: str) -> str:
+    async def notes(self, what: str) -> str:
         """Note something."""
         self.done.append(what)
         return f"noted {what}"
 
-    def fails(self, what: str) -> str:
-        """Fail once."""
+    async def fails(self, what: str) -> str:
+        """Fail once, after the calls beside it have ended: LangGraph cancels those that run on."""
         if self.broken:
             self.broken = False
+            for _ in range(200):
+                await asyncio.sleep(0)
             raise OSError("the disk is full")
-        return self.notes(what)
+        return await self.notes(what)
 
 
 async def test_an_attempt_after_a_failed_tool_repeats_none_that_ended(kept: WorkflowStore) -> None:
