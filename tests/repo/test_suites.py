@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,20 @@ def test_a_seed_repeats_a_run_and_seeds_reach_every_case() -> None:
     assert suites.drawn(IDS, "sampled", "7") == suites.drawn(IDS, "sampled", "7")
     met = {each for seed in range(100) for each in suites.drawn(IDS, "sampled", str(seed))}
     assert met == set(IDS)
+
+
+def test_whoever_tests_the_same_files_draws_the_same_tests(tmp_path: Path) -> None:
+    seeds = []
+    for name, text in (("one", "a"), ("other", "a"), ("changed", "b")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "file").write_text(text)
+        who = ["-c", f"user.name={name}", "-c", f"user.email={name}@example.org"]
+        for command in (["init", "-q"], ["add", "file"], [*who, "commit", "-qm", name]):
+            subprocess.run(["git", "-C", str(folder), *command], check=True)
+        seeds.append(suites.seed_of_commit(folder))
+    assert seeds[0] == seeds[1] != seeds[2]
+    assert all(0 <= seed < 10**6 for seed in [*seeds, suites.seed_of_commit(tmp_path)])
 
 
 @pytest.mark.parametrize("prefix", [*suites.FAMILIES, *suites.VERSIONS, *suites.FILES])

@@ -7,7 +7,9 @@
 * `versions`: what another version of Python may break, listed in `VERSIONS`.
 * `whole`: everything.
 
-Which cases are drawn depends on a seed, which each run prints; `INTERPSTACK_SEED` repeats a run.
+Which cases are drawn, and which examples hypothesis tries, depends on a seed, which each run
+prints. The seed comes from the files of the last commit: two machines that test one commit test the
+same, and the next commit draws others. `INTERPSTACK_SEED` repeats a run.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -39,14 +42,18 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/core/": 4,  # whole in `core`, on the same Python
     "tests/docs/": 30,  # whole in `docs`
     "tests/durable/test_budgets.py::": 4,
+    "tests/durable/test_consent.py::": 4,
     "tests/durable/test_kills.py::test_killed_at_every_moment": 12,
     "tests/durable/test_kills.py::": 3,
     "tests/durable/test_programs.py::": 5,
     "tests/durable/test_retries.py::": 4,
     "tests/durable/test_two_processes.py::": 8,
     "tests/durable/workflows/": 10,
+    "tests/integration/test_carried_values.py::": 3,
     "tests/integration/test_checkpointers.py::": 5,
+    "tests/integration/test_faults.py::": 3,
     "tests/integration/test_first_use.py::": 5,
+    "tests/integration/test_last_value.py::": 5,
     "tests/integration/test_lost_hosts.py::": 2,
     "tests/integration/test_parity_guest.py::": 16,
     "tests/integration/test_parity_state.py::": 5,
@@ -56,47 +63,65 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/cli/installed/test_engines.py::": 5,
     "tests/plugins/cli/installed/test_info.py::": 6,
     "tests/plugins/cli/integration/test_streams.py::": 5,
+    "tests/plugins/cli/running/": 3,
+    "tests/plugins/cli/serving/": 5,
     "tests/plugins/durable/background/test_cells.py::": 2,
     "tests/plugins/inspect/": 2,  # whole in `inspect`
     "tests/plugins/langchain/background/test_background_evals.py::": 3,
     "tests/plugins/langchain/background/test_fates.py::": 3,
     "tests/plugins/langchain/durability/test_spending.py::": 2,
+    "tests/plugins/langchain/inspecting/": 2,  # whole in `inspect`
     "tests/plugins/langchain/integration/test_background_processes.py::": 4,
     "tests/plugins/langchain/integration/test_interference.py::": 5,
     "tests/plugins/langchain/integration/test_live_sessions.py::": 8,
     "tests/plugins/langchain/integration/test_pausing_processes.py::": 3,
-    "tests/plugins/langchain/inspecting/": 2,  # whole in `inspect`
+    "tests/plugins/langchain/integration/": 3,
     "tests/plugins/langchain/js_repl/integration/test_attacks.py::": 8,
-    "tests/plugins/langchain/js_repl/integration/": 2,
+    "tests/plugins/langchain/js_repl/integration/": 4,
     "tests/plugins/langchain/js_repl/test_emitted.py::": 4,
     "tests/plugins/langchain/js_repl/test_guest_global.py::": 3,
+    "tests/plugins/langchain/js_repl/": 3,
     "tests/plugins/langchain/replay/test_command.py::": 2,
+    "tests/plugins/langchain/replay/": 3,
     "tests/plugins/langchain/rules/test_approvals.py::": 3,
-    "tests/plugins/langchain/servers/": 2,
+    "tests/plugins/langchain/rules/": 2,
+    "tests/plugins/langchain/servers/": 5,
     "tests/plugins/langchain/tools/test_tool_calls.py::": 8,
+    "tests/plugins/langchain/tools/": 2,
     "tests/plugins/langchain/workflows/by_models/test_desk.py::": 3,
-    "tests/plugins/mcp/": 3,  # whole in `mcp`
+    "tests/plugins/langchain/workflows/": 2,
+    "tests/plugins/mcp/": 6,  # whole in `mcp`
     "tests/plugins/monty/integration/test_hostile.py::": 3,
     "tests/plugins/node/integration/test_attacks.py::": 8,
     "tests/plugins/node/integration/test_cell_tables.py::": 3,
     "tests/plugins/node/integration/test_confinement.py::": 3,
     "tests/plugins/node/integration/test_modules.py::": 3,
-    "tests/plugins/node/integration/": 2,
+    "tests/plugins/node/integration/": 4,
     "tests/plugins/notebook/integration/": 2,
+    "tests/plugins/otel/integration/": 5,
+    "tests/plugins/otel/test_metrics.py::": 3,
     "tests/plugins/process/integration/test_deaths.py::": 8,
-    "tests/plugins/process/integration/test_life.py::": 4,
-    "tests/plugins/pytest/integration/": 2,
+    "tests/plugins/process/integration/test_life.py::": 8,
+    "tests/plugins/process/test_engine.py::": 3,
+    "tests/plugins/pytest/integration/": 4,
+    "tests/plugins/quickjs/heap/": 3,
     "tests/plugins/quickjs/integration/test_hostile.py::": 3,
+    "tests/plugins/quickjs/integration/": 3,
     "tests/plugins/skills/integration/": 5,
     "tests/plugins/skills/test_loader.py::": 2,
     "tests/plugins/subagents/integration/test_pauses.py::": 3,
+    "tests/plugins/subagents/integration/": 3,
     "tests/plugins/v8/integration/test_arrays.py::": 3,
     "tests/plugins/v8/integration/test_cancel.py::": 3,
-    "tests/plugins/v8/integration/test_errors.py::test_no_guest_is_met_where": 3,
     "tests/plugins/v8/integration/test_errors.py::test_no_guest_is_met_by_native_code": 8,
+    "tests/plugins/v8/integration/test_errors.py::test_no_guest_is_met_where": 3,
     "tests/plugins/v8/integration/test_hostile.py::": 5,
     "tests/plugins/v8/integration/test_pieces.py::": 3,
-    "tests/plugins/v8/integration/": 2,
+    "tests/plugins/v8/integration/": 4,
+    "tests/plugins/v8/isolates/": 2,
+    "tests/plugins/workflows/commands/": 3,
+    "tests/plugins/workflows/runs/": 2,
+    "tests/plugins/workflows/runtime/": 3,
     "tests/repo/test_imports.py::": 3,
     "tests/repo/test_tree.py::": 3,
     "tests/runtime/integration/": 1,  # `core` has no engine, and nothing that is installed
@@ -153,13 +178,14 @@ _SUITES: Final = ("sampled", "versions", "whole")
 _SUITE, _SEED = "INTERPSTACK_SUITE", "INTERPSTACK_SEED"
 
 
+@pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
     """Settle suite and seed in the environment, where the workers of a run find them."""
     if not hasattr(config, "workerinput"):
         if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
             os.environ[_SUITE] = "whole"  # somebody chose
         os.environ.setdefault(_SUITE, "sampled")
-        os.environ.setdefault(_SEED, str(secrets.randbelow(10**6)))
+        os.environ.setdefault(_SEED, str(seed_of_commit(config.rootpath)))
     suite = os.environ[_SUITE]
     if suite not in _SUITES:
         raise pytest.UsageError(f"{_SUITE} takes one of {', '.join(_SUITES)}; got {suite!r}")
@@ -170,6 +196,18 @@ def pytest_configure(config: pytest.Config) -> None:
         suite, deadline=None, max_examples=_EXAMPLES[suite], suppress_health_check=chance
     )
     settings.load_profile(suite)
+    if suite != "whole" and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = os.environ[_SEED]
+
+
+def seed_of_commit(root: Path) -> int:
+    """A number below a million for the files of the last commit; a random one outside of git."""
+    asked = ["git", "-C", str(root), "rev-parse", "HEAD^{tree}"]
+    try:
+        found = subprocess.run(asked, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return secrets.randbelow(10**6)
+    return int(found.stdout, 16) % 10**6
 
 
 def pytest_report_header() -> str:

@@ -98,6 +98,7 @@
     for (let i = 0; i < names.length; i++) if (typeof names[i] === "string") {
       builtin[names[i]] = setPrototypeOf(getOwnPropertyDescriptor(globals, names[i]), null);
     }
+    watchBuiltins();
   };
   return {
     dispatch, reject: (reason) => fail(reason, cell), api, seal, guestFrame,

@@ -81,7 +81,48 @@
       }
       if (texts[i] !== undefined) parts[parts.length] = stringify(own[i]) + ":" + texts[i];
     }
+    const added = only === undefined ? additions() : list();
+    for (let i = 0; i < added.length; i++) if (getOwnPropertyDescriptor(globals, added[i]) === undefined)
+      parts[parts.length] = stringify(added[i]) + ':{"$":"lost","v":"it is no variable, and only variables are carried"}';
     return "{" + join(parts, ",") + "}";
+  }
+  // What code adds to a built-in (`Array.prototype.last = …`), or keeps under a symbol on the global
+  // object, is not carried. It is named beside the variables that are not.
+  const watched = list(), ADDITIONS = 50;
+  function watch(name, object) {
+    if (typeof object !== "function" && (typeof object !== "object" || object === null)) return;
+    for (let i = 0; i < watched.length; i++) if (watched[i].object === object) return;
+    watched[watched.length] = { __proto__: null, name, object, keys: ownKeys(object) };
+  }
+  function watchBuiltins() {
+    for (const name in builtin) {
+      const value = builtin[name] === null ? undefined : builtin[name].value; // none of one that is loaded later
+      if (value === globals) continue;
+      watch(name, value);
+      if (typeof value === "function") watch(name + ".prototype", getOwnPropertyDescriptor(value, "prototype")?.value);
+    }
+    watched[watched.length] = { __proto__: null, name: "globalThis", object: globals, keys: symbolsOf(globals) };
+  }
+  function symbolsOf(object) {
+    const all = ownKeys(object), symbols = list();
+    for (let i = 0; i < all.length; i++) if (typeof all[i] === "symbol") symbols[symbols.length] = all[i];
+    return symbols;
+  }
+  function additions() {
+    const found = list();
+    for (let i = 0; i < watched.length; i++) {
+      const { name, object, keys: first } = watched[i];
+      const now = object === globals ? symbolsOf(globals) : ownKeys(object);
+      if (now.length === first.length && now[now.length - 1] === first[first.length - 1]) continue;
+      const known = table();
+      for (let k = 0; k < first.length; k++) known[first[k]] = true;
+      for (let k = 0; k < now.length && found.length < ADDITIONS; k++) {
+        if (known[now[k]] === true) continue;
+        const key = typeof now[k] === "symbol" ? "[" + symbolToString(now[k]) + "]" : "." + now[k];
+        found[found.length] = name + slice(key, 0, 100);
+      }
+    }
+    return found;
   }
   // The text of a variable; `null` if it has more than `most` characters and `again` says that it
   // gets another try.
@@ -114,7 +155,9 @@
     const names = keys(values);
     for (let i = 0; i < names.length; i++) {
       const name = names[i], value = values[name];
-      if (typeof value === "object" && value !== null && value.$ === "lost") missing(name, value.v);
+      if (typeof value === "object" && value !== null && value.$ === "lost") {
+        if (indexOf(name, ".") < 0 && indexOf(name, "[") < 0) missing(name, value.v); // else an addition
+      }
       else define(globals, name, revive(value), true);
     }
   }

@@ -142,6 +142,8 @@ class Guest:
         hold: Takes about 24 MiB, keeps them in a global, and shows `held`.
         store_unportable: Declares something that has no portable form. For `VALUES`.
         recall_unportable: Uses the value of `store_unportable`.
+        store_additions: Adds to what the language has by itself, and under which names a loss is
+            named; empty where a guest can add nothing. For `VALUES`.
         store_changing: Cells that declare `odd` with a value that cannot come back as it is, each
             with the type that the reason for the loss must name.
         store_portable: Cells that declare `even` with a value that comes back, each with an
@@ -207,6 +209,7 @@ class Guest:
     repeat: str | None = None
     store_unportable: str | None = None
     recall_unportable: str | None = None
+    store_additions: tuple[str, tuple[str, ...]] = ("", ())
     store_changing: tuple[tuple[str, str], ...] = ()
     store_portable: tuple[tuple[str, str, str], ...] = ()
     store_unsteady: tuple[str, ...] = ()

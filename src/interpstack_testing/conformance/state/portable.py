@@ -73,6 +73,22 @@ class PortableTests(EngineKit, area=Area.VALUES):
             assert "was not restored because" in completion.error.message
             assert values == json.loads(json.dumps(dict(second.values())))
 
+    def test_additions_to_the_language_are_named_as_lost(self) -> None:
+        source, names = self.guest.store_additions
+        if not source:
+            pytest.skip("this guest language takes no additions")
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.guest.store)
+            assert all(isinstance(name, str) and name in first.names() for name in first.values())
+            finish(first, source)
+            values = json.loads(json.dumps(dict(first.values())))
+            lost = [name for name, wire in values.items() if name not in first.names()]
+            assert sorted(lost) == sorted(names)
+            assert {values[name]["$"] for name in names} == {"lost"}
+            second.load(values)
+            assert finish(second, self.guest.recall) == "42"
+            assert not set(names) & set(second.names())
+
     def test_values_that_would_change_are_lost_instead(self) -> None:
         for source, kind in self.guest.store_changing:
             with self.realm() as realm:

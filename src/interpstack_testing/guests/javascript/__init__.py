@@ -139,6 +139,16 @@ await kit.echo({value: await kit.echo({value})});
     hold="globalThis.held = Array(24).fill(0).map(() => new Uint8Array(2 ** 20).fill(1)); 'held'",
     store_unportable="const handler = () => 1",
     recall_unportable="handler()",
+    store_additions=(
+        "Array.prototype.last = function () { return this.at(-1); }; Math.twice = (n) => 2 * n;"
+        "String.prototype[Symbol('mark')] = 1; globalThis[Symbol('secret')] = 1; 0",
+        (
+            "Array.prototype.last",
+            "Math.twice",
+            "String.prototype[Symbol(mark)]",
+            "globalThis[Symbol(secret)]",
+        ),
+    ),
     store_changing=portable.CHANGING,
     store_portable=portable.PORTABLE,
     store_unsteady=readings.GLOBALS,

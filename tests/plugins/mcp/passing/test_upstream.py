@@ -244,8 +244,6 @@ async def test_a_server_that_ends_between_two_rounds_may_have_done_something(
     mark = tmp_path / "mark"
     ends = f"""
 elif method == "server/discover":
-        if os.path.exists({str(mark)!r}):
-            os._exit(1)
         say(id=number, result={{"resultType": "complete", "ttlMs": 0, "cacheScope": "private",
             "supportedVersions": ["2026-07-28"], "capabilities": {{}}}})
     elif method == "tools/call":
@@ -260,7 +258,8 @@ elif method == "server/discover":
 
     given = old(ends)
     (server,) = given["mcpServers"].values()
-    server["args"][1] = "import os\n" + server["args"][1]
+    begins = f"import os\nif os.path.exists({str(mark)!r}):\n    os._exit(1)\n"
+    server["args"][1] = begins + server["args"][1]
     (configured,) = read_servers(given)
 
     class Ctx:
