@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from interpstack import ConfigurationError
+from interpstack import Cell, ConfigurationError
+from interpstack_cli.languages import language_named
 from interpstack_cli.printing import is_terminal, write
 from interpstack_cli.repl.chunks import LINES, chunks
 from interpstack_cli.repl.shell import Shell
 from interpstack_cli.running.attachments import Gallery
 from interpstack_cli.running.options import (
     StackOptions,
+    check_language,
+    language_option,
     opened_session,
     save_option,
     session_option,
@@ -31,11 +34,13 @@ __all__ = ["command", "converse", "read_pipe"]
 
 
 @click.command("repl")
+@language_option
 @stack_options
 @session_option
 @save_option
 def command(
     *,
+    language: str | None,
     wanted: StackOptions,
     key: str | None,
     save: Path | None,
@@ -52,7 +57,9 @@ def command(
     stack, offer = wanted.open()
     with stack, asyncio.Runner() as runner, opened_session(stack, key) as session:
         session.bind(offer)
-        shell = Shell(stack, session, runner, gallery)
+        named = None if language is None else language_named(language, stack)
+        check_language(stack, Cell(source="", name="typed code", language=named))
+        shell = Shell(stack, session, runner, gallery, language=named)
         if not is_terminal(sys.stdin):
             if not read_pipe(shell, _lines()):
                 raise click.exceptions.Exit(1)
@@ -60,7 +67,7 @@ def command(
         from interpstack_cli.repl.editor import Editor
 
         shell.plain = False
-        write(f"interpstack: {stack.engine.name}, {stack.engine.language}; .help for help")
+        write(f"interpstack: {stack.engine.name}, {named or stack.engine.language}; .help for help")
         converse(shell, Editor(shell.language))
 
 

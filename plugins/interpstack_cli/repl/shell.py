@@ -56,6 +56,8 @@ class Shell:
         session: Session,
         runner: asyncio.Runner,
         gallery: Gallery | None = None,
+        *,
+        language: str | None = None,
     ) -> None:
         self.done = False
         self.plain = True
@@ -63,6 +65,7 @@ class Shell:
         self._stack = stack
         self._session = session
         self._runner = runner
+        self._typed = language  # `None` for the engine's own
         self._gallery = Gallery() if gallery is None else gallery
         self._succeeded: list[Cell] = []
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
@@ -103,7 +106,11 @@ class Shell:
             if found is not None:
                 return self._command(found[1], found[2] or "")
             word = self._meant(text)
-            return self._command(word, "") if word else self._run(Cell(source=text))
+            return (
+                self._command(word, "")
+                if word
+                else self._run(Cell(source=text, language=self._typed))
+            )
         except InterpstackError as error:
             write(f"Error: {error}", err=True, colour="red")
             return False

@@ -36,6 +36,7 @@ from interpstack_cli.running.tools import load_tools
 __all__ = [
     "StackOptions",
     "check_language",
+    "language_option",
     "opened_session",
     "save_option",
     "session_option",
@@ -128,6 +129,19 @@ def _folder(ctx: click.Context, option: click.Parameter, value: str | None) -> P
     return None if value is None else Path(value)
 
 
+def _language_name(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value == "":
+        raise click.BadParameter("takes the name of a language, such as python", ctx, option)
+    return value
+
+
+language_option: Final = click.option(
+    "--language",
+    metavar="NAME",
+    callback=_language_name,
+    help="Language of the code, such as python. [default: from the extension of a file, else the "
+    "engine's own]",
+)
 save_option: Final = click.option(
     "--save",
     metavar="DIR",

@@ -16,6 +16,7 @@ from interpstack_cli.running.live import eval_live, interruptible
 from interpstack_cli.running.options import (
     StackOptions,
     check_language,
+    language_option,
     opened_session,
     save_option,
     session_option,
@@ -29,12 +30,7 @@ __all__ = ["command"]
 @click.command("run")
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option("-e", "--eval", "code", metavar="CODE", multiple=True, help="Code to run.")
-@click.option(
-    "--language",
-    metavar="NAME",
-    help="Language of the code, such as python. [default: from the extension, else the engine's "
-    "own]",
-)
+@language_option
 @stack_options
 @session_option
 @save_option
@@ -55,8 +51,6 @@ def command(
     to standard error. Exit status 1 means that the code failed.
     """
     _check_source(file, code)
-    if language == "":
-        raise ConfigurationError("--language takes the name of a language, such as python")
     gallery = Gallery(save)
     gallery.check()
     stack, offer = wanted.open(None if file in (None, "-") else Path(file))

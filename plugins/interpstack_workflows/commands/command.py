@@ -97,6 +97,9 @@ _modules = click.option(
     help="A module that scripts may import, such as team:prompts=prompts.js.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_json_lines = click.option(
+    "--json", "as_json", is_flag=True, help="Print each event, and then the result, as a JSON line."
+)
 
 
 def _with_runner(
@@ -185,8 +188,10 @@ def check(
 @_worktrees
 @_prices
 @_modules
+@_json_lines
 def run(
     *,
+    as_json: bool,
     file: Path,
     args: Any,
     url: str,
@@ -203,8 +208,8 @@ def run(
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
-    Progress goes to standard error where a person reads it, and as JSON lines to standard output
-    where a program does. The last output is the result, as JSON.
+    Standard error shows the progress: a tree in a terminal, else a line for each event. Standard
+    output has the result, as JSON.
     """
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
     limits = BudgetLimits(tokens=budget, agents=max_agents, cost=max_cost)
@@ -223,9 +228,9 @@ def run(
         )
         if note:
             click.echo(without_controls(note), err=True)
-    with progress() as events:
+    with progress(as_json=as_json) as events:
         result = _with_runner(use, url, create=True, events=events, sandboxes=sandboxes, **options)
-    print_result(result)
+    print_result(result, one_line=as_json)
     sys.exit(status_of(result))
 
 
@@ -248,8 +253,10 @@ def run(
 @_worktrees
 @_prices
 @_modules
+@_json_lines
 def resume(
     *,
+    as_json: bool,
     run_id: str,
     url: str,
     retry_failed: bool,
@@ -260,7 +267,7 @@ def resume(
     exec_env: Sequence[str],
     **options: Any,
 ) -> None:
-    """Continue a run where it stopped."""
+    """Continue a run where it stopped; progress and result are shown as by `run`."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
 
     async def use(runner: WorkflowRunner) -> Any:
@@ -271,9 +278,9 @@ def resume(
         )
         return await handle.rest()
 
-    with progress() as events:
+    with progress(as_json=as_json) as events:
         result = _with_runner(use, url, events=events, sandboxes=sandboxes, **options)
-    print_result(result)
+    print_result(result, one_line=as_json)
     sys.exit(status_of(result))
 
 

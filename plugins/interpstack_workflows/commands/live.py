@@ -1,7 +1,8 @@
-"""The progress of a run while it goes on: a live tree for a person, JSON lines for a program."""
+"""The progress of a run: a live tree, lines of text, or JSON lines for a program."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -9,16 +10,37 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Final
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from interpstack_workflows.commands.shown import EventLines, add_workflow, one_line
-from interpstack_workflows.events.events import LogEvent, WorkflowEvent
+from interpstack_workflows.commands.shown import (
+    add_workflow,
+    one_line,
+    step_line,
+    without_controls,
+)
+from interpstack_workflows.events.events import (
+    AgentCompletedEvent,
+    AgentFailedEvent,
+    AgentStartedEvent,
+    CancelledEvent,
+    ErrorEvent,
+    LogEvent,
+    PhaseEvent,
+    ResultEvent,
+    ResumedEvent,
+    StartedEvent,
+    StepEvent,
+    WaitingEvent,
+    WaitOpenedEvent,
+    WorkflowEvent,
+)
 from interpstack_workflows.events.tree import RunTree
 
-__all__ = ["LiveProgress", "progress"]
+__all__ = ["LiveProgress", "ProgressLines", "print_event", "progress"]
 
 #: Seconds between two pictures of the tree.
 _PICTURE_SECONDS: Final = 0.1
@@ -71,14 +93,65 @@ class LiveProgress:
         return tree
 
 
-def progress() -> AbstractContextManager[Callable[[WorkflowEvent], Any]]:
-    """A taker of events: a tree, lines on standard error, or JSON lines on standard output.
+class ProgressLines:
+    """Prints a line to standard error for each event that a person follows."""
 
-    Standard output that no person reads gets JSON lines; a terminal gets the tree, and lines where
-    standard error is none.
+    def __init__(self) -> None:
+        self._tree = RunTree()
+
+    def __call__(self, event: WorkflowEvent) -> None:
+        self._tree.take(event)
+        if line := self._line(event):
+            click.echo("  " * event.depth + without_controls(line), err=True)
+
+    def _line(self, event: WorkflowEvent) -> str:
+        node = self._tree.workflow(event.scope)
+        match event:
+            case StartedEvent(name=name) | ResumedEvent(name=name):
+                verb = "started" if isinstance(event, StartedEvent) else "resumed"
+                return f"{event.run_id if event.depth == 0 else 'workflow'} {verb}: {name}"
+            case PhaseEvent(name=name):
+                return f"phase: {one_line(name)}"
+            case LogEvent(message=message):
+                return one_line(message)
+            case StepEvent(kind="agent"):
+                return ""  # its agent has events of its own
+            case AgentCompletedEvent(replayed=True) | AgentFailedEvent(replayed=True):
+                return ""
+            case StepEvent(replayed=True):
+                return ""
+            case (
+                AgentStartedEvent()
+                | AgentCompletedEvent()
+                | AgentFailedEvent()
+                | StepEvent()
+                | WaitOpenedEvent()
+            ):
+                return step_line(node.steps[event.step or ""]).plain
+            case WaitingEvent():
+                return "waiting"
+            case ResultEvent():
+                return "completed"
+            case ErrorEvent() | CancelledEvent():
+                verb = "failed" if isinstance(event, ErrorEvent) else "cancelled"
+                return f"{verb}: {one_line(node.error)}"
+        return ""
+
+
+def print_event(event: WorkflowEvent) -> None:
+    """Print an event as a JSON line to standard output."""
+    click.echo(json.dumps(event.to_json(), ensure_ascii=True))
+
+
+def progress(*, as_json: bool) -> AbstractContextManager[Callable[[WorkflowEvent], Any]]:
+    """What takes the events of a run, and shows them.
+
+    Args:
+        as_json: Whether to print JSON lines to standard output. Without them, standard error gets
+            the tree if it is a terminal, and lines of text if it is not.
     """
-    if not sys.stdout.isatty():
-        return nullcontext(EventLines(as_json=True))
+    if as_json:
+        return nullcontext(print_event)
     if not sys.stderr.isatty():
-        return nullcontext(EventLines(as_json=False))
+        return nullcontext(ProgressLines())
     return LiveProgress(Console(stderr=True, highlight=False))

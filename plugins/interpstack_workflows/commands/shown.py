@@ -16,19 +16,18 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.stores.store import RunRecord
 
 __all__ = [
-    "EventLines",
     "add_workflow",
     "one_line",
     "print_result",
     "run_table",
     "run_tree",
     "status_of",
+    "step_line",
     "without_controls",
 ]
 
@@ -42,31 +41,8 @@ _WIDE: Final = 60
 _STEPS: Final = 20
 _MARKS: Final = {"running": "…", "waiting": "?", "ok": "✓", "failed": "✗"}
 _STYLES: Final = {"running": "cyan", "waiting": "yellow", "ok": "", "failed": "red"}
-#: Fields of events that lines for a person do not have.
-_NOT_SHOWN: Final = ("type", "elapsedNanos", "metadata", "census")
 #: Statuses of runs that count as a success of the command.
 _GOOD: Final = ("completed", "waiting")
-
-
-class EventLines:
-    """Prints events while a run goes on: lines for a person, JSON lines for a program.
-
-    Args:
-        as_json: Whether to print JSON lines.
-    """
-
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
-
-    def __call__(self, event: WorkflowEvent) -> None:
-        shown = event.to_json()
-        if self._as_json:
-            click.echo(json.dumps(shown, ensure_ascii=True))
-            return
-        kind = event.type.removeprefix("workflow.")
-        rest = {key: value for key, value in shown.items() if key not in _NOT_SHOWN}
-        words = " ".join(one_line(value) for value in rest.values() if value not in (None, ""))
-        click.echo(f"[{kind}] {words}".rstrip(), err=True)
 
 
 def one_line(value: Any) -> str:
@@ -81,8 +57,13 @@ def without_controls(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
-def print_result(result: WorkflowResult) -> None:
-    """Print how a run stands, as JSON, to standard output."""
+def print_result(result: WorkflowResult, *, one_line: bool = False) -> None:
+    """Print the state of a run as JSON to standard output.
+
+    Args:
+        result: The run.
+        one_line: Whether to print a JSON line, as after the events of the run.
+    """
     data = {
         "runId": result.run_id,
         "status": result.status,
@@ -92,7 +73,8 @@ def print_result(result: WorkflowResult) -> None:
         "usage": dict(result.usage),
         "census": dict(result.census),
     }
-    text = json.dumps(data, ensure_ascii=not sys.stdout.isatty(), indent=2)
+    indent = None if one_line else 2
+    text = json.dumps(data, ensure_ascii=not sys.stdout.isatty(), indent=indent)
     click.echo(_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -152,7 +134,7 @@ def add_workflow(tree: Tree, node: WorkflowNode) -> None:
         by_need = sorted(range(len(steps)), key=lambda at: steps[at][1].status == "ok")
         for at in sorted(by_need[:_STEPS]):
             key, step = steps[at]
-            branch = place.add(_step_line(step))
+            branch = place.add(step_line(step))
             if key in node.children:
                 add_workflow(branch, node.children[key])
         if rest := by_need[_STEPS:]:
@@ -172,7 +154,8 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
     return Text(" ".join(words), "yellow")
 
 
-def _step_line(step: StepNode) -> Text:
+def step_line(step: StepNode) -> Text:
+    """A step: its state, what it is, what it used, and its failure."""
     words = [_MARKS[step.status], step.agent or step.kind]
     words += [one_line(step.title)] if step.title else []
     words += [f"{step.usage.tokens} tokens"] if step.usage.tokens else []

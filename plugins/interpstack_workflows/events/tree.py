@@ -174,7 +174,7 @@ class RunTree:
 
     def take(self, event: WorkflowEvent) -> None:
         """Update the tree with an event of its run."""
-        node = self._workflow(event.scope)
+        node = self.workflow(event.scope)
         match event:
             case StartedEvent(name=name) | ResumedEvent(name=name):
                 node.called(name)
@@ -203,7 +203,8 @@ class RunTree:
             case WaitingEvent():
                 node.stands("waiting")
 
-    def _workflow(self, scope: str) -> WorkflowNode:
+    def workflow(self, scope: str) -> WorkflowNode:
+        """The workflow of a scope, as events name it."""
         node = self.root
         for step in scope.split("/")[1:]:
             node = node.children.setdefault(step, WorkflowNode(""))
@@ -226,7 +227,7 @@ class RunTree:
         return step
 
     def _recorded(self, scope: str, record: StepRecord) -> None:
-        node = self._workflow(scope)
+        node = self.workflow(scope)
         step = self._step(node, record.name, record.kind)
         if record.signature:
             _describe(step, json.loads(record.signature))

@@ -79,6 +79,25 @@ def test_bad_options_exit_with_2(run, option):
     assert run("repl", *option, stdin="1").exit_code == 2
 
 
+def test_typed_code_is_in_the_language_that_is_named(run):
+    code = "enum Size { small }\nlet n: number = Size.small + 1\nn\n"
+    assert run("repl", "--language", "ts", stdin=code).stdout.endswith("1\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("python", "typed code is python, but the engine 'quickjs' runs javascript and typescript"),
+        ("", "takes the name of a language, such as python"),
+    ],
+)
+def test_a_language_that_the_engine_does_not_run_is_refused(run, name, told):
+    done = run("repl", "--language", name, stdin="1\n")
+    assert done.exit_code == 2
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_ctrl_c_cancels_the_running_code_and_keeps_the_session():
     terminal, inside = os.openpty()

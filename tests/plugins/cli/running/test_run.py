@@ -147,7 +147,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
             "'--timeout': takes a number, such as 30; got 'soon'",
         ),
         (["-e", "1", "--memory", "3"], b"", "takes 4 to 8589934592 MiB; got 3"),
-        (["-e", "1", "--language", ""], b"", "--language takes the name of a language, such as"),
+        (["-e", "1", "--language", ""], b"", "takes the name of a language, such as python"),
         (["-e", "1", "--timeout", "1e12"], b"", "at most 1000000000; got 1e+12"),
         (
             ["-e", "1", "--engine", "process:quickjs", "--engine-option", "worker_environment=5"],

@@ -60,7 +60,7 @@ def command(*args: str, status: int = 0, color: bool = False) -> Result:
 
 
 def result_of(done: Result) -> Any:
-    return json.loads(done.stdout[done.stdout.index("\n{\n") :])
+    return json.loads(done.stdout)
 
 
 PRICED = """
@@ -88,14 +88,14 @@ def test_prices_make_costs(folder: Path) -> None:
 
 def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
     args = ["--args", '{"words": ["a", "b"]}', "--agents", team(folder)]
-    done = command("run", "shout.workflow.js", *args)
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"')]
+    done = command("run", "shout.workflow.js", *args, "--json")
+    assert done.stderr == ""
+    *events, waiting = [json.loads(line) for line in done.stdout.splitlines()]
     kinds = [event["type"].removeprefix("workflow.") for event in events]
     assert kinds[:3] == ["started", "phase", "log"]
     assert sorted(kinds[3:-2]) == ["agent_completed"] * 2 + ["agent_started"] * 2
     assert kinds[-2:] == ["wait", "waiting"]
     assert events[2]["message"] == "words 2"
-    waiting = result_of(done)
     assert waiting["status"] == "waiting"
     (ask,) = waiting["waitingFor"]
     run_id = waiting["runId"]

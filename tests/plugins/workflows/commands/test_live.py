@@ -11,7 +11,16 @@ import pytest
 from rich.console import Console
 
 from interpstack_workflows.commands.live import LiveProgress, progress
-from interpstack_workflows.events.events import AgentStartedEvent, LogEvent, PhaseEvent
+from interpstack_workflows.events.events import (
+    AgentCompletedEvent,
+    AgentProgressEvent,
+    AgentStartedEvent,
+    ErrorEvent,
+    LogEvent,
+    PhaseEvent,
+    StartedEvent,
+    StepEvent,
+)
 
 _AT: Any = {"run_id": "run_a", "scope": "root"}
 
@@ -48,25 +57,48 @@ def test_a_file_gets_the_last_picture_alone() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("out", "err", "written"), [("file", "file", "out"), ("terminal", "file", "err")]
-)
-def test_files_get_lines(out: str, err: str, written: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    streams = {
-        "out": _Terminal() if out == "terminal" else io.StringIO(),
-        "err": _Terminal() if err == "terminal" else io.StringIO(),
-    }
-    monkeypatch.setattr(sys, "stdout", streams["out"])
-    monkeypatch.setattr(sys, "stderr", streams["err"])
-    event = LogEvent(message="hello", **_AT)
-    with progress() as events:
+def test_a_program_gets_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    event = LogEvent(message="a\x1b[31m\nb", **_AT)
+    with progress(as_json=True) as events:
         events(event)
-    text = streams[written].getvalue()
-    assert text == "[log] hello\n" or json.loads(text) == event.to_json()
-    assert text.startswith("{") == (written == "out")
+    out, err = capsys.readouterr()
+    assert json.loads(out) == event.to_json()
+    assert (out.count("\n"), err) == (1, "")
+
+
+def test_a_file_gets_a_line_for_each_event(capsys: pytest.CaptureFixture[str]) -> None:
+    child: Any = {"run_id": "run_a", "scope": "root/s2"}
+    scout: Any = {"step": "s", "agent": "scout", "phase": "Find", "prompt_preview": "p"}
+    with progress(as_json=False) as events:
+        for event in (
+            StartedEvent(name="tides", start_time=1.0, **_AT),
+            PhaseEvent(name="Find", options={"a": 1}, **_AT),
+            AgentStartedEvent(**scout, **_AT),
+            AgentProgressEvent(step="s", agent="scout", provider_event={"x": 1}, **_AT),
+            StartedEvent(name="child", start_time=1.0, **child),
+            LogEvent(message="a\x1b[31m\nb", **child),
+            AgentCompletedEvent(**scout, usage={"input_tokens": 5, "output_tokens": 2}, **_AT),
+            StepEvent(step="s", kind="agent", ok=True, **_AT),
+            StepEvent(step="t", kind="exec", ok=False, **_AT),
+            StepEvent(step="u", kind="exec", ok=True, replayed=True, **_AT),
+            ErrorEvent(name="TypeError", message="no\nnumber", **_AT),
+        ):
+            events(event)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "run_a started: tides",
+        "phase: Find",
+        "… scout p",
+        "  workflow started: child",
+        "  a [31m b",
+        "✓ scout p 7 tokens",
+        "✗ exec",
+        "failed: TypeError: no number",
+    ]
 
 
 def test_terminals_get_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", _Terminal())
     monkeypatch.setattr(sys, "stderr", _Terminal())
-    assert isinstance(progress(), LiveProgress)
+    assert isinstance(progress(as_json=False), LiveProgress)

@@ -12,13 +12,11 @@ from rich.console import Console
 
 from interpstack_workflows.budgets.usage import Usage
 from interpstack_workflows.commands.shown import (
-    EventLines,
     print_result,
     run_table,
     run_tree,
     status_of,
 )
-from interpstack_workflows.events.events import LogEvent
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.stores.store import RunRecord
@@ -28,15 +26,6 @@ def printed(what: Any) -> str:
     text = io.StringIO()
     Console(width=400, file=text).print(what)
     return text.getvalue()
-
-
-def test_events_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    event = LogEvent(run_id="r", scope="root", message="a\x1b[31m\nb")
-    EventLines(as_json=True)(event)
-    EventLines(as_json=False)(event)
-    out, err = capsys.readouterr()
-    assert json.loads(out) == event.to_json()
-    assert err == "[log] a [31m b\n"
 
 
 @pytest.mark.parametrize(
