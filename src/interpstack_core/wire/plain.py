@@ -26,6 +26,7 @@ __all__ = ["plain_key", "simplified"]
 
 #: Classes whose objects become text. Until their modules are loaded, there are no such objects.
 _TEXTS: Final = (
+    ("collections", "UserString"),
     ("uuid", "UUID"),
     ("decimal", "Decimal"),
     ("pathlib", "PurePath"),
@@ -37,6 +38,9 @@ _TEXTS: Final = (
 )
 #: Objects that are left to the encoder, although they have a method that is looked for.
 _KNOWN: Final = (type, ErrorValue, MapValue, SetValue, bytes, bytearray, memoryview)
+_CONTAINERS: Final = (dict, frozenset, list, set, tuple)
+#: Characters of an exception that ends a conversion.
+_REASON_CHARS: Final = 300
 #: Items of an array, and rows of a data frame, that are made at once.
 _PIECE: Final = 1000
 #: Units of NumPy's times that are finer than those of Python.
@@ -65,10 +69,18 @@ def simplified(value: Any, *, times_as_text: bool = True) -> Any:
         return value
     if isinstance(value, _classes(_TEXTS)):
         return str(value)
-    for convert in (_of_pandas, _of_numpy, _of_model, _of_list_like):
-        made = convert(value)
-        if made is not value:
-            return made
+    try:
+        for convert in (_of_pandas, _of_numpy, _of_model, _of_list_like):
+            made = convert(value)
+            if made is not value:
+                return made
+    except UnsupportedValue:
+        raise
+    except Exception as error:  # of the object's own methods, such as `model_dump`
+        raise UnsupportedValue(
+            f"a {_name(type(value))} cannot be passed to the guest, because it cannot be made into "
+            f"plain data: {type(error).__name__}: {str(error)[:_REASON_CHARS]}"
+        ) from error
     return value
 
 
@@ -148,7 +160,16 @@ def _of_model(value: Any) -> Any:
     fields = attrs.fields(own) if attrs.has(own) else None
     if fields is None and dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
-    return value if fields is None else {one.name: getattr(value, one.name) for one in fields}
+    if fields is None:
+        return value
+    made = {one.name: getattr(value, one.name) for one in fields}
+    # One that is a list, too, has items that its fields do not hold.
+    items = value if isinstance(value, _CONTAINERS) else ()
+    if items and not (isinstance(items, dict) and items.keys() <= made.keys()):
+        raise UnsupportedValue(
+            f"a {_name(own)} has fields and items of its own; make a dictionary of both"
+        )
+    return made
 
 
 def _of_list_like(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import UserString
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -44,6 +45,30 @@ class _Tensor:
 class _Opaque: ...
 
 
+class _Raising:
+    def model_dump(self) -> dict[str, Any]:
+        raise RuntimeError("the session is closed")
+
+
+@dataclasses.dataclass
+class _Unset:
+    x: int = dataclasses.field(init=False)
+
+
+@dataclasses.dataclass
+class _Both(list[int]):
+    x: int
+
+
+@dataclasses.dataclass(init=False)
+class _Filled(dict[str, Any]):
+    x: int
+
+    def __init__(self, x: int, items: dict[str, Any]) -> None:
+        super().__init__(items)
+        self.x = x
+
+
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
@@ -62,6 +87,9 @@ class _Opaque: ...
         (_Model(), {"field": 1}),
         (IPv4Address("10.0.0.1"), "10.0.0.1"),
         (_Tensor(), [1, [2]]),
+        (UserString("text"), "text"),
+        (_Both(3), {"x": 3}),
+        (_Filled(3, {"x": 4}), {"x": 3}),
     ],
 )
 def test_objects_become_plain_data(value: Any, plain: Any) -> None:
@@ -104,3 +132,19 @@ def test_a_key_without_a_text_of_its_own_is_refused() -> None:
 def test_an_object_without_a_form_is_refused_with_a_remedy(value: Any, remedy: str) -> None:
     with pytest.raises(UnsupportedValue, match=remedy):
         encode([value], None, simplified)
+
+
+def test_an_object_whose_own_conversion_raises_is_refused_by_its_type() -> None:
+    with pytest.raises(UnsupportedValue, match=r"_Raising .* RuntimeError: the session is closed"):
+        encode({"a": _Raising()}, None, simplified)
+    with pytest.raises(UnsupportedValue, match=r"_Unset .* AttributeError: .*'x'"):
+        encode([_Unset()], None, simplified)
+
+
+def test_a_container_with_fields_does_not_lose_its_items() -> None:
+    page = _Both(7)
+    page.append(1)
+    with pytest.raises(UnsupportedValue, match="_Both has fields and items of its own"):
+        encode(page, None, simplified)
+    with pytest.raises(UnsupportedValue, match="_Filled has fields and items of its own"):
+        encode(_Filled(3, {"y": 4}), None, simplified)
