@@ -234,7 +234,17 @@
     const toJSON = value.toJSON;
     job.trail[depth] = "toJSON()";
     if (typeof toJSON === "function") return copied(apply(toJSON, value, [""]), depth + 1, job);
-    return copiedFields(value, depth, job);
+    const made = copiedFields(value, depth, job);
+    for (const key in made) return made; // it has a field
+    return refuseOpaque(value, made, depth, job);
+  }
+  // A built-in object without fields holds its data out of reach: it would arrive as `{}`.
+  function refuseOpaque(value, made, depth, job) {
+    const tag = value[symbolToStringTag], isRegexp = attempt(regexpSource, value) !== undefined;
+    if (!isRegexp && (typeof tag !== "string" || tag === "")) return made; // one of the guest's own classes
+    const kind = isRegexp ? "RegExp" : slice(tag, 0, 80);
+    const remedy = isRegexp ? "pass its source" : typeof value[symbolIterator] === "function" ? "make an array of it, as in [...it]" : "pass plain data";
+    return refuse("a value of the kind " + kind + " cannot be passed to the host; " + remedy, depth, job);
   }
   // -- what a saved variable has beside its parts -------------------------------------------
 

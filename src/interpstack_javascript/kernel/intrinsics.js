@@ -79,7 +79,7 @@
   const valueOfString = uncurry(String.prototype.valueOf);
   const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
   const valueOfBigint = uncurry(BigInt.prototype.valueOf), valueOfSymbol = uncurry(Symbol.prototype.valueOf);
-  const symbolToStringTag = Symbol.toStringTag;
+  const symbolToStringTag = Symbol.toStringTag, symbolIterator = Symbol.iterator;
   // An engine's own are fifty times faster; older engines have none.
   const nativeToBase64 = Bytes.prototype.toBase64 && uncurry(Bytes.prototype.toBase64);
   const nativeFromBase64 = Bytes.fromBase64 && uncurry(Bytes.fromBase64);
