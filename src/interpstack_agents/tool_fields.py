@@ -16,6 +16,8 @@ __all__ = ["unknown_field"]
 _BRANCHES: Final = 200
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _BRANCHED: Final = ("if", "then", "else")
+#: Schemas that hold if the object has a field; in older versions, also lists of further fields.
+_DEPENDENT: Final = ("dependentSchemas", "dependencies")
 #: Keywords that say which objects there are; a schema without one of them, or a type, takes all.
 _TELLING: Final = ("type", "properties", "required", "$ref", "const", "enum", "not")
 #: Fields that are shown in a message, and their characters.
@@ -93,6 +95,8 @@ class _Search:
             seen.add(id(one))
             inner = [item for key in _COMBINED for item in _list(one.get(key))]
             inner += [one[key] for key in _BRANCHED if key in one]
+            dependent = [item for key in _DEPENDENT for item in _mapping(one.get(key)).values()]
+            inner += [item for item in dependent if not isinstance(item, list)]
             inner += [self._target(one["$ref"])] if "$ref" in one else []
             found += map(_schema, inner)
             if len(found) > _BRANCHES:

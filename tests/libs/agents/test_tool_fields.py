@@ -105,3 +105,16 @@ def test_a_schema_that_refers_to_itself_without_end_costs_little() -> None:
     assert unknown_field(schema, {"x": 1}) == ""
     schema["$defs"] = {"0": {"anyOf": [{"$ref": "#/$defs/0"}], "properties": {"a": TEXT}}}
     assert unknown_field(schema, {"x": 1}).startswith("has no field 'x'")
+
+
+@pytest.mark.parametrize("keyword", ["dependentSchemas", "dependencies"])
+def test_a_field_of_a_dependent_schema_is_known(keyword: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"card": TEXT, "other": TEXT},
+        keyword: {"card": {"properties": {"billing": TEXT}}},
+    }
+    assert unknown_field(schema, {"card": "1", "billing": "x"}) == ""
+    assert unknown_field(schema, {"card": "1", "biling": "x"}).startswith("has no field 'biling'")
+    lists = {"dependencies": {"card": ["other"]}}
+    assert unknown_field({**schema, **lists}, {"x": 1}).startswith("has no field 'x'")
