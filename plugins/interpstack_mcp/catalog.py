@@ -117,6 +117,8 @@ def made_catalog(
         if len(listing.left_out) > _LEFT_OUT:
             more = len(listing.left_out) - _LEFT_OUT
             faults.append(f"{more} more MCP tools of {server!r} do not fit the protocol")
+        if not (listing.fault or listing.tools or listing.left_out):
+            faults.append(f"MCP server {server!r} has no tools")
         names = offered.get(server)
         allowed = [tool for tool in listing.tools if names is None or tool.name in names]
         missing = sorted((names or set()) - {tool.name for tool in listing.tools})

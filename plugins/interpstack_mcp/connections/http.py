@@ -169,7 +169,12 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
             post.fail(_http_failure(response))
         elif post.status in _ANSWERED and not events and not type_.startswith(_JSON):
             what = f"its content type is {printable(type_)[:100] or 'missing'}"
-            post.fail(Rejected(f"{_status(response)}: {what}, which is not of MCP"))
+            if "content-length" in response.headers:  # others may have no end
+                with suppress(httpx2.StreamError, httpx2.TransportError):
+                    await response.aread()
+            said = _shown(_body(response))
+            text = f"; its text is {said}" if said else ""
+            post.fail(Rejected(f"{_status(response)}: {what}, which is not of MCP{text}"))
 
     return check
 
@@ -177,12 +182,9 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
 def _http_failure(response: httpx2.Response) -> Exception | None:
     """The failure that a response with the status of an error is; `None` for a server's answer."""
     status, of_session = response.status_code, MCP_SESSION_ID in response.request.headers
-    try:
-        body = response.content
-    except httpx2.ResponseNotRead:  # it was too long, or the connection broke
-        body = b""
+    body = _body(response)
     error = _error_in(body)
-    said = printable(" ".join((error or body.decode("utf-8", "replace")).split()))[:_TEXT_CHARS]
+    said = _shown(error or body)
     told = f"{_status(response)}{f': {said}' if said else ''}"
     if status == _GONE and of_session:
         return SessionExpired(f"its session has expired ({told})")
@@ -192,6 +194,20 @@ def _http_failure(response: httpx2.Response) -> Exception | None:
     if error is not None and status != _FORBIDDEN:
         return None
     return HttpFailed(told, status, of_session)
+
+
+def _body(response: httpx2.Response) -> bytes:
+    """What was read of a response; nothing if it was too long, or the connection broke."""
+    try:
+        return response.content
+    except httpx2.ResponseNotRead:
+        return b""
+
+
+def _shown(text: bytes | str) -> str:
+    """The beginning of a server's text, in one line."""
+    whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return printable(" ".join(whole[: 4 * _TEXT_CHARS].split()))[:_TEXT_CHARS]
 
 
 def _error_in(body: bytes) -> str | None:
@@ -281,7 +297,8 @@ class _Transport(StreamableHTTPTransport):
             found = read_message(await response.aread())
         except httpx2.StreamError as error:
             found = Rejected(str(error))
-        await read_stream_writer.send(_answer(found, request_id) or _no_answer(found, request_id))
+        answer = _answer(found, request_id)
+        await read_stream_writer.send(answer or _no_answer(found, request_id, _body(response)))
 
     async def _handle_sse_event(
         self,
@@ -299,7 +316,7 @@ class _Transport(StreamableHTTPTransport):
             if answer is None and isinstance(found, Exception):
                 if original_request_id is None or '"method"' in sse.data:
                     return False  # a malformed notification, or nobody's answer
-                answer = _no_answer(found, original_request_id)
+                answer = _no_answer(found, original_request_id, sse.data)
             await read_stream_writer.send(answer or found)
         if sse.id and resumption_callback:
             await resumption_callback(sse.id)
@@ -316,8 +333,12 @@ def _answer(found: SessionMessage | Exception, request: str | int | None) -> Ses
     return SessionMessage(message.model_copy(update={"id": request}))
 
 
-def _no_answer(found: SessionMessage | Exception, request: str | int) -> SessionMessage:
-    why = str(found) if isinstance(found, Rejected) else "it is malformed"
+def _no_answer(
+    found: SessionMessage | Exception, request: str | int, text: bytes | str
+) -> SessionMessage:
+    said = _shown(text)
+    why = f"it is no message of the protocol: {said}" if said else "it is empty"
+    why = str(found) if isinstance(found, Rejected) else why
     return SessionMessage(failed_request(request, Rejected(why)))
 
 

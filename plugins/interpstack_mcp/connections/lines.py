@@ -17,6 +17,7 @@ import attrs
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification, jsonrpc_message_adapter
 
+from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
 from interpstack_mcp.connections.failures import Rejected, failed_request
 from interpstack_mcp.faults import failed_response
@@ -27,6 +28,8 @@ __all__ = ["IncomingLines", "OutgoingLines", "read_message"]
 _log = logging.getLogger("interpstack.mcp")
 #: Bytes at both ends of an answer in which the id of its request is looked for.
 _ENDS_BYTES: Final = 512
+#: Characters of a malformed answer in the error of its request.
+_SHOWN_CHARS: Final = 300
 _BEGIN: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
 #: The id, which the SDK numbers, as the first and as the last field.
 _VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
@@ -62,7 +65,8 @@ def _repaired(data: bytes, error: ValueError) -> SessionMessage | Exception:
     try:
         found = json.loads(data)
         # Servers cut texts in the middle of a character, and write its halves as escapes.
-        whole = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
+        units = json.dumps(found, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+        whole = units.decode("utf-16-le", "replace")
     except (ValueError, RecursionError):
         return _broken(data) or error
     try:
@@ -71,7 +75,17 @@ def _repaired(data: bytes, error: ValueError) -> SessionMessage | Exception:
         failed = failed_response(found, "server") if _is_answer(found) else None
         if failed is None:
             return error
-        return SessionMessage(failed_request(failed.id or 0, Rejected("it is malformed")))
+        return SessionMessage(failed_request(failed.id or 0, Rejected(_malformed(found))))
+
+
+def _malformed(found: dict[str, Any]) -> str:
+    """The fault of an answer of another form, with its beginning, which may be a server's error."""
+    part = "error" if "error" in found else "result"
+    if part not in found:
+        return "it is malformed: it has neither 'result' nor 'error'"
+    text = printable(json.dumps(found[part], ensure_ascii=False))
+    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return f"it is malformed: its {part} is {shown}"
 
 
 def _is_answer(found: Any) -> bool:

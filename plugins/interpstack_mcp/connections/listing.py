@@ -44,6 +44,9 @@ async def whole_list(
 ) -> list[_Item]:
     """All items of a list.
 
+    A cursor that the server has given before ends the list: some servers give the same one on
+    their last page, or an empty text, and answer it with that page again.
+
     Args:
         page: Asks for the page at a cursor; returns its items and the next cursor.
         what: The items' name in an error, such as `tools`.
@@ -53,12 +56,18 @@ async def whole_list(
         Unavailable: There are too many.
     """
     found: list[_Item] = []
+    pages: list[list[_Item]] = []
+    cursors: set[str] = set()
     cursor: str | None = None
     for _ in range(_PAGES):
         items, cursor = await page(cursor)
-        found += items
+        repeats, cursor = cursor in cursors, None if cursor in cursors else cursor
+        if not (repeats and items in pages):
+            found += items
         if cursor is None or len(found) > limits.tools:
             break
+        pages.append(items)
+        cursors.add(cursor)
     if cursor is not None or len(found) > limits.tools:
         raise Unavailable(
             f"it lists more than {limits.tools} {what} (McpLimits.tools), or its list does not end"

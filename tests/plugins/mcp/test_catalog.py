@@ -57,6 +57,14 @@ def test_tools_of_one_name_are_left_out_and_named() -> None:
     assert "getSum" in fault
 
 
+def test_a_server_without_tools_is_named() -> None:
+    assert catalog().faults == ("MCP server 's' has no tools",)
+    gone = made_catalog(
+        {"s": Listing(fault="gone")}, {}, JAVASCRIPT, McpLimits(), lambda *one: print
+    )
+    assert gone.faults == ("MCP server 's' is not available: gone",)
+
+
 def test_tools_are_bounded_and_others_stay() -> None:
     made = catalog("x" * 129, "add", "..")
     assert list(made.tools) == ["s.add"]

@@ -369,8 +369,16 @@ async def test_a_stream_that_ends_without_an_answer_costs_its_own_call_only(
 @pytest.mark.parametrize(
     ("response", "told"),
     [
-        (Response("<p>", headers={"Content-Type": "text/html"}), "its content type is text/html"),
-        (Response("[]", headers=_JSON), "is not accepted"),
+        (
+            Response("No more calls\n today", headers={"Content-Type": "text/html"}),
+            "its content type is text/html, which is not of MCP; its text is No more calls today",
+        ),
+        (
+            Response('{"message": "the quota is used up"}', headers=_JSON),
+            'it is no message of the protocol: {"message": "the quota is used up"}',
+        ),
+        (Response("data: [1, 2]\n\n", headers=_EVENTS), "no message of the protocol: [1, 2]"),
+        (Response("", headers=_JSON), "is not accepted: it is empty"),
         (Response(status_code=202), "the server sends no answer to the request"),
         (Response(status_code=307, headers={"Location": "http://a.example/"}), "Redirect to http"),
     ],

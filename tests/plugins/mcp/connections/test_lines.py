@@ -31,17 +31,26 @@ def test_other_output_is_passed_over(line: bytes) -> None:
 
 def test_halves_of_characters_do_not_cost_an_answer() -> None:
     line = b'{"jsonrpc": "2.0", "id": 1, "result": {"text": "cut \\ud83d"}}'
-    assert _message(line).result == {"text": "cut ?"}
+    assert _message(line).result == {"text": "cut \N{REPLACEMENT CHARACTER}"}
 
 
 @pytest.mark.parametrize(
-    "rest", [b'"result": 5', b'"result": null', b'"error": {"code": "x", "message": 5}']
+    ("rest", "why"),
+    [
+        (b'"result": 5', "its result is 5"),
+        (b'"result": null', "its result is null"),
+        (b'"error": {"code": "x", "message": 5}', 'its error is {"code": "x", "message": 5}'),
+        (b'"error": "no quota"', 'its error is "no quota"'),
+        (b'"error": "%s"' % (b"x" * 1000), f'its error is "{"x" * 299}…'),
+    ],
+    ids=lambda one: one[:30] if isinstance(one, str) else "",
 )
-def test_a_malformed_answer_is_the_error_of_its_request(rest: bytes) -> None:
+def test_a_malformed_answer_is_the_error_of_its_request(rest: bytes, why: str) -> None:
     message = _message(b'{"jsonrpc": "2.0", "id": 7, %s}' % rest)
     failure = failure_in(MCPError.from_jsonrpc_error(message))
     assert message.id == 7
     assert isinstance(failure, Rejected)
+    assert str(failure) == f"it is malformed: {why}"
 
 
 def test_an_answer_under_a_number_with_a_fraction_part_ends_its_request() -> None:

@@ -140,7 +140,7 @@ async def test_a_message_that_is_too_large_ends_the_connection() -> None:
 
 ENDLESS = """
 elif method == "prompts/list":
-        say(id=number, result={"prompts": [{"name": "p"}], "nextCursor": "on"})
+        say(id=number, result={"prompts": [{"name": "p"}], "nextCursor": str(number)})
     elif method == "resources/list":
         say(id=number, result={"resources": [{"uri": "a:%d" % i, "name": "n"} for i in range(60)]})
     elif method == "resources/templates/list":
