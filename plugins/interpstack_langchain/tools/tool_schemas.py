@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.utils.pydantic import get_fields, model_json_schema
 from langgraph.types import Command
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 __all__ = ["injected_fields", "input_schema", "misfit", "output_schema", "visible_fields"]
@@ -57,7 +57,29 @@ def input_schema(tool: BaseTool) -> Mapping[str, Any]:
         found: dict[str, Any] = model_json_schema(schema)
     except _UNDESCRIBABLE:
         return {"type": "object", "properties": {name: {} for name in visible_fields(tool)}}
-    return found
+    aliases = _aliases(tool)
+    if not aliases:
+        return found
+    properties = {aliases.get(key, key): about for key, about in _properties(found).items()}
+    required = [aliases.get(key, key) for key in found.get("required", ())]
+    return {**found, "properties": properties, "required": required}
+
+
+def _aliases(tool: BaseTool) -> dict[str, str]:
+    """The names that the model of a tool's input takes, by the names of its fields.
+
+    LangChain describes the fields by their own names, under which such a model does not take them.
+    """
+    config: Any = getattr(tool.args_schema, "model_config", None)
+    if config is None or config.get("populate_by_name") or config.get("validate_by_name"):
+        return {}
+    made: dict[str, str] = {}
+    for name, field in get_fields(typing.cast("type[BaseModel]", tool.args_schema)).items():
+        alias: Any = getattr(field, "validation_alias", None)
+        texts = [one for one in getattr(alias, "choices", (alias,)) if isinstance(one, str)]
+        if texts and name not in texts:
+            made[name] = texts[0]
+    return made
 
 
 def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
@@ -74,8 +96,10 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
     schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return _misfit_in_json(schema, args)
+    own = {alias: name for name, alias in _aliases(tool).items()}
     try:
-        (getattr(schema, "model_validate", None) or schema.parse_obj)(dict(args))
+        by_name = {own.get(name, name): value for name, value in args.items()}
+        (getattr(schema, "model_validate", None) or schema.parse_obj)(by_name)
     except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
         return "; ".join(_wrongs(error))
     return ""
@@ -144,18 +168,25 @@ def injected_fields(tool: BaseTool) -> frozenset[str]:
     injected = set(_in_signature(tool))
     if not isinstance(tool.args_schema, dict):
         injected |= set(get_fields(tool.get_input_schema()))
-    return frozenset(injected) - frozenset(visible_fields(tool))
+    own = visible_fields(tool, by_alias=False)
+    return frozenset(injected).difference(own, visible_fields(tool))
 
 
-def visible_fields(tool: BaseTool) -> tuple[str, ...]:
-    """Names of the fields that callers may pass."""
+def visible_fields(tool: BaseTool, *, by_alias: bool = True) -> tuple[str, ...]:
+    """Names of the fields that callers may pass.
+
+    Args:
+        tool: The tool.
+        by_alias: Whether they are the names that callers use; otherwise, those of the model.
+    """
     if _takes_text(tool):
         return tuple(tool.args)
     schema = tool.tool_call_schema
     if isinstance(schema, dict):
         injected = _in_signature(tool)
         return tuple(name for name in _properties(schema) if name not in injected)
-    return tuple(get_fields(schema))
+    aliases = _aliases(tool) if by_alias else {}
+    return tuple(aliases.get(name, name) for name in get_fields(schema))
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:

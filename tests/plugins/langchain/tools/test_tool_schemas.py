@@ -9,7 +9,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolArg, InjectedToolCallId, StructuredTool, Tool, tool
 from langgraph.prebuilt import InjectedState
 from langgraph.types import Command
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from interpstack_langchain.tools import tool_schemas
 from interpstack_langchain.tools.tool_calls import host_tool
@@ -41,6 +41,34 @@ def pay(
 def described(to: str, key: Annotated[str, InjectedToolArg]) -> str:
     """Whose schema is plain JSON."""
     return to
+
+
+class Ordered(BaseModel):
+    from_: str = Field(alias="from")
+    count: int = Field(default=1, ge=1, validation_alias=AliasChoices("number", "n"))
+
+
+class Either(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    from_: str = Field(alias="from")
+
+
+def order(from_: str, count: int = 1) -> list[Any]:
+    """Order something."""
+    return [from_, count]
+
+
+def test_fields_with_an_alias_are_passed_by_it() -> None:
+    made = StructuredTool.from_function(order, args_schema=Ordered)
+    assert visible_fields(made) == ("from", "number")
+    assert not injected_fields(made)
+    schema = input_schema(made)
+    assert list(schema["properties"]) == ["from", "number"]
+    assert schema["required"] == ["from"]
+    assert misfit(made, {"from": "a", "number": 2}) == ""
+    assert misfit(made, {"number": 2}) == "from_: Field required"
+    assert made.invoke({"from": "a", "number": 2}) == ["a", 2]
+    assert visible_fields(StructuredTool.from_function(order, args_schema=Either)) == ("from_",)
 
 
 PLAIN = Tool("plain", lambda text: text, "Of the old kind.")
