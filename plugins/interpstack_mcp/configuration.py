@@ -327,8 +327,12 @@ def _env_file(where: str, given: Mapping[str, Any]) -> dict[str, str]:
 
 def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
     url = _text(where, "url", given["url"])
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a part of it, such as the port
+        fits = False
+    if not fits:
         raise ConfigurationError(
             f"{where}: url takes an address, as in 'https://example.org/mcp'; got {shown(url)}"
         )

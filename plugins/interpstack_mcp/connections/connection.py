@@ -41,7 +41,7 @@ from interpstack_mcp.connections.following import Following
 from interpstack_mcp.connections.http import http_transport, own_request
 from interpstack_mcp.connections.listing import Listing, listed_tools
 from interpstack_mcp.connections.received import Exchange, checked_messages
-from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+from interpstack_mcp.connections.stdio import NoFolder, Stderr, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
@@ -454,6 +454,8 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
         error = failure
     if isinstance(error, TimeoutError):
         return f"it did not answer within {limits.connect_seconds:g} seconds"
+    if isinstance(error, NoFolder):
+        return f"there is no folder {error.filename}, which is its 'cwd'"
     if isinstance(error, FileNotFoundError):
         return f"there is no program {error.filename}; install it, or write its whole path"
     if isinstance(error, (Unavailable, Lost, LoginNeeded)):

@@ -6,6 +6,7 @@ The SDK's own transport collects a line of any length, so an untrusted server co
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -13,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -24,7 +26,7 @@ from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.lines import IncomingLines, OutgoingLines
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["Stderr", "stdio_transport"]
+__all__ = ["NoFolder", "Stderr", "stdio_transport"]
 
 _log = logging.getLogger("interpstack.mcp")
 #: Seconds in which a server ends by itself once its input is closed, and then after each signal.
@@ -70,6 +72,10 @@ class Stderr:
         return " / ".join(self._last)
 
 
+class NoFolder(FileNotFoundError):
+    """Raised when the folder in which a server would run is not there."""
+
+
 @asynccontextmanager
 async def stdio_transport(
     server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[str], None]
@@ -85,6 +91,7 @@ async def stdio_transport(
     Raises:
         OSError: The server cannot be started.
     """
+    _find_folder(server)
     process = await asyncio.create_subprocess_exec(
         server.command,
         *server.args,
@@ -106,6 +113,11 @@ async def stdio_transport(
         outgoing.close()
         incoming.close()
         await to_end(_end(process, logging_stderr))
+
+
+def _find_folder(server: StdioServer) -> None:
+    if server.cwd is not None and not Path(server.cwd).is_dir():
+        raise NoFolder(errno.ENOENT, "no such folder", server.cwd)
 
 
 def _pipe(stream: asyncio.StreamReader | None) -> asyncio.StreamReader:

@@ -58,6 +58,8 @@ def test_reads_a_file_of_the_usual_form(tmp_path: Path, monkeypatch: pytest.Monk
         ({"command": "a\0"}, "command takes a non-empty string without NUL"),
         ({"command": "${NO_SUCH_VARIABLE}"}, "variable NO_SUCH_VARIABLE, which is not set"),
         ({"url": "ftp://b"}, "url takes an address"),
+        ({"url": "http://[::1/mcp"}, "url takes an address"),
+        ({"url": "http://localhost:99999/mcp"}, "url takes an address"),
         ({"url": "http://b", "type": "sse"}, "the transport 'sse' is deprecated"),
         ({"url": "http://b", "type": "stdio"}, "has the type 'stdio', which takes command"),
         ("uvx", "takes an object"),

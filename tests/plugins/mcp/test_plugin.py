@@ -93,3 +93,10 @@ async def test_python_calls_tools_by_their_own_names(shared: McpServers) -> None
         outcome = await session.eval("mcp.tools.read_record(key='k')")
         text = outcome.text if outcome.ok else str(outcome.error)
         assert "'tags': ['a', 'b']" in text
+
+
+async def test_a_missing_folder_of_a_server_is_no_missing_program() -> None:
+    given = {"mcpServers": {"s": {"command": sys.executable, "cwd": "/no/such/folder"}}}
+    async with InterpreterStack(plugins=[mcp(given)]) as stack, stack.session() as session:
+        (notice,) = (await session.eval("await mcp.describe('s')")).notices
+    assert "there is no folder /no/such/folder, which is its 'cwd'" in notice
