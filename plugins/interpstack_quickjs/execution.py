@@ -15,6 +15,7 @@ from interpstack_javascript.cells import OutOfTime as PreparationLate
 from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
+from interpstack_quickjs.guest import FIRST_COLUMN
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
@@ -22,6 +23,7 @@ from interpstack_quickjs.states import MAX_MEMORY
 from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
 
 if TYPE_CHECKING:
+    from interpstack_javascript.edits import Shifts
     from interpstack_quickjs.heap.printed import Ear
 
 __all__ = ["QuickJSExecution"]
@@ -199,15 +201,26 @@ class QuickJSExecution(KernelExecution):
             raise EngineFailure("a cell is run that was not prepared")
         words, about = self._begin_arguments(now_ms, live=self._hear is not None)
         script = self._prepared.command()
-        if script.pop("functionShifts", ()) != ():
-            from interpstack_javascript.edits import merged
-
-            # QuickJS names no scripts, so one table holds for both parts of a cell.
-            script["shifts"] = merged(self._prepared.shifts, self._prepared.function_shifts)
+        script.pop("functionShifts", None)
+        for part in {"source", "functions"} & script.keys():
+            script[part] = FIRST_COLUMN + script[part]
+        shifts = self._shifts(self._prepared)
+        if shifts != ():
+            script["shifts"] = shifts
         command = json.dumps(["begin", words, {**about, **script, "named": False}])
         live = self._live
         if not live.guest.tell(live.base.dispatch, command, live.base.next):
             raise OutOfRoom("the guest has no room for the cell")
+
+    def _shifts(self, made: Prepared) -> Shifts:
+        """Return the table of a cell's script, for columns as QuickJS counts them."""
+        if made.functions == "" and made.source.isascii():
+            return made.shifts
+        from interpstack_javascript.edits import in_bytes, merged
+
+        # QuickJS names no scripts, so one table holds for both parts of a cell.
+        functions = in_bytes(made.function_shifts, made.functions)
+        return merged(in_bytes(made.shifts, made.source), functions)
 
     def _resume(self, now_ms: float) -> None:
         live = self._live
@@ -239,7 +252,7 @@ class QuickJSExecution(KernelExecution):
             name, message = "SyntaxError", "a template with too many parts (only 65534 allowed)"
         if name == "InternalError" and message in ("string too long", "stack overflow"):
             name = "RangeError"
-        shifts = () if self._prepared is None else self._prepared.shifts
+        shifts = () if self._prepared is None else self._shifts(self._prepared)
         found = self._faulty({"name": name, "message": message}, place, shifts)
         if found is not None:
             return found

@@ -17,8 +17,11 @@ from interpstack_core import EngineFailure
 from interpstack_quickjs.guest_memory import SLOTS_BYTES, WORKSPACE_BYTES, GuestMemory
 from interpstack_quickjs.webassembly.instance import Instance
 
-__all__ = ["Guest"]
+__all__ = ["FIRST_COLUMN", "Guest"]
 
+#: Stands before the first line of every source. QuickJS counts the columns of that line from 0 and
+#: those of all others from 1, so errors would name the column before.
+FIRST_COLUMN: Final = " "
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 import attrs
 
-__all__ = ["Edit", "Edited", "Shifts", "edited", "merged", "written_column"]
+__all__ = ["Edit", "Edited", "Shifts", "edited", "in_bytes", "merged", "written_column"]
 
 #: Start and end of the replaced text, and its replacement.
 Edit: TypeAlias = tuple[int, int, str]
@@ -17,6 +18,8 @@ Edit: TypeAlias = tuple[int, int, str]
 Shifts: TypeAlias = tuple[int, ...] | None
 #: As engines count lines.
 _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+#: Characters of more than one byte in UTF-8.
+_WIDE: Final = re.compile(r"[^\x00-\x7f]{1,256}")
 #: Parts of one source above which its columns are given up: an engine has to keep them.
 _MOST: Final = 20_000
 
@@ -58,6 +61,86 @@ def merged(one: Shifts, other: Shifts) -> Shifts:
         return other if one is not None else None
     entries = [each[at : at + 5] for each in (one, other) for at in range(1, len(each), 5)]
     return (max(one[0], other[0]), *(number for entry in sorted(entries) for number in entry))
+
+
+def in_bytes(shifts: Shifts, text: str) -> Shifts:
+    """Return the table of a result for an engine that counts columns in bytes of UTF-8.
+
+    Args:
+        shifts: The table of the result, in UTF-16 code units.
+        text: The result.
+    """
+    if shifts is None or text.isascii():
+        return shifts
+    parts: dict[int, list[tuple[int, ...]]] = {}
+    for start in range(1, len(shifts), 5):
+        parts.setdefault(shifts[start], []).append(shifts[start + 1 : start + 5])
+    made, lines = list[int](), _BREAK.split(text)
+    for number, line in enumerate(lines, 1):
+        for part in _bytes_of(line, parts.get(number, [])):
+            made += number, *part
+        if len(made) > 5 * _MOST:
+            return None
+    return (shifts[0] if shifts else len(lines), *made) if made else ()
+
+
+def _bytes_of(line: str, parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the parts of a line in bytes, and one more for each run of wide characters."""
+    if line.isascii():
+        return parts
+    wide = _Wide.of(line)
+    pieces, at, written = list[tuple[int, ...]](), 0, 0
+    for start, end, written_start, written_end in parts:
+        pieces += wide.between(at, start, written)
+        pieces.append((wide.byte(start), wide.byte(end), written_start, written_end))
+        at, written = end, written_end
+    return [*pieces, *wide.between(at, _units(line), written)]
+
+
+@attrs.frozen
+class _Wide:
+    """The runs of wide characters in a line: where they start in code units and in bytes."""
+
+    units: list[int]
+    bytes: list[int]
+    texts: list[str]
+
+    @classmethod
+    def of(cls, line: str) -> _Wide:
+        made, at, unit, byte = cls([0], [0], [""]), 0, 0, 0
+        for found in _WIDE.finditer(line):
+            unit, byte = unit + found.start() - at, byte + found.start() - at
+            made.units.append(unit)
+            made.bytes.append(byte)
+            made.texts.append(found[0])
+            unit, byte, at = unit + _units(found[0]), byte + len(found[0].encode()), found.end()
+        return made
+
+    def byte(self, unit: int) -> int:
+        """Return the offset in bytes of an offset in code units."""
+        run = bisect_right(self.units, unit) - 1
+        inside = unit - self.units[run]
+        text = self.texts[run].encode("utf-16-le")
+        behind = max(0, inside - len(text) // 2)
+        before = len(text[: 2 * inside].decode("utf-16-le", "ignore").encode())
+        return self.bytes[run] + before + behind
+
+    def between(self, start: int, end: int, written: int) -> Iterable[tuple[int, ...]]:
+        """Yield a part for each run between two offsets in code units.
+
+        Args:
+            start: Where the text begins that stands in the source as in the result.
+            end: Where it ends.
+            written: Where it begins in the source.
+        """
+        for run in range(max(1, bisect_right(self.units, start) - 1), len(self.units)):
+            if self.units[run] >= end:
+                return
+            first = max(start, self.units[run])
+            last = min(end, self.units[run] + _units(self.texts[run]))
+            if first < last:
+                moved = written - start
+                yield self.byte(first), self.byte(last), first + moved, last + moved
 
 
 def written_column(shifts: Shifts, line: int, column: int) -> int | None:

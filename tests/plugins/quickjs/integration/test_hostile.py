@@ -134,7 +134,7 @@ def test_normalize_is_as_it_was(session: Session) -> None:
     assert shown(session, source) == '["normalize", 0, 2, 0, false]'
     error = session.eval_sync("'x'.normalize('bad')").error
     assert error is not None
-    assert (error.name, error.stack) == ("RangeError", "    at <cell> (cell:1:4)")
+    assert (error.name, error.stack) == ("RangeError", "    at <cell> (cell:1:5)")
 
 
 def test_full_but_not_overfull(session: Session) -> None:

@@ -110,13 +110,13 @@ _TABLE = [
     ("new Proxy({}, {ownKeys() { throw new Error('trap'); }})", "[Throws: Error: trap]"),
     ("[new Proxy({a: 1}, {get() { throw 'x'; }})]", "[{a: [Throws: x]}]"),
     # errors
-    ("[new Error('x')]", "[Error: x\n    at <cell> (cell:1:5)]"),
-    ("new TypeError('x', {cause: 1})", "TypeError: x\n    at <cell> (cell:1:4) {[cause]: 1}"),
-    ("Object.assign(new Error('x'), {code: 5})", "Error: x\n    at <cell> (cell:1:18) {code: 5}"),
-    ("new AggregateError([1], 'm')", "AggregateError: m\n    at <cell> (cell:1:4) {[errors]: [1]}"),
+    ("[new Error('x')]", "[Error: x\n    at <cell> (cell:1:6)]"),
+    ("new TypeError('x', {cause: 1})", "TypeError: x\n    at <cell> (cell:1:5) {[cause]: 1}"),
+    ("Object.assign(new Error('x'), {code: 5})", "Error: x\n    at <cell> (cell:1:19) {code: 5}"),
+    ("new AggregateError([1], 'm')", "AggregateError: m\n    at <cell> (cell:1:5) {[errors]: [1]}"),
     ("const bare = new Error('x'); bare.stack = ''; [bare]", "[[Error: x]]"),
     ("(() => { function inner() { return new RangeError('r'); } return inner(); })()",
-     "RangeError: r\n    at inner (cell:1:39)\n    at <anonymous> (cell:1:65)\n    at <cell> (cell:1:74)"),
+     "RangeError: r\n    at inner (cell:1:40)\n    at <anonymous> (cell:1:66)\n    at <cell> (cell:1:75)"),
     # text
     ("['\\ud800', '\\u2028', '\\u0000', '😀']", '["\\ud800", "\u2028", "\\u0000", "😀"]'),
 ]  # fmt: skip

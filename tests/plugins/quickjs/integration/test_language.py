@@ -119,3 +119,30 @@ _GAPS = {
 def test_the_gaps_are_those_of_the_page(session: Session, code: str, text: str) -> None:
     outcome = session.eval_sync(code)
     assert (outcome.text if outcome.error is None else outcome.error.name) == text
+
+
+# -- places ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("    nope()", "1:5"),
+        ("\n    nope()", "2:5"),
+        ("'é'; nope()", "1:6"),
+        ("\n'é'; nope()", "2:6"),
+        ("'日本'; nope()", "1:7"),
+        ("'😀'; nope()", "1:7"),
+        ("const s = '😀😀ü'; nope()", "1:20"),
+        ("const s = '😀😀ü'; await 1; nope()", "1:29"),
+        ("const ä = 1, ö: number = 2; /* 日 */ nope(ä)", "1:37"),
+        ("function f() { return '日' }; f() + nope()", "1:36"),
+        ("await 1; function f() { return '日' }; f() + nope()", "1:45"),
+        ("const 値 = '" + "日" * 1000 + "'; nope(値)", "1:1015"),
+    ],
+)
+def test_errors_name_columns_in_code_units(session: Session, source: str, place: str) -> None:
+    error = session.eval_sync(source).error
+    assert error is not None
+    assert error.name == "ReferenceError"
+    assert f"(cell:{place})" in error.stack
