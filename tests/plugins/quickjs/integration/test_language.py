@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from interpstack import InterpreterStack, Session
+from interpstack import InterpreterStack, ModuleBundle, Session, hookimpl
+from interpstack_core.modules import ModuleLoader
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +147,21 @@ def test_errors_name_columns_in_code_units(session: Session, source: str, place:
     assert error is not None
     assert error.name == "ReferenceError"
     assert f"(cell:{place})" in error.stack
+
+
+class _Near:
+    """A plugin with one module."""
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str, session: Session) -> ModuleLoader:
+        async def load() -> ModuleBundle:
+            return ModuleBundle("near", {"near": "export const f = () => { throw new Error('m') }"})
+
+        return load
+
+
+def test_errors_name_columns_of_the_first_line_of_a_module() -> None:
+    with InterpreterStack(plugins=[_Near()]) as stack, stack.session() as session:
+        error = session.eval_sync("import {f} from 'near.js'; f()").error
+    assert error is not None
+    assert "(near:1:36)" in error.stack
