@@ -15,7 +15,7 @@ from interpstack_javascript.cells import OutOfTime as PreparationLate
 from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
-from interpstack_quickjs.guest import FIRST_COLUMN
+from interpstack_quickjs.guest import from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
@@ -203,7 +203,7 @@ class QuickJSExecution(KernelExecution):
         script = self._prepared.command()
         script.pop("functionShifts", None)
         for part in {"source", "functions"} & script.keys():
-            script[part] = FIRST_COLUMN + script[part]
+            script[part] = from_column_one(script[part])
         shifts = self._shifts(self._prepared)
         if shifts != ():
             script["shifts"] = shifts

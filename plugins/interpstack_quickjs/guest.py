@@ -17,11 +17,8 @@ from interpstack_core import EngineFailure
 from interpstack_quickjs.guest_memory import SLOTS_BYTES, WORKSPACE_BYTES, GuestMemory
 from interpstack_quickjs.webassembly.instance import Instance
 
-__all__ = ["FIRST_COLUMN", "Guest"]
+__all__ = ["Guest", "from_column_one"]
 
-#: Stands before the first line of every source. QuickJS counts the columns of that line from 0 and
-#: those of all others from 1, so errors would name the column before.
-FIRST_COLUMN: Final = " "
 STATUS_OK: Final = 0
 STATUS_JS_ERROR: Final = 1
 
@@ -236,3 +233,12 @@ class Guest(GuestMemory):
         handle = self._word(out)
         parts = [self.string(self.get(handle, key)) for key in ("name", "message", "stack")]
         return ": ".join(part for part in parts if part)
+
+
+def from_column_one(source: str) -> str:
+    """Return a source that QuickJS counts from column 1 in each line.
+
+    It counts the columns of the first line from 0 and those of all others from 1, so errors would
+    name the column before. A first line with `#!` has no code, and takes nothing before it.
+    """
+    return source if source.startswith("#!") else f" {source}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from interpstack_core import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.cells import ENDLESS
 from interpstack_javascript.exchange import bind_arguments
-from interpstack_quickjs.guest import FIRST_COLUMN, STATUS_OK, Guest
+from interpstack_quickjs.guest import STATUS_OK, Guest, from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
@@ -262,7 +262,7 @@ class LiveGuest:
 
     def _module(self, name: str) -> str | None:
         source = self.modules.load(name)
-        return source if source is None or source.startswith("#!") else FIRST_COLUMN + source
+        return None if source is None else from_column_one(source)
 
     def _new_guest(self, heap: Heap) -> Guest:
         guest = Guest(self.limits.memory_bytes, spares.take(heap.size, template_of(heap.memory)))

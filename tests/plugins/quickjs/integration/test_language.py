@@ -129,6 +129,8 @@ def test_the_gaps_are_those_of_the_page(session: Session, code: str, text: str) 
     ("source", "place"),
     [
         ("    nope()", "1:5"),
+        ("#!/usr/bin/env node\n    nope()", "2:5"),
+        ("#!/usr/bin/env node\n    await 1; nope()", "2:14"),
         ("\n    nope()", "2:5"),
         ("'é'; nope()", "1:6"),
         ("\n'é'; nope()", "2:6"),
