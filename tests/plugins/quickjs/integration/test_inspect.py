@@ -90,7 +90,7 @@ _TABLE = [
     ("[Math.max]", "[[Function: max]]"),
     # objects
     ("class P { x = 1; #y = 2; static z = 3; get w() { return 4; } }; new P", "P {x: 1}"),
-    ("class Q extends P { y = 2 }; new Q", "Q {x: 1, y: 2}"),
+    ("class Q extends (class { x = 1 }) { y = 2 }; new Q", "Q {x: 1, y: 2}"),
     ("Object.create(null)", "[Object: null prototype] {}"),
     ("Object.assign(Object.create(null), {a: 1})", "[Object: null prototype] {a: 1}"),
     ("Object.create({a: 1})", "{}"),
