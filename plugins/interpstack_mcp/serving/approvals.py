@@ -67,9 +67,9 @@ class ApprovalPatterns:
                 continue
             listed = ", ".join(sorted(known)[:20])
             raise ConfigurationError(
-                f"approve names {name.given!r}, which code cannot call, so no approval would ever "
-                f"be requested; code can call: {listed}. Tools of MCP servers are "
-                "mcp.SERVER.TOOL, as the configuration and the server name them"
+                f"approve names {name.given!r}, which code cannot call, so the rule would have no "
+                f"effect; code can call: {listed}. Tools of MCP servers are mcp.SERVER.TOOL, as "
+                "the configuration and the server name them"
             )
 
 

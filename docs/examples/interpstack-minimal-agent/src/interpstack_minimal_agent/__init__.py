@@ -123,7 +123,7 @@ class MinimalAgent:
         self.offers = agents.OfferBuilder(convert=host_tool, parts=[journals])
 
     async def ask(self, thread: str, question: str = "", **decisions: bool) -> str:
-        """Answer a question; without one, go on after `ApprovalNeeded` or a crash."""
+        """Answer a question; without one, resume after `ApprovalNeeded` or a crash."""
         stored = Thread.open(self.folder / f"{thread}.json")
         prompt = self.offers.prompt(self.stack, self.offers.offer(self.tools))
         stored.messages += [{"user": question}] if question else []
