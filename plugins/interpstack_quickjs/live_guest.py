@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from typing import Any, Final
 
 from interpstack_core import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.cells import ENDLESS
 from interpstack_javascript.exchange import bind_arguments
+from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.guest import STATUS_OK, Guest, from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
@@ -260,17 +262,18 @@ class LiveGuest:
         self._copy = self._spare = heap
         return heap
 
-    def _module(self, name: str) -> str | None:
-        source = self.modules.load(name)
-        return None if source is None else from_column_one(source)
-
     def _new_guest(self, heap: Heap) -> Guest:
         guest = Guest(self.limits.memory_bytes, spares.take(heap.size, template_of(heap.memory)))
         guest.resolve_module = self.modules.resolve
-        guest.load_module = self._module
+        guest.load_module = partial(_module, self.modules)  # no cycle: guests are large
         self.modules.keep_time_by(guest)
         guest.load(heap)
         return guest
+
+
+def _module(modules: ModuleTable, name: str) -> str | None:
+    source = modules.load(name)
+    return None if source is None else from_column_one(source)
 
 
 class _Scratch(threading.local):
