@@ -10,7 +10,7 @@ A `StepSource` supplies the guest's steps. One that repeats runs the cell again 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -45,6 +45,9 @@ __all__ = ["Start", "run_cell"]
 
 #: Characters around the output in the call that hands it out.
 _CONSOLE_CHARS: Final = 100
+#: Failures that a notice lists, and characters of each.
+_UNSEEN: Final = 5
+_REASON_CHARS: Final = 200
 #: Seconds that a guest gets to end by itself when the wall time of its cell is up.
 _LATE_SECONDS: Final = 0.25
 
@@ -146,6 +149,9 @@ class _Loop:
     state: StateAfter = "kept"
     loss: str = ""
     failures: dict[tuple[str, str], Mapping[str, Any]] = attrs.field(factory=dict)
+    unanswered: dict[int, str] = attrs.field(factory=dict)  # bridges of requests, by their ids
+    ended: bool = False  # the guest has told its completion
+    unseen: list[str] = attrs.field(factory=list)  # failures that came after it
 
     def __attrs_post_init__(self) -> None:
         if self.run.context.listener is not None:
@@ -205,8 +211,12 @@ class _Loop:
         self.run.requests.check_cancelled()
         now, settled = self.step.now, self.step.settlements
         for one in settled:
+            bridge = self.unanswered.pop(one.id, "a call")
             if (error := one.error) is not None:
                 self.failures[error.name, error.message] = error.data
+                if self.ended:
+                    told = " ".join(error.message.split())[:_REASON_CHARS]
+                    self.unseen.append(f"{bridge} ({error.name}: {told})")
         until = None if self.run.requests.paused else self.run.clock.wall_left()
         budget, check = self.run.clock.left(until), partial(_checked, limits=self.limits)
         poll = partial(self.execution.apoll, now, budget, settled, check)
@@ -223,12 +233,17 @@ class _Loop:
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
         self._became(progress)
+        self.unanswered.update((request.id, request.bridge) for request in progress.requests)
         await self.steps.take(progress)
         return progress
 
     async def _finish_unawaited(self) -> None:
-        """Let open requests finish and tell the guest; its timers die with the cell."""
+        """Let open requests finish and tell the guest; its timers die with the cell.
+
+        The value of the cell is settled, so nothing but a notice can tell of a request that fails.
+        """
         self.run.answer()
+        self.ended = True
         for request in self.steps.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
                 self.steps.drop(request.id)
@@ -240,6 +255,8 @@ class _Loop:
                 break
         if late and (undone := await self._abort("the cell has ended")):
             self.notices += (undone,)
+        if self.unseen:
+            self.notices += (_unseen(self.unseen),)
 
     async def _abort(self, reason: str) -> str:
         """End the execution; returns the change of the guest's state, if there is one."""
@@ -286,6 +303,14 @@ class _Loop:
             loss=self.loss,
             **fields,
         )
+
+
+def _unseen(failures: Sequence[str]) -> str:
+    """The notice about calls that failed after the value of the cell was settled."""
+    count = "A call" if len(failures) == 1 else f"{len(failures)} calls"
+    listed = "; ".join(failures[:_UNSEEN])
+    more = f"; and {len(failures) - _UNSEEN} more" if len(failures) > _UNSEEN else ""
+    return f"{count} that the code did not wait for failed: {listed}{more}."
 
 
 def _checked(progress: Progress, limits: Limits) -> Progress:

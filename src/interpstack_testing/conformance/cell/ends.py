@@ -34,6 +34,19 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert self.eval(session, self.guest.unawaited) == "left"
             assert len(finished) == 1
 
+    def test_a_failure_that_the_code_does_not_wait_for_is_told(self) -> None:
+        async def echo(value: Any) -> None:
+            await asyncio.sleep(0.05)
+            raise ValueError("the account\nis closed")
+
+        with self.session(echo=echo) as session:
+            outcome = session.eval_sync(self.guest.unawaited)
+            assert (outcome.text, outcome.error) == ("left", None)
+            (notice,) = [one for one in outcome.notices if "did not wait for" in one]
+            assert notice.startswith("A call that the code did not wait for failed: kit.echo (")
+            assert notice.endswith("the account is closed).")
+            assert session.eval_sync(self.guest.store).notices == ()
+
     def test_unawaited_request_is_cancelled_where_the_stack_says_so(self) -> None:
         ends: list[str] = []
         with self.session(echo=hanging(ends), unawaited="cancel") as session:
