@@ -45,7 +45,7 @@ __all__ = ["Start", "run_cell"]
 
 #: Characters around the output in the call that hands it out.
 _CONSOLE_CHARS: Final = 100
-#: Failures that a notice lists, and characters of each.
+#: Calls that a notice lists, and characters of each.
 _UNSEEN: Final = 5
 _REASON_CHARS: Final = 200
 #: Seconds that a guest gets to end by itself when the wall time of its cell is up.
@@ -244,9 +244,12 @@ class _Loop:
         """
         self.run.answer()
         self.ended = True
+        cancelled: list[str] = []
         for request in self.steps.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
                 self.steps.drop(request.id)
+            if request.bridge != TIMER and self.unawaited == "cancel":
+                cancelled.append(request.bridge)
         late = bool(self.steps.outstanding or self.run.requests.settled)
         while (step := await self.steps.next()) is not None:
             self.step = step
@@ -255,8 +258,10 @@ class _Loop:
                 break
         if late and (undone := await self._abort("the cell has ended")):
             self.notices += (undone,)
+        if cancelled:
+            self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
         if self.unseen:
-            self.notices += (_unseen(self.unseen),)
+            self.notices += (_not_awaited(self.unseen, ("failed", "failed")),)
 
     async def _abort(self, reason: str) -> str:
         """End the execution; returns the change of the guest's state, if there is one."""
@@ -305,12 +310,17 @@ class _Loop:
         )
 
 
-def _unseen(failures: Sequence[str]) -> str:
-    """The notice about calls that failed after the value of the cell was settled."""
-    count = "A call" if len(failures) == 1 else f"{len(failures)} calls"
-    listed = "; ".join(failures[:_UNSEEN])
-    more = f"; and {len(failures) - _UNSEEN} more" if len(failures) > _UNSEEN else ""
-    return f"{count} that the code did not wait for failed: {listed}{more}."
+def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
+    """The notice about calls that were open when the value of the cell was settled.
+
+    Args:
+        calls: A text for each.
+        verbs: What became of one, and of several.
+    """
+    count, verb = ("A call", verbs[0]) if len(calls) == 1 else (f"{len(calls)} calls", verbs[1])
+    listed = "; ".join(calls[:_UNSEEN])
+    more = f"; and {len(calls) - _UNSEEN} more" if len(calls) > _UNSEEN else ""
+    return f"{count} that the code did not wait for {verb}: {listed}{more}."
 
 
 def _checked(progress: Progress, limits: Limits) -> Progress:

@@ -50,7 +50,10 @@ class EndTests(EngineKit, area=Area.ENDS):
     def test_unawaited_request_is_cancelled_where_the_stack_says_so(self) -> None:
         ends: list[str] = []
         with self.session(echo=hanging(ends), unawaited="cancel") as session:
-            assert self.eval(session, self.guest.unawaited) == "left"
+            outcome = session.eval_sync(self.guest.unawaited)
+            assert (outcome.text, outcome.error) == ("left", None)
+            told = "A call that the code did not wait for was cancelled: kit.echo."
+            assert told in outcome.notices
             session.eval_sync(self.guest.store)
             self.assert_usable(session)
         assert ends in ([], ["cancelled"])  # empty if it was cancelled before it began
