@@ -4,7 +4,7 @@
 (kernel) => {
   "use strict";
   const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
-  const { reject, guestFrame, findFaultsBy } = kernel;
+  const { reject, guestFrame, findFaultsBy, runningText } = kernel;
   const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
     defineProperty(owner, method.name,
@@ -97,7 +97,13 @@
   const site = getPrototypeOf(new ErrorClass().stack[0]);
   const isNative = uncurry(site.isNative), fileOf = uncurry(site.getFileName), nameOf = uncurry(site.getFunctionName);
   const functionOf = uncurry(site.getFunction);
+  const lineNumberOf = uncurry(getOwnPropertyDescriptor(Function.prototype, "lineNumber").get);
+  const columnNumberOf = uncurry(getOwnPropertyDescriptor(Function.prototype, "columnNumber").get);
+  const toText = uncurry(Function.prototype.toString), slice = uncurry(String.prototype.slice);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const charCode = uncurry(String.prototype.charCodeAt);
   const lineOf = uncurry(site.getLineNumber), columnOf = uncurry(site.getColumnNumber);
+  const KERNEL = "interpstack:kernel";
   // The top frame of a text that does not parse is in no function. If the kernel called `eval` for it,
   // the text is a cell's.
   let faulty, fault;
@@ -108,20 +114,129 @@
   });
   const noteFault = (error, frames) => {
     if (frames.length < 3 || typeof functionOf(frames[0]) === "function") return;
-    if (!isNative(frames[1]) || nameOf(frames[1]) !== "eval" || fileOf(frames[2]) !== "interpstack:kernel") return;
+    if (!isNative(frames[1]) || nameOf(frames[1]) !== "eval" || fileOf(frames[2]) !== KERNEL) return;
     faulty = error, fault = "[" + lineOf(frames[0]) + "," + columnOf(frames[0]) + "]";
   };
+
+  // QuickJS records a place for calls, operators and some statements, but none where a name or a property
+  // is read: the error would name the last place before, in many functions their first line. Its message
+  // has the name. Where that is read once in the function behind the recorded place, it is read there; if
+  // it is read several times, the column or the whole place is left out.
+  // Beginnings and ends of messages around a property, and around a name.
+  const PROPERTY = [["cannot read property '", "' of undefined"], ["cannot read property '", "' of null"],
+    ["cannot set property '", "' of undefined"], ["cannot set property '", "' of null"],
+    ["private class field '", "' does not exist"]];
+  const NAME = [["", " is not defined"], ["Cannot access '", "' before initialization"],
+    ["", " is not initialized"], ["Assignment to constant variable '", "'"], ["'", "' is read-only"]];
+  const MOST_CHARS = 100000; // of a function that is looked through
+  // Messages without a name; their place may be any.
+  const NAMELESS = ["Cannot convert undefined or null to object", "value is not iterable", "parent class must be constructor"];
+  const between = (message, begin, end) => message.length > begin.length + end.length
+    && slice(message, 0, begin.length) === begin && slice(message, message.length - end.length) === end
+    ? slice(message, begin.length, message.length - end.length) : "";
+  const among = (message, forms) => {
+    for (let i = 0; i < forms.length; i++) {
+      const found = between(message, forms[i][0], forms[i][1]);
+      if (found !== "") return found;
+    }
+    return "";
+  };
+  const isWord = (code) => code >= 128 || code === 36 || code === 95 || (code >= 48 && code <= 57)
+    || (code >= 65 && code <= 90) || (code >= 97 && code <= 122); // NaN beyond the ends is none
+  const isSpace = (code) => code === 32 || (code >= 9 && code <= 13);
+  // Whether the word at `at` is the name in `.name`, `?.name` or `["name"]`.
+  const isRead = (text, at, length) => {
+    let i = at - 1;
+    const before = charCode(text, i);
+    if ((before === 34 || before === 39) && charCode(text, at + length) === before)
+      return charCode(text, i - 1) === 91 && charCode(text, at + length + 1) === 93;
+    while (i >= 0 && isSpace(charCode(text, i))) i--;
+    return charCode(text, i) === 46 && charCode(text, i - 1) !== 46;
+  };
+  // Whether the word at `at` is a name that is not declared there.
+  const isUsed = (text, at) => {
+    let end = at - 1;
+    while (end >= 0 && isSpace(charCode(text, end))) end--;
+    if (charCode(text, end) === 46) return charCode(text, end - 1) === 46; // `...name`
+    let start = end;
+    while (start >= 0 && isWord(charCode(text, start))) start--;
+    const word = slice(text, start + 1, end + 1);
+    return word !== "let" && word !== "const" && word !== "class" && word !== "function";
+  };
+  // The bytes of UTF-8 in a part of a text, as QuickJS counts columns.
+  const bytesIn = (text, from, to) => {
+    let count = 0;
+    for (let i = from; i < to; i++) {
+      const code = charCode(text, i);
+      count += code < 128 ? 1 : code < 2048 ? 2 : code >= 55296 && code <= 56319 && i + 1 < to ? (i++, 4) : 3;
+    }
+    return count;
+  };
+  // Where code may run in another order than it is written in: the last part of a `for (;;)`.
+  const hasLoop = (text) => {
+    for (let at = indexOf(text, "for", 0); at >= 0; at = indexOf(text, "for", at + 3)) {
+      if (isWord(charCode(text, at - 1)) || isWord(charCode(text, at + 3))) continue;
+      const open = indexOf(text, "(", at), end = indexOf(text, "{", at), part = indexOf(text, ";", open);
+      if (open >= 0 && part >= 0 && (end < 0 || part < end)) return true;
+    }
+    return false;
+  };
+  // [line, column], [line, 0] or [0, 0], as QuickJS counts; undefined for what is no such error.
+  const placeOfRead = (name, message, frames, at) => {
+    if ((name !== "TypeError" && name !== "ReferenceError") || at >= frames.length || isNative(frames[at])) return undefined;
+    const frame = frames[at], made = functionOf(frame);
+    if (typeof made !== "function") return undefined;
+    for (let i = 0; i < NAMELESS.length; i++) if (message === NAMELESS[i]) return [0, 0];
+    const property = among(message, PROPERTY), key = property || among(message, NAME);
+    if (key === "") return undefined;
+    let text = toText(made), line = 1, column = 0;
+    if (nameOf(frame) === "<eval>") {
+      const own = frames.length > at + 2 && isNative(frames[at + 1]) && nameOf(frames[at + 1]) === "eval" && fileOf(frames[at + 2]) === KERNEL;
+      if (!own) return [0, 0]; // a text that code has evaluated
+      text = runningText();
+    } else {
+      line = lineNumberOf(made);
+      column = columnNumberOf(made);
+    }
+    if (slice(text, 0, 5) === "class" || text.length > MOST_CHARS) return [0, 0]; // not the text of its constructor
+    const after = !hasLoop(text), recordedLine = lineOf(frame), recordedColumn = columnOf(frame);
+    let found = 0, foundLine = 0, foundColumn = 0, sameLine = true, counted = 0, from = 0;
+    for (let word = indexOf(text, key, 0); word >= 0; word = indexOf(text, key, word + key.length)) {
+      if (isWord(charCode(text, word - 1)) || isWord(charCode(text, word + key.length))) continue;
+      for (let end = indexOf(text, "\n", from); end >= 0 && end < word; end = indexOf(text, "\n", from)) {
+        line++;
+        column = 1;
+        from = counted = end + 1;
+      }
+      column += bytesIn(text, counted, word);
+      counted = word;
+      if (after && (line < recordedLine || (line === recordedLine && column < recordedColumn))) continue;
+      if (property === "") {
+        if (at === 0 && !isUsed(text, word)) continue; // preparation writes guarded variables in other forms
+      } else if (!isRead(text, word, key.length)) return [0, 0];
+      if (++found > 1 && line !== foundLine) sameLine = false;
+      if (found > 100) return [0, 0];
+      foundLine = line;
+      foundColumn = column;
+    }
+    if (found === 1) return [foundLine, foundColumn];
+    return found > 1 && sameLine ? [foundLine, 0] : [0, 0];
+  };
   const writeTrace = (error, frames) => {
-    let text = "";
+    let text = "", read, top = 0;
     noteFault(error, frames);
+    while (top < frames.length && fileOf(frames[top]) === KERNEL) top++; // of a variable that the kernel guards
     try {
       const name = dataOf(error, "name") || "Error", message = dataOf(error, "message");
       text = message === "" ? name : name + ": " + message;
+      read = placeOfRead(name, message, frames, top);
     } catch { /* a proxy keeps it to itself */ }
     for (let i = 0; i < frames.length; i++) {
       const frame = frames[i];
       if (isNative(frame)) continue;
-      const place = fileOf(frame) + ":" + lineOf(frame) + ":" + columnOf(frame);
+      const found = i === top && read !== undefined;
+      const line = found ? read[0] : lineOf(frame), column = found ? read[1] : columnOf(frame);
+      const place = fileOf(frame) + (line > 0 ? ":" + line : "") + (column > 0 ? ":" + column : "");
       const inside = typeof functionOf(frame) === "function"; // a text that does not parse is in none
       const told = guestFrame("    at " + (inside ? (nameOf(frame) || "<anonymous>") + " (" + place + ")" : place));
       if (told !== undefined) text += "\n" + told;

@@ -1,12 +1,13 @@
   // -- the cell ----------------------------------------------------------------------------
 
   // Run a prepared cell; see `Prepared` in `cells.py`.
+  let running = ""; // the part of the cell that was evaluated last
   function run(told) {
-    let value, text = told.functions;
+    let value, text = running = told.functions;
     try {
       if (told.declared !== undefined) declareAll(told.declared);
       if (text !== undefined) evaluate(text + "\n//# sourceURL=" + scriptName(told.functionShifts));
-      text = told.source;
+      text = running = told.source;
       value = evaluate(text + "\n//# sourceURL=" + scriptName(told.shifts));
     } catch (error) {
       fail(error, cell, attempt(() => findFault(error, text)));

@@ -101,7 +101,7 @@
     watchBuiltins();
   };
   return {
-    dispatch, reject: (reason) => fail(reason, cell), api, seal, guestFrame,
+    dispatch, reject: (reason) => fail(reason, cell), api, seal, guestFrame, runningText: () => running,
     findFaultsBy: (found) => { findFault = found; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },

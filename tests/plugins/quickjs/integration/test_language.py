@@ -151,6 +151,59 @@ def test_errors_name_columns_in_code_units(session: Session, source: str, place:
     assert f"(cell:{place})" in error.stack
 
 
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("const o = {}\n\nconst t = o.p.q", ":3:15"),
+        ("const o = {}\n\nawait 1; const t = o.p.q", ":3:24"),
+        ("function f(a) {\n  return a.b.c\n}\nf({})", ":2:14"),
+        ("[1].map(x => x.y.z)", ":1:18"),
+        ("const s = '日本'; const r = s.foo.bar", ":1:33"),
+        ("const e = {};\nif (e.list.length > 0) {\n  1\n}", ":2:12"),
+        ("const w = {}\nlet text = `${w['user'].name}`", ":2:25"),
+        ("const w = {}\nlet text = w.user['name']", ":2:20"),
+        ("const o: any = {};\nconst n: number = o.aa.bbb;", ":2:24"),
+        ("const k = {}\n\nlet n = k.a.b = 1", ":3:13"),
+        ("class A { #p; static t(o) {\n return o.#p } }\nA.t({})", ":2:11"),
+        ("1\n\nconst q = [nope]", ":3:12"),
+        ("function f() {\n let q\n return nope\n}\nf()", ":3:9"),
+        ("function f() {\n let a\n const q = w; let w = 1 }\nf()", ":3:12"),
+        # the second of two, behind a place that QuickJS records
+        ("const a = {b: {c: 1}}\na.b.c; g = () => 1; g()\nlet d = a.x.c", ":3:13"),
+        # several in one line
+        ("const n = {}\nn.x; n.x.x", ":2"),
+        # one of two lines, the name of a key, an inner text, a constructor, no name at all
+        ("const u = {}\nconst a = u.name\n\nconst b = u.other.name", ""),
+        ("const k = 'zz'; (void 0)[k]", ""),
+        ("const k = 'zz'; let z = '.zz'; (void 0)[k]", ""),
+        ("eval('1;\\n ({}).a.b')", ""),
+        ("class K { constructor(x) { this.a = x.y.z } }; new K({})", ""),
+        ("const k = 1\n\nlet m = (k = 2)", ""),
+        ("1\n\nconst {a} = null", ""),
+        ("1\n\nfor (const x of 5) 1", ""),
+        # the last part of a loop runs behind its body
+        (
+            "g = () => 1\nfunction f(h) {\n for (let i = 0; i < 3; i = h.next.v) {\n g()\n }\n"
+            " h.v }\nf({})",
+            "",
+        ),
+    ],
+)
+def test_reads_that_fail_name_their_place_or_none(
+    session: Session, source: str, place: str
+) -> None:
+    error = session.eval_sync(source).error
+    assert error is not None
+    assert error.name in ("TypeError", "ReferenceError")
+    assert error.stack.splitlines()[0].endswith(f" (cell{place})"), error.stack
+
+
+def test_code_reads_the_place_of_a_read_in_its_stack(session: Session) -> None:
+    source = "const o = {}; let seen;\ntry {\n  o.p.q\n} catch (e) { seen = e.stack }\nseen"
+    outcome = session.eval_sync(source)
+    assert outcome.text.endswith("\n    at <cell> (cell:3:7)"), outcome
+
+
 class _Near:
     """A plugin with one module."""
 
