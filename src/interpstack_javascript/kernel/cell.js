@@ -1,7 +1,7 @@
   // -- the cell ----------------------------------------------------------------------------
 
   // Run a prepared cell; see `Prepared` in `cells.py`.
-  let running = ""; // the part of the cell that was evaluated last
+  let running = ""; // the part of the cell that is evaluated; images shall not keep it
   function run(told) {
     let value, text = running = told.functions;
     try {
@@ -12,6 +12,8 @@
     } catch (error) {
       fail(error, cell, attempt(() => findFault(error, text)));
       return;
+    } finally {
+      running = "";
     }
     track(told.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
   }

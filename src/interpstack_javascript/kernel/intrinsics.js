@@ -15,7 +15,7 @@
 //   findModulesBy(found)     an engine finds modules itself: entryOf(specifier) -> what to import,
 //                            or undefined for modules of the host; isRefusal(error) -> whether there is
 //                            no module, or none for code; meta() -> `import.meta` of a cell
-//   runningText()            the text of the cell that is evaluated, or was last
+//   runningText()            the text of the cell that is evaluated, "" when none is
 //   needsNothing()           whether nothing that the host does can let the running cell go on
 //
 // Untrusted code runs in the same realm afterwards. So nothing here looks up a property that
