@@ -147,6 +147,19 @@ async def test_a_rolling_restart_under_load_fails_no_conversation(place: Servers
         ({"DATABASE_URL": "x", "AGENT": "server_agent:part"}, "AGENT is module:function"),
         ({"DATABASE_URL": "x", "AGENT": ":parts"}, "AGENT is module:function"),
         (
+            {"DATABASE_URL": "x", "AGENT": "server_agent:parts", "TURNS_PER_MINUTE": "9"},
+            "TURNS_PER_MINUTE limits each user: set USER_HEADER, too",
+        ),
+        (
+            {
+                "DATABASE_URL": "x",
+                "AGENT": "server_agent:parts",
+                "USER_HEADER": "X-User",
+                "TURNS_PER_MINUTE": "0",
+            },
+            "TURNS_PER_MINUTE is a whole number above 0; got '0'",
+        ),
+        (
             {"DATABASE_URL": "x", "AGENT": "no_agent:parts"},
             "AGENT names the module 'no_agent', which is neither installed nor in ",
         ),
@@ -183,8 +196,11 @@ class _Provider(BaseHTTPRequestHandler):
         if isinstance(question, dict) and question["type"] == "tool_result":
             content = {"type": "text", "text": f"That is {question['content']}."}
         else:
-            item, count = ("apple", 2) if "apple" in str(question) else ("pear", 3)
-            code = f"{count} * await tools.price({{item: '{item}'}})"
+            code = "3 * await tools.price({item: 'pear'})"
+            if "apple" in str(question):
+                code = "2 * await tools.price({item: 'apple'})"
+            elif "Order" in str(question):
+                code = "await tools.order({item: 'pear', count: 3})"
             call = {"id": f"toolu_{len(self.asked)}", "name": "eval", "input": {"code": code}}
             content = {"type": "tool_use", **call}
         told = {
@@ -229,7 +245,7 @@ def test_the_readme_starts_a_server_that_answers_its_requests(
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     url, asked = provider
-    start, requests = _blocks("sh")
+    start, requests, approval = _blocks("sh")
     (agent,) = _blocks("python")
     (tmp_path / "my_agent.py").write_text(agent, "utf-8")
     venv, install, *commands = start.splitlines()
@@ -258,13 +274,10 @@ def test_the_readme_starts_a_server_that_answers_its_requests(
     server = Server(f"http://127.0.0.1:{port}", process, log)
     try:
         server.wait()
-        ask, *others = [
-            command.replace("localhost:8000", f"127.0.0.1:{port}")
-            for command in requests.replace("\\\n", "").splitlines()
-        ]
+        ask, *others = _requests(requests, port)
         first = _shell(ask)
         assert _shell(ask) == first  # the same turn
-        streamed, live, ready, metrics = [_shell(command) for command in others]
+        streamed, thread, live, ready, metrics = [_shell(command) for command in others]
         assert json.loads(first) == {"answer": "That is <result>1</result>."}
         assert streamed.count("event: progress\n") == 2
         assert streamed.endswith(
@@ -274,8 +287,23 @@ def test_the_readme_starts_a_server_that_answers_its_requests(
         assert json.loads(ready)["ready"] is True
         assert 'agent_turns_total{end="answered"} 3.0' in metrics
         assert len(asked) == 4  # two turns, with a call of `eval` each
+        found = json.loads(thread)
+        assert [one["from"] for one in found["messages"]] == ["user", "agent"] * 2
+        assert (found["questions"], found["unfinished"]) == ([], None)
+        order, approve = _requests(approval, port)
+        (question,) = json.loads(_shell(order))["questions"]
+        (request,) = question["value"]["action_requests"]
+        assert request["args"] == {"item": "pear", "count": 3}
+        approved = json.loads(_shell(approve.replace("ID", question["id"])))
+        assert approved == {"answer": "That is <result>ordered 3 of pear</result>."}
     finally:
         server.end()
+
+
+def _requests(block: str, port: int) -> list[str]:
+    """The commands of a block, for a server at another port."""
+    text = block.replace("localhost:8000", f"127.0.0.1:{port}")
+    return text.replace("\\\n", "").splitlines()
 
 
 def _install(folder: Path) -> None:

@@ -98,8 +98,8 @@ class Servers:
         with ExitStack() as stack:
             yield cls(dsn, folder, stack)
 
-    def start(self, workers: int) -> Server:
-        """Start a server with so many workers."""
+    def start(self, workers: int, **settings: str) -> Server:
+        """Start a server with so many workers, and more variables in its environment."""
         self._count += 1
         port = free_port()
         log = self.folder / f"server-{self._count}.log"
@@ -112,6 +112,7 @@ class Servers:
                     "DATABASE_URL": self.dsn,
                     "AGENT": "server_agent:parts",
                     "EFFECTS": str(self.folder / "effects"),
+                    **settings,
                 },
                 stdout=self._stack.enter_context(log.open("wb")),
                 stderr=subprocess.STDOUT,
@@ -122,7 +123,8 @@ class Servers:
 
     def effects(self) -> list[str]:
         """The effects so far, in order."""
-        return (self.folder / "effects").read_text().splitlines()
+        log = self.folder / "effects"
+        return log.read_text().splitlines() if log.exists() else []
 
 
 async def send_turn(

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+from interpstack_example_server import Parts
 from langchain_core.tools import InjectedToolCallId, tool
 from scripted import Script
 
@@ -33,14 +34,22 @@ async def pay(what: str, call: Annotated[str, InjectedToolCallId]) -> str:
 
 @tool
 async def hold(what: str, call: Annotated[str, InjectedToolCallId]) -> str:
-    """Note the call, and return when there is a file that says so."""
+    """Note the call, and return when there is a file that says so, for this call or for all."""
     _append(".held", json.dumps({"what": what, "call": call, "process": os.getpid()}))
-    await asyncio.to_thread(_wait_for_release)
+    await asyncio.to_thread(_wait_for_release, what)
     return "held"
 
 
-def _wait_for_release() -> None:
-    while not Path(os.environ["EFFECTS"] + ".release").exists():
+@tool
+async def buy(what: str) -> str:
+    """Note a purchase, which needs an approval."""
+    _append("", f"bought {what}")
+    return f"bought {what}"
+
+
+def _wait_for_release(what: str) -> None:
+    files = [Path(os.environ["EFFECTS"] + ".release" + ending) for ending in ("", f"-{what}")]
+    while not any(file.exists() for file in files):
         time.sleep(0.02)
 
 
@@ -49,5 +58,9 @@ def _append(ending: str, line: str) -> None:
         log.write(line + "\n")
 
 
-def parts() -> tuple[Any, list[Any]]:
-    return Script(), [note, pay, hold]
+def parts() -> Parts:
+    return Parts(model=Script(), tools=[note, pay, hold, buy], interrupt_on={"buy": True})
+
+
+def no_parts() -> Any:
+    return Script(), []

@@ -30,6 +30,7 @@ def main() -> None:
             port=options.port,
             workers=options.workers,
             timeout_graceful_shutdown=60,
+            ws_max_size=1_000_000,  # bytes of a message
             timeout_worker_healthcheck=120,
         )
 

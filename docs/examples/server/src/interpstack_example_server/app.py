@@ -1,29 +1,34 @@
-"""The application of one worker."""
+"""The application of one worker: its parts, and what it answers to requests."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import Depends, FastAPI, HTTPException, Request, Response, WebSocket
+from fastapi.encoders import jsonable_encoder
+from fastapi.requests import HTTPConnection
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 from langchain.agents import create_agent
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import Error
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from pydantic import BaseModel, Field
 
-from interpstack_agents import Feed, Missed, ProgressEvent, Subscription
+from interpstack_agents import Feed
 from interpstack_example_server import metrics
 from interpstack_example_server.settings import Settings
-from interpstack_example_server.turns import Turns, WrongTurn
+from interpstack_example_server.streams import Answers, Turn, converse, sent_events
+from interpstack_example_server.turns import Outcome, Refused, Turns
+from interpstack_example_server.users import Rates, TooManyTurns, thread_of
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_sessions.api import HeldKeys
 from interpstack_stores import PostgresStore, SessionBusy, SessionStoreError
@@ -31,32 +36,30 @@ from interpstack_stores import PostgresStore, SessionBusy, SessionStoreError
 __all__ = ["make_app"]
 
 
-class Turn(BaseModel):
-    """The body of a turn: an id that the client has chosen, and what the user said."""
-
-    id: str = Field(min_length=1, max_length=100)
-    text: str = Field(max_length=100_000)
-
-
 def make_app() -> FastAPI:
-    """The application, with the settings of the environment."""
+    """Make the application, with the settings of the environment."""
     app = FastAPI(title="interpstack example server", lifespan=_lifespan)
-    app.post("/threads/{thread}/turns", response_model=None)(_turn)
+    app.post("/threads/{thread}/turns", response_model=None)(_start)
+    app.post("/threads/{thread}/answers", response_model=None)(_start_answers)
+    app.get("/threads/{thread}", response_model=None)(_look)
+    app.websocket("/threads/{thread}/live")(_live_thread)
     app.get("/health/live")(_live)
     app.get("/health/ready", response_model=None)(_ready)
     app.get("/metrics")(_metrics)
+    app.mount("/", StaticFiles(directory=Path(__file__).with_name("page"), html=True))
     app.add_exception_handler(SessionBusy, _busy)
     app.add_exception_handler(SessionStoreError, _away)
     app.add_exception_handler(Error, _away)
-    app.add_exception_handler(WrongTurn, _conflict)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(TooManyTurns, _limited)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings = Settings.from_environment()
-    model, given = settings.parts()
-    tools = [one if isinstance(one, BaseTool) else tool(one) for one in given]
+    parts = settings.parts()
+    tools = [one if isinstance(one, BaseTool) else tool(one) for one in parts.tools]
     async with AsyncExitStack() as stack:
         store = PostgresStore(settings.database)
         stack.callback(store.close)
@@ -75,15 +78,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             claim_seconds=settings.claim_seconds,
             patience_seconds=settings.patience_seconds,
         )
-        saver = AsyncPostgresSaver(pool)
+        saver, rates = AsyncPostgresSaver(pool), Rates(pool, settings.turns_per_minute)
         async with held.held("setup"):  # workers that start at once would disturb each other
             await saver.setup()
+            await rates.setup()
         interpreter = await stack.enter_async_context(
-            CodeInterpreterMiddleware(ptc=[one.name for one in tools])
+            CodeInterpreterMiddleware(
+                ptc=[one.name for one in tools], interrupt_on=dict(parts.interrupt_on) or None
+            )
         )
-        agent = create_agent(model, tools, middleware=[interpreter], checkpointer=saver)
-        app.state.turns, app.state.pool = Turns(agent, held), pool
-        app.state.ready = True
+        agent = create_agent(parts.model, tools, middleware=[interpreter], checkpointer=saver)
+        app.state.settings, app.state.pool, app.state.rates = settings, pool, rates
+        app.state.turns, app.state.ready = Turns(agent, held), True
         try:
             yield
         finally:  # requests have ended; turns whose clients are gone may still run
@@ -91,35 +97,73 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await app.state.turns.drain()
 
 
-async def _turn(thread: str, turn: Turn, request: Request) -> Response:
+def _user(connection: HTTPConnection) -> str | None:
+    """Return the user that the proxy names; None if the server does not know users."""
+    header = connection.app.state.settings.user_header
+    user = None if header is None else connection.headers.get(header, "")
+    if user is not None and not (1 <= len(user) <= 100 and user.isprintable()):
+        raise HTTPException(401, f"the header {header} must name the user; see USER_HEADER")
+    return user
+
+
+User = Annotated[str | None, Depends(_user)]
+
+
+def _thread(thread: str, user: User) -> str:
+    """Return the id under which the thread is stored."""
     if not 1 <= len(thread) <= 100 or not thread.isprintable():
         raise HTTPException(422, "a thread is named by 1 to 100 printable characters")
-    feed = Feed()
+    return thread_of(user, thread)
+
+
+Thread = Annotated[str, Depends(_thread)]
+
+
+async def _start(thread: Thread, user: User, turn: Turn, request: Request) -> Response:
+    return await _outcome(request, await _admit(request, thread, user, turn))
+
+
+async def _start_answers(thread: Thread, user: User, given: Answers, request: Request) -> Response:
+    return await _outcome(request, await _admit(request, thread, user, given))
+
+
+async def _admit(
+    connection: HTTPConnection, thread: str, user: str | None, message: Turn | Answers
+) -> Callable[[Feed], asyncio.Task[Outcome]]:
+    """Return what starts the turn that a client has sent, or the rest of it after its questions.
+
+    Raises:
+        TooManyTurns: The user has started as many turns as they may.
+    """
+    turns: Turns = connection.app.state.turns
+    if isinstance(message, Answers):
+        return lambda feed: turns.answer(thread, message.answers, feed)
+    try:
+        await connection.app.state.rates.take(user or "")
+    except TooManyTurns:
+        metrics.LIMITED.inc()
+        raise
+    return lambda feed: turns.start(thread, message.id, message.text, feed)
+
+
+async def _outcome(request: Request, begin: Callable[[Feed], asyncio.Task[Outcome]]) -> Response:
     if "text/event-stream" in request.headers.get("accept", ""):
-        subscription = feed.subscribe()
-        task = request.app.state.turns.start(thread, turn.id, turn.text, feed)
-        return StreamingResponse(_stream(subscription, task), media_type="text/event-stream")
-    task = request.app.state.turns.start(thread, turn.id, turn.text, feed)
-    # A client that disconnects does not cancel the turn.
-    return JSONResponse({"answer": await asyncio.shield(task)})
+        return StreamingResponse(sent_events(begin), media_type="text/event-stream")
+    # A client that waits for no events does not cancel the turn when it disconnects.
+    outcome = await asyncio.shield(begin(Feed()))
+    return JSONResponse(jsonable_encoder(outcome.fields()))
 
 
-async def _stream(subscription: Subscription, task: asyncio.Task[str]) -> AsyncIterator[str]:
-    with subscription:
-        async for item in subscription:
-            if isinstance(item, ProgressEvent):
-                yield _event("progress", dict(item.fields))
-            elif isinstance(item, Missed):
-                metrics.MISSED.inc(item.events)
-                yield _event("missed", {"events": item.events})
-        try:
-            yield _event("answer", {"answer": await asyncio.shield(task)})
-        except (SessionStoreError, Error, WrongTurn) as error:
-            yield _event("error", {"detail": str(error), "retry": not isinstance(error, WrongTurn)})
+async def _look(thread: Thread, request: Request) -> Response:
+    return JSONResponse(jsonable_encoder(await request.app.state.turns.look(thread)))
 
 
-def _event(kind: str, data: Any) -> str:
-    return f"event: {kind}\ndata: {json.dumps(data, default=str)}\n\n"
+async def _live_thread(thread: Thread, user: User, socket: WebSocket) -> None:
+    origin = socket.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != socket.headers.get("host"):
+        raise HTTPException(403, f"a page of {origin} may not use this server")
+    await socket.accept()
+    await converse(socket, lambda message: _admit(socket, thread, user, message))
 
 
 async def _live() -> dict[str, bool]:
@@ -145,16 +189,20 @@ async def _metrics() -> Response:
 
 async def _busy(request: Request, error: Exception) -> Response:
     seconds = error.wait_seconds if isinstance(error, SessionBusy) else 1.0
-    return _later("another turn of this thread is running", seconds)
+    return _later(503, "another turn of this thread is running", seconds)
 
 
 async def _away(request: Request, error: Exception) -> Response:
-    return _later("the database is away, or another worker has the thread", 1.0)
+    return _later(503, "the database is away, or another worker has the thread", 1.0)
 
 
-def _later(why: str, seconds: float) -> Response:
-    return JSONResponse({"detail": why}, 503, {"Retry-After": str(max(1, math.ceil(seconds)))})
+async def _limited(request: Request, error: Exception) -> Response:
+    return _later(429, str(error), error.wait_seconds if isinstance(error, TooManyTurns) else 1.0)
 
 
-async def _conflict(request: Request, error: Exception) -> Response:
+def _later(status: int, why: str, seconds: float) -> Response:
+    return JSONResponse({"detail": why}, status, {"Retry-After": str(max(1, math.ceil(seconds)))})
+
+
+async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": str(error)}, 409)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import attrs
 from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
@@ -17,7 +19,7 @@ from prometheus_client import (
     multiprocess,
 )
 
-__all__ = ["MISSED", "measured", "page"]
+__all__ = ["LIMITED", "MISSED", "Measure", "measured", "page"]
 
 _TURNS = Counter("agent_turns", "Turns that have ended.", ["end"])
 _SECONDS = Histogram("agent_turn_seconds", "Seconds of a turn, with waiting for its thread.")
@@ -25,17 +27,29 @@ _RUNNING = Gauge("agent_turns_running", "Turns that run.", multiprocess_mode="li
 MISSED = Counter("agent_events_missed", "Progress events that slow clients did not receive.")
 
 
+LIMITED = Counter("agent_turns_limited", "Turns that were refused, as a user had too many.")
+
+
+@attrs.define
+class Measure:
+    """How a turn ends: "answered", "asked", "cancelled" or "failed"."""
+
+    end: str = "failed"
+
+
 @contextmanager
-def measured() -> Iterator[None]:
-    """Measure a turn."""
-    begun, end = time.monotonic(), "failed"
+def measured() -> Iterator[Measure]:
+    """Measure a turn, whose end the block notes."""
+    begun, measure = time.monotonic(), Measure()
     _RUNNING.inc()
     try:
-        yield
-        end = "answered"
+        yield measure
+    except asyncio.CancelledError:
+        measure.end = "cancelled"
+        raise
     finally:
         _RUNNING.dec()
-        _TURNS.labels(end).inc()
+        _TURNS.labels(measure.end).inc()
         _SECONDS.observe(time.monotonic() - begun)
 
 

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import attrs
 
-__all__ = ["Settings"]
+__all__ = ["Parts", "Settings"]
+
+
+@attrs.frozen(kw_only=True)
+class Parts:
+    """What an agent is made of.
+
+    Attributes:
+        model: The chat model, or its name as `create_agent` takes it.
+        tools: The tools that code may call: functions, or tools of LangChain.
+        interrupt_on: The rules of approval by the names of tools, as `CodeInterpreterMiddleware`
+            takes them.
+    """
+
+    model: Any
+    tools: Sequence[Any] = ()
+    interrupt_on: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -20,19 +36,24 @@ class Settings:
 
     Attributes:
         database: The connection string of PostgreSQL.
-        parts: Returns the model and the tools of the agent.
+        agent: Returns the parts of the agent.
+        user_header: The header in which a proxy names the user; without one, all requests have
+            the same user.
+        turns_per_minute: How many turns a user may start in a minute; None for any number.
         patience_seconds: Seconds that a turn waits for an earlier one of its thread.
         claim_seconds: Seconds after which the thread of a worker that died is free.
     """
 
     database: str = attrs.field(repr=False)
-    parts: Callable[[], tuple[Any, Sequence[Any]]]
+    agent: Callable[[], Parts]
+    user_header: str | None = None
+    turns_per_minute: int | None = None
     patience_seconds: float = 10.0
     claim_seconds: float = 10.0
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """The settings that the environment has.
+        """Read the settings from the environment.
 
         Raises:
             SystemExit: A variable is missing or wrong.
@@ -41,10 +62,32 @@ class Settings:
         if missing:
             raise SystemExit(f"set {' and '.join(missing)}; the README shows how")
         module, _, function = os.environ["AGENT"].partition(":")
-        parts = getattr(_imported(module), function, None) if module and function else None
-        if not callable(parts):
-            raise SystemExit("AGENT is module:function, a function of model and tools")
-        return cls(database=os.environ["DATABASE_URL"], parts=parts)
+        agent = getattr(_imported(module), function, None) if module and function else None
+        if not callable(agent):
+            raise SystemExit("AGENT is module:function, a function that returns Parts")
+        header, rate = os.environ.get("USER_HEADER"), os.environ.get("TURNS_PER_MINUTE")
+        if rate and not header:
+            raise SystemExit("TURNS_PER_MINUTE limits each user: set USER_HEADER, too")
+        if rate and not (rate.isascii() and rate.isdigit() and int(rate) > 0):
+            raise SystemExit(f"TURNS_PER_MINUTE is a whole number above 0; got {rate!r}")
+        return cls(
+            database=os.environ["DATABASE_URL"],
+            agent=agent,
+            user_header=header or None,
+            turns_per_minute=int(rate) if rate else None,
+        )
+
+    def parts(self) -> Parts:
+        """Make the parts of the agent.
+
+        Raises:
+            TypeError: The function of the agent returned something else.
+        """
+        parts = self.agent()
+        if not isinstance(parts, Parts):
+            kind = type(parts).__name__
+            raise TypeError(f"AGENT returned {kind}; it returns Parts(model=…, tools=[…])")
+        return parts
 
 
 def _imported(name: str) -> ModuleType:
