@@ -76,7 +76,8 @@ function finish(then) {
 
 function ask(questions) {
   $("questions").replaceChildren(...questions.map(question));
-  $("questions").querySelector("button")?.focus();
+  // No button gets the focus: a key that was meant for the message shall not approve.
+  if (questions.length > 0) $("questions").focus();
 }
 
 // The question of an approval has the calls that wait; other questions have any value.
@@ -100,7 +101,8 @@ function question({ id, value }) {
     input.setAttribute("aria-label", `Arguments of ${call.name}`);
     field.append(element("legend", `May the agent call ${call.name}?`));
     if (call.description) field.append(element("p", call.description));
-    field.append(input);
+    const buttons = element("div", "", "buttons");
+    field.append(input, buttons);
     const decide = (decision) => {
       decisions[n] = decision;
       field.disabled = true;
@@ -110,7 +112,7 @@ function question({ id, value }) {
       const made = element("button", name);
       made.type = "button";
       made.onclick = () => { try { decide(make()); } catch (error) { $("status").textContent = error.message; } };
-      field.append(" ", made);
+      buttons.append(made);
     };
     if (allowed.includes("approve")) button("Approve", () => {
       if (input.value !== JSON.stringify(call.args, null, 2)) throw new Error("The arguments were changed: send them as an edit.");
