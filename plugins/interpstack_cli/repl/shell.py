@@ -98,7 +98,7 @@ class Shell:
         return tuple(name for name in told if _MEMBER.fullmatch(name) and name.isprintable())
 
     def feed(self, text: str) -> bool:
-        """Run a cell or a dot command; whether it succeeded. Nothing is nothing to fail."""
+        """Run a cell or a dot command, and return whether it succeeded; blank text always does."""
         if not text.strip():
             return True
         try:
@@ -106,11 +106,9 @@ class Shell:
             if found is not None:
                 return self._command(found[1], found[2] or "")
             word = self._meant(text)
-            return (
-                self._command(word, "")
-                if word
-                else self._run(Cell(source=text, language=self._typed))
-            )
+            if word:
+                return self._command(word, "")
+            return self._run(Cell(source=text, language=self._typed))
         except InterpstackError as error:
             write(f"Error: {error}", err=True, colour="red")
             return False
