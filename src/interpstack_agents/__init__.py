@@ -30,6 +30,7 @@ from interpstack_agents.tool_bridges import (
     plain_input,
     tool_handler,
 )
+from interpstack_agents.tool_fields import unknown_field
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
@@ -61,4 +62,5 @@ __all__ = [
     "persistence_modes",
     "plain_input",
     "tool_handler",
+    "unknown_field",
 ]

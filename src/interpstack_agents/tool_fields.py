@@ -35,7 +35,8 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
         given: The input of the call, in plain types.
     """
     if not schema.get("properties") and not any(key in schema for key in (*_COMBINED, "$ref")):
-        takes_any = "properties" not in schema or schema.get("additionalProperties", False)
+        described = isinstance(schema.get("properties"), Mapping)
+        takes_any = not described or schema.get("additionalProperties", False)
         if takes_any is not False or not given or "patternProperties" in schema:
             return ""
         return f"has no field {_shown(next(iter(given)))}; it takes no fields"
@@ -72,7 +73,8 @@ class _Search:
         known: dict[str, _Schemas] = {}
         for branch in branches or ():
             for name, about in _mapping(branch.get("properties")).items():
-                known.setdefault(name, []).append(_schema(about))
+                if isinstance(name, str):  # else this is not a JSON Schema
+                    known.setdefault(name, []).append(_schema(about))
         if not branches or not known or any(map(_takes_more, branches)):
             known = {key: known.get(key, []) for key in given}
         for key, item in given.items():

@@ -8,6 +8,7 @@ holds for the code of its other interpreters in the same way.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -172,3 +173,8 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
         raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
     if not (description is None or isinstance(description, str) or callable(description)):
         raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")
+    for key, function in (("when", when), ("description", description)):
+        if inspect.iscoroutinefunction(function):  # its coroutine would stand for the answer
+            raise TypeError(
+                f"{where}: {key!r} takes a plain function, which is not awaited; got {function!r:.80}"
+            )

@@ -171,10 +171,27 @@ def _reviewed(policy: Policy, shown: ToolCall, running: Running) -> Mapping[str,
         with entered(config, review):
             policy.after_model(seen, _graph_runtime(request.runtime))
     except GraphInterrupt as asked:
-        payload: Mapping[str, Any] = asked.args[0][0].value
         shown["args"] = shown_by_policy["args"]
-        return payload
+        return _request_of(asked)
     return None
+
+
+def _request_of(asked: GraphInterrupt) -> Mapping[str, Any]:
+    """The request for a decision that a policy asks for.
+
+    Raises:
+        TypeError: A function of the policy asked another question, or described the call by an
+            object that nobody can be shown.
+    """
+    request: Any = asked.args[0][0].value
+    if not isinstance(request, Mapping) or "action_requests" not in request:
+        raise TypeError(
+            "'when' and 'description' must not call interrupt(): the rule asks for a decision itself"
+        )
+    for one in request["action_requests"]:
+        if not isinstance(text := one.get("description", ""), str):
+            raise TypeError(f"'description' must return text, not a {type(text).__name__}")
+    return request
 
 
 def decided(call: ToolCall, note: Any) -> Mapping[str, Any] | None:

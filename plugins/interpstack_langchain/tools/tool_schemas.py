@@ -15,6 +15,8 @@ from langgraph.types import Command
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
+from interpstack_agents import unknown_field
+
 __all__ = ["injected_fields", "input_schema", "misfit", "output_schema", "visible_fields"]
 
 #: Errors for annotations that have no schema or use unknown names.
@@ -93,6 +95,8 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
         return f"it has no field {forged[0]!r}; its fields are: {', '.join(fields) or 'none'}"
     if _takes_text(tool):
         return "" if len(args) == 1 else f"it takes one text; got {len(args)} values"
+    if unknown := unknown_field(input_schema(tool), args):  # a tool would drop it without a word
+        return f"it {unknown}"
     schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return _misfit_in_json(schema, args)
@@ -120,8 +124,6 @@ def _misfit_in_json(schema: Mapping[str, Any], args: Mapping[Any, Any]) -> str:
             return f"{name}: Field required"
     for name, value in args.items():
         about = properties.get(name)
-        if about is None and schema.get("additionalProperties") is False:
-            return f"it has no field {name!r}; its fields are: {', '.join(properties)}"
         kind = about.get("type") if isinstance(about, Mapping) else None
         kinds = _JSON_TYPES.get(kind) if isinstance(kind, str) else None
         if kinds and type(value) not in kinds:

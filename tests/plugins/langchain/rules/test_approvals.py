@@ -151,6 +151,35 @@ async def test_a_predicate_that_fails_lets_no_call_through(
     assert "the approval rule of pay failed; the call was not made" in caplog.text
 
 
+async def awaited(*given: Any) -> bool:
+    return False
+
+
+def text_of_a_call(*given: Any) -> Any:
+    return {"text": "pay"}
+
+
+@both
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ({"when": lambda request: interrupt("pay?")}, "must not call interrupt()"),
+        ({"description": lambda *given: interrupt("pay?")}, "must not call interrupt()"),
+        ({"description": text_of_a_call}, "'description' must return text, not a dict"),
+    ],
+)
+async def test_a_rule_that_asks_or_describes_in_a_form_of_its_own_lets_no_call_through(
+    chat: Any, effects: Effects, rule: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (text,) = await chat({"pay": {**CONFIGURATIONS[1], **rule}}).run(
+        "await tools.pay({to: 'Ann', euros: 5})"
+    )
+    assert "the approval rule of pay failed, so the call was not made" in text
+    assert why in text
+    assert not effects
+    assert why in caplog.text
+
+
 @both
 async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
     got: list[Any] = []
@@ -649,6 +678,12 @@ WRONG_OPTIONS = [
     ({"pay": {**CONFIGURATIONS[1], "wen": bool}}, ConfigurationError, "'wen'; it takes"),
     ({"pay": {**CONFIGURATIONS[1], "when": True}}, TypeError, "'when' takes a function"),
     ({"pay": {**CONFIGURATIONS[1], "description": 7}}, TypeError, "'description' takes text or"),
+    ({"pay": {**CONFIGURATIONS[1], "when": awaited}}, TypeError, "'when' takes a plain function"),
+    (
+        {"pay": {**CONFIGURATIONS[1], "description": awaited}},
+        TypeError,
+        "'description' takes a plain function",
+    ),
 ]
 
 

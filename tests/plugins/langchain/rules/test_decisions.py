@@ -89,8 +89,13 @@ def test_an_answer_of_another_form_decides_nothing(answer: Any) -> None:
 
 def test_the_tool_that_code_has_decides_on_an_edit_that_keeps_it() -> None:
     assert decisions({"1": question()}, {"decisions": [edit({"cents": 1})]}, OWN).made
-    reason = why({"1": question()}, {"decisions": [edit({"euros": 1})]}, OWN)
+    reason = why({"1": question()}, {"decisions": [edit({})]}, OWN)
     assert "cents: Field required" in reason
+
+
+def test_an_edit_has_no_field_that_the_tool_would_drop() -> None:
+    reason = why({"1": question()}, {"decisions": [edit({"euros": 1, "currency": "CHF"})]}, AGENT)
+    assert reason.endswith("it has no field 'currency'; its fields are: euros")
 
 
 def test_an_edit_cannot_change_to_a_tool_that_only_code_has() -> None:

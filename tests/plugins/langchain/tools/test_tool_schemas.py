@@ -162,7 +162,13 @@ _JSON = {
 @pytest.mark.parametrize(
     ("schema", "args", "why"),
     [
-        (_JSON, {"to": "Ann", "euros": 5, "note": [1], "more": 1}, ""),
+        (_JSON, {"to": "Ann", "euros": 5, "note": [1]}, ""),
+        (
+            _JSON,
+            {"to": "Ann", "more": 1},
+            "it has no field 'more'; its fields are: to, euros, note",
+        ),
+        ({**_JSON, "additionalProperties": True}, {"to": "Ann", "more": 1}, ""),
         (_JSON, {"euros": 5}, "to: Field required"),
         (_JSON, {"to": "Ann", "euros": True}, "euros: Input should be of type integer; got True"),
         (_JSON, {"to": 1}, "to: Input should be of type string; got 1"),
@@ -204,6 +210,8 @@ def test_arguments_are_checked_against_the_fields_that_callers_pass() -> None:
     assert misfit(act, {"to": 1}) == "to: Input should be a valid string; euros: Field required"
     forged = misfit(act, {"to": "Ann", "euros": 5, "call_id": "x"})
     assert forged == "it has no field 'call_id'; its fields are: to, euros"
+    unknown = misfit(act, {"to": "Ann", "euros": 5, "cents": 1})  # the tool would drop it
+    assert unknown == "it has no field 'cents'; its fields are: to, euros"
 
 
 def test_arguments_of_a_tool_of_the_old_kind_are_one_text() -> None:
