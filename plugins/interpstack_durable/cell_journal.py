@@ -63,7 +63,7 @@ class JournalStore(Protocol):
         """The stored suspended run."""
 
     async def resume(self, journal: Journal) -> None:
-        """See `Journal.resume`."""
+        """See `Journal.resume` and `Journal.check_answers`."""
 
     async def pause(
         self,
@@ -132,6 +132,9 @@ class CellJournal(Journal):
             not self._count
         ):  # requests may depend on the clock, so it is recorded before they are made
             await self._append({})
+
+    async def check_answers(self) -> None:
+        await self._store.resume(self)
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step, self._computed))

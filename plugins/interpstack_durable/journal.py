@@ -129,6 +129,13 @@ class Journal(abc.ABC):
                 arrived.
         """
 
+    async def check_answers(self) -> None:  # noqa: B027 - not every journal takes answers
+        """Called in place of `resume` if the record answers all requests; does nothing by default.
+
+        Raises:
+            BaseException: This resume has an answer that contradicts a recorded one.
+        """
+
     @abc.abstractmethod
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         """Record a step before it is passed to the guest. Returns once the record is safe.

@@ -251,8 +251,10 @@ class JournalSteps(StepSource):
         """Begin after the end of the replay."""
         self._beyond = True
         self._times.noted(check_aside(self.journal, self._told, self._asked))
-        if self._held.held:  # else nothing new is done
+        if self._held.held:
             await self.journal.resume()
+        elif self._told:  # nothing new is done
+            await self.journal.check_answers()
         undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
             await self._held.take_undelivered(undelivered.step)

@@ -25,6 +25,7 @@ import attrs
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph._internal._constants import (
+    CONFIG_KEY_CALL,
     CONFIG_KEY_CHECKPOINT_MAP,
     CONFIG_KEY_CHECKPOINT_NS,
     CONFIG_KEY_CHECKPOINTER,
@@ -49,6 +50,7 @@ __all__ = [
     "answers_given",
     "checkpoint_key",
     "entered",
+    "graph_loop",
     "has_checkpointer",
     "interrupts_shown",
     "pending_calls",
@@ -88,11 +90,11 @@ class Checkpoint:
     def of(cls, config: Mapping[str, Any]) -> Checkpoint | None:
         """The store in a task's configuration; `None` without a checkpointer."""
         conf = config.get("configurable", {})
-        saver, thread = conf.get(CONFIG_KEY_CHECKPOINTER), conf.get("thread_id")
+        saver, thread = _saver(conf), conf.get("thread_id")
         ids = conf.get(CONFIG_KEY_CHECKPOINT_MAP, {})
         task = str(conf.get(CONFIG_KEY_CHECKPOINT_NS, ""))
         graph = _graph_of(task)
-        if saver is None or isinstance(saver, bool) or thread is None or graph not in ids:
+        if saver is None or thread is None or graph not in ids:
             return None
 
         def at(namespace: str) -> RunnableConfig:
@@ -146,8 +148,25 @@ def has_checkpointer() -> bool:
     config = var_child_runnable_config.get()
     if config is None:
         return True
-    saver = config.get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
-    return saver is not None and not isinstance(saver, bool)
+    return _saver(config.get("configurable", {})) is not None
+
+
+def graph_loop(conf: Mapping[str, Any]) -> Any:
+    """The run of the graph whose task has this configuration; `None` if it cannot be found."""
+    keywords = getattr(conf.get(CONFIG_KEY_CALL), "keywords", {})
+    return getattr(keywords.get("schedule_task"), "__self__", None)
+
+
+def _saver(conf: Mapping[str, Any]) -> Any:
+    """The checkpointer of the graph that runs; `None` if it has none.
+
+    Tasks of a graph with `checkpointer=False` have the checkpointer of the graph around it in their
+    configuration, but nothing of theirs is stored there.
+    """
+    saver = conf.get(CONFIG_KEY_CHECKPOINTER)
+    if saver is None or isinstance(saver, bool):
+        return None
+    return saver if getattr(graph_loop(conf), "checkpointer", saver) is not None else None
 
 
 def _graph_of(task: str) -> str:

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from langchain.agents.middleware import AgentMiddleware
-from langgraph._internal._constants import CONFIG_KEY_CALL, CONFIG_KEY_SEND
+from langgraph._internal._constants import CONFIG_KEY_SEND
 
 from interpstack import ConfigurationError
+from interpstack_langchain.langgraph_internals.call_scopes import graph_loop
 
 __all__ = ["GraphRun", "graph_run", "middleware_of"]
 
@@ -41,8 +42,7 @@ def graph_run(config: Mapping[str, Any]) -> GraphRun | None:
     conf = config.get("configurable") or {}
     if CONFIG_KEY_SEND not in conf:
         return None
-    keywords = getattr(conf.get(CONFIG_KEY_CALL), "keywords", {})
-    loop = getattr(keywords.get("schedule_task"), "__self__", None)
+    loop = graph_loop(conf)
     if loop is not None and isinstance(getattr(loop, "nodes", None), Mapping):
         run: GraphRun = loop
         return run

@@ -176,5 +176,6 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
     for key, function in (("when", when), ("description", description)):
         if inspect.iscoroutinefunction(function):  # its coroutine would stand for the answer
             raise TypeError(
-                f"{where}: {key!r} takes a plain function, which is not awaited; got {function!r:.80}"
+                f"{where}: {key!r} takes a plain function, since it is not awaited; "
+                f"got {function!r:.80}"
             )

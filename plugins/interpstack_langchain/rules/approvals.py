@@ -186,7 +186,7 @@ def _request_of(asked: GraphInterrupt) -> Mapping[str, Any]:
     request: Any = asked.args[0][0].value
     if not isinstance(request, Mapping) or "action_requests" not in request:
         raise TypeError(
-            "'when' and 'description' must not call interrupt(): the rule asks for a decision itself"
+            "'when' and 'description' must not call interrupt(): the rule asks for the decision"
         )
     for one in request["action_requests"]:
         if not isinstance(text := one.get("description", ""), str):

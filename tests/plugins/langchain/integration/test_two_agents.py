@@ -44,6 +44,45 @@ async def test_both_resume_a_pause_and_the_call_is_made_once(
     assert made == ["A"]
 
 
+@pytest.mark.parametrize("by_id", [True, False])
+@pytest.mark.parametrize("store", ["memory-async", "sqlite-async", "postgres-async"], indirect=True)
+async def test_of_two_decisions_at_once_that_differ_one_is_refused(
+    talk: Any, store: Any, by_id: bool
+) -> None:
+    made: list[str] = []
+
+    @tool
+    async def pay(to: str) -> str:
+        """Pay."""
+        made.append(to)
+        return f"paid {to}"
+
+    options = {"tools": [pay], "ptc": ["pay"], "interrupt_on": {"pay": True}}
+    config: Any = {"configurable": {"thread_id": "t"}}
+
+    async with store.open() as one, store.open() as another:
+        savers = (one, one if store.place is None else another)
+        first, second = (talk(checkpointer=saver, **options) for saver in savers)
+        await first.turn("await tools.pay({to: 'A'})")
+        (asked,) = (await first.agent.aget_state(config)).interrupts
+
+        def decide(chat: Any, kind: str) -> Any:
+            answer = {"decisions": [{"type": kind}]}
+            return chat.send(Command(resume={asked.id: answer} if by_id else answer))
+
+        second.say([])
+        ends = await asyncio.gather(
+            decide(first, "approve"), decide(second, "reject"), return_exceptions=True
+        )
+        (refused,) = [end for end in ends if isinstance(end, BaseException)]
+        (done,) = [end for end in ends if not isinstance(end, BaseException)]
+        assert isinstance(refused, ValueError)
+        assert "this question was answered before, and that answer counts" in str(refused)
+        assert ("paid A" in done["messages"][-2].text) == (made == ["A"])
+        state = await first.agent.aget_state(config)
+        assert (state.next, state.interrupts) == ((), ())
+
+
 async def test_a_run_that_another_one_overtook_makes_no_call(
     talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

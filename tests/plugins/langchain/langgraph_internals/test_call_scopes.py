@@ -18,6 +18,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     answers_given,
     checkpoint_key,
     entered,
+    has_checkpointer,
     interrupts_shown,
     pending_calls,
     scope,
@@ -64,6 +65,21 @@ def test_a_checkpoint_tells_the_tool_calls_of_the_next_step() -> None:
     graph.compile(checkpointer=saver).invoke({"seen": []}, CONFIG)
     found = [pending_calls(saved.checkpoint) for saved in saver.list(CONFIG)]
     assert [calls for calls in found if calls] == [[call]], "a replay finds no evals"
+
+
+def test_a_graph_without_a_checkpointer_has_none_although_the_graph_around_it_has_one() -> None:
+    """Its tasks have the outer one in their configuration, but it stores nothing of theirs."""
+    seen: list[Any] = []
+
+    def node(state: State) -> State:
+        seen.append((Checkpoint.of(get_config()), has_checkpointer()))
+        return {"seen": []}
+
+    for saver in (False, None):
+        graph_of(graph_of(node, saver), InMemorySaver()).invoke({"seen": []}, CONFIG)
+    (without, has_none), (lent, has_one) = seen
+    assert (without, has_none, has_one) == (None, False, True)
+    assert lent is not None
 
 
 # -- what a task's configuration has -------------------------------------------------------

@@ -11,6 +11,7 @@ from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddlewar
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from interpstack import ConfigurationError
@@ -651,6 +652,25 @@ async def test_without_a_checkpointer_the_run_fails_before_the_model_is_called(
     with pytest.raises(ConfigurationError, match="interrupt_on needs a checkpointer"):
         await conversation.run(CATCH)
     assert not effects
+
+
+@both
+async def test_an_agent_without_a_checkpointer_does_not_use_that_of_the_graph_around_it(
+    chat: Any, effects: Effects
+) -> None:
+    """LangGraph stores no checkpoint of a graph with `checkpointer=False`."""
+    for needed in (False, True):
+        conversation = chat({"pay": needed}, checkpointer=False)
+        graph = StateGraph(MessagesState)
+        graph.add_node("agent", conversation.agent)
+        graph.add_edge(START, "agent")
+        conversation.agent = graph.compile(checkpointer=InMemorySaver())
+        if needed:
+            with pytest.raises(ConfigurationError, match="interrupt_on needs a checkpointer"):
+                await conversation.run(CATCH)
+        else:
+            await conversation.run(CATCH)
+        assert len(effects) == 1
 
 
 @both
