@@ -190,7 +190,13 @@ class CheckpointStore:
         # First, because it has happened, even if it cannot be stored.
         self.shared.remembered.note(self.key, index, entry)
         self._entries[index:] = [entry]  # one that could not be stored may be there
-        await self._keep(index, entry)
+        try:
+            await self._keep(index, entry)
+        except Exception:
+            if entry.keys() <= {"notes"}:  # such as a decision: nothing has happened by it yet
+                self.shared.remembered.drop(self.key, index)
+                del self._entries[index:]
+            raise
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:
         """Store a record of drawn amounts, beside the entries."""

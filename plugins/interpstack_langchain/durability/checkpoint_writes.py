@@ -137,6 +137,10 @@ class RememberedEntries:
         while len(self._entries) > _MAX_REMEMBERED:
             self._entries.popitem(last=False)
 
+    def drop(self, key: str, index: int) -> None:
+        """Forget one entry, which could not be stored."""
+        self._entries.get(key, {}).pop(index, None)
+
     def forget(self, key: str) -> None:
         """Forget an eval that has ended."""
         self._entries.pop(key, None)

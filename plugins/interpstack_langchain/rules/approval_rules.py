@@ -46,11 +46,13 @@ class ApprovalRules:
         named: Names in `interrupt_on`, those with `False` included; only `own` decides on their
             calls.
         siblings: Middleware of the agent whose rules hold for calls from code, too.
+        others: Middleware with rules for tools that code cannot call, which an edit may name.
     """
 
     own: Policy | None
     named: frozenset[str]
     siblings: tuple[Policy, ...] = ()
+    others: tuple[Policy, ...] = ()
 
     @classmethod
     def of(cls, interrupt_on: Any, tool: str = "eval") -> ApprovalRules:
@@ -90,6 +92,7 @@ class ApprovalRules:
             ConfigurationError: A call would be asked about twice.
         """
         found: list[Policy] = []
+        others: list[Policy] = []
         for policy in map(self._rule_of, siblings):
             if policy is None:
                 continue
@@ -97,11 +100,14 @@ class ApprovalRules:
                 self._check_once(policy)
             elif callable_.among(policy.interrupt_on) - self.named:
                 found.append(policy)
-        return attrs.evolve(self, siblings=tuple(found))
+            else:
+                others.append(policy)
+        return attrs.evolve(self, siblings=tuple(found), others=tuple(others))
 
     def policies(self, name: str) -> Sequence[Policy]:
         """The rules that decide whether a call of a tool needs an approval."""
-        asked = ([self.own] if self.own else []) if name in self.named else self.siblings
+        beside = (*self.siblings, *self.others)
+        asked = ([self.own] if self.own else []) if name in self.named else beside
         return [policy for policy in asked if name in policy.interrupt_on]
 
     def _rule_of(self, sibling: Any) -> Policy | None:

@@ -112,9 +112,10 @@ class Approvals:
         policies = self.rules.policies(call["name"])
         done: list[str] = []
         if decision is not None:
-            if "by" not in decision:  # there was one rule
+            asked = self._asked(call, decision)
+            if asked is None:
                 return None
-            done = decision["by"]
+            done = asked
         for policy in policies:
             if policy.name in done:
                 continue
@@ -125,6 +126,16 @@ class Approvals:
             by = {"by": [*done, policy.name]} if done or len(policies) > 1 else {}
             return {**before, **question, **by, **_digest_of(decision)}
         return None
+
+    def _asked(self, call: ToolCall, decision: Mapping[str, Any]) -> list[str] | None:
+        """The names of the rules that have been asked about a call; `None` if all have."""
+        if "by" in decision:
+            by: list[str] = decision["by"]
+            return by
+        if call["name"] == decision["shown"]:  # there was one rule
+            return None
+        # That rule allowed another tool in an edit, and others may ask about that tool.
+        return [policy.name for policy in self.rules.policies(decision["shown"])]
 
 
 def _carried(decision: Mapping[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,18 @@ async def test_an_entry_that_could_not_be_stored_is_written_by_the_next_run(step
     assert await step.run().load() == [FIRST, {"n": 1}], "it is stored now"
 
 
+async def test_notes_that_could_not_be_stored_are_not_remembered(step: Step) -> None:
+    """A decision that failed to be recorded does not count: another one can be made."""
+    run = step.run(resuming=False, shared=step.shared)
+    await run.append(0, {"n": 0})
+    step.saver.fails = True
+    with pytest.raises(OSError, match="disk is full"):
+        await run.append(1, {"notes": {"decision 1": "approve"}})
+    step.saver.fails = False
+    again = step.run(resuming=False, shared=step.shared)
+    assert await again.load() == [FIRST]
+
+
 async def test_an_eval_that_has_ended_is_not_remembered(step: Step) -> None:
     run = step.run(resuming=False, shared=step.shared)
     await run.append(0, {"n": 0})

@@ -105,6 +105,39 @@ async def test_a_rejection_ends_the_questions(talk: Any) -> None:
     assert not paid
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["interrupt_on", "a middleware"])
+@pytest.mark.parametrize("callable_", [["pay", "save"], ["pay"]])
+async def test_an_edit_to_another_tool_is_asked_about_by_the_rules_of_that_tool(
+    talk: Any, own: bool, callable_: list[str]
+) -> None:
+    rule = {"pay": {"allowed_decisions": ["approve", "edit"]}}
+    rules = [] if own else [HumanInTheLoopMiddleware(rule)]
+    chat = talk(
+        tools=[pay, save],
+        ptc=callable_,
+        interrupt_on=rule if own else None,
+        before=[*rules, Second({"save": {"allowed_decisions": ["approve", "reject"]}})],
+    )
+    await chat.turn(PAY)
+    action = {"name": "save", "args": {"data": {"a": 1}}}
+    shown, allowed = asked(await chat.decide({"type": "edit", "edited_action": action}))
+    assert (shown, allowed) == ({"data": {"a": 1}}, ["approve", "reject"])
+    assert not paid
+    assert told(await chat.decide(APPROVE)) == "<result>1</result>"
+    assert paid == ["saved"]
+
+
+async def test_an_edit_to_another_tool_of_the_same_rule_is_not_asked_about_again(talk: Any) -> None:
+    chat = talk(tools=[pay, save], ptc=["pay"], before=[HumanInTheLoopMiddleware(
+        {"pay": True, "save": True}
+    )])  # fmt: skip
+    await chat.turn(PAY)
+    action = {"name": "save", "args": {"data": {}}}
+    ended = await chat.decide({"type": "edit", "edited_action": action})
+    assert told(ended) == "<result>0</result>"
+    assert paid == ["saved"]
+
+
 # -- other interpreters --------------------------------------------------------------------
 
 

@@ -640,6 +640,28 @@ async def test_a_decision_is_not_used_for_another_tool(talk: Any, effects: Effec
     assert not effects
 
 
+@pytest.mark.parametrize("second", ["approve", "reject"])
+async def test_a_decision_that_could_not_be_recorded_does_not_count(
+    chat: Any, effects: Effects, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = chat({"pay": True})
+    saver = conversation.agent.checkpointer
+    await conversation.turn("await tools.pay({to: 'Ann', euros: 5})")
+    with monkeypatch.context() as patched:
+
+        async def fail(*given: Any) -> None:
+            raise OSError("the disk is full")
+
+        patched.setattr(saver, "aput_writes", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            await conversation.decide(APPROVE)
+    assert len(await waiting(conversation)) == 1
+    assert not effects
+    text = told(await conversation.decide({"type": second}))
+    assert ("receipt" in text) == (second == "approve")
+    assert effects == (["pay Ann 5"] if second == "approve" else [])
+
+
 # -- where nothing can wait ----------------------------------------------------------------
 
 
