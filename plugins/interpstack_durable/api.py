@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpstack_durable.background.cells import BackgroundCells, CellAnswer
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import Look, Shown, StillRunning
+from interpstack_durable.background.looks import Look, Shown, StillRunning, cut_off
 from interpstack_durable.background.memory_store import MemoryStore
 from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.cell_journal import JournalStore
@@ -38,6 +38,7 @@ __all__ = [
     "UndeliveredAnswers",
     "UnreadableJournal",
     "answered_by",
+    "cut_off",
     "damage_told",
     "form_of",
     "free_parked",

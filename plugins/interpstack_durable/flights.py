@@ -188,6 +188,7 @@ class CallsInFlight:
     Attributes:
         flights: Knows the calls.
         keys: The keys of the calls.
+        requests: The requests of the calls, in the same order.
         journal: Records their answers as undelivered.
         amounts: Returns the resources that the calls have used, by kind.
         seconds: Seconds that the calls may still take; `None` for no limit.
@@ -195,6 +196,7 @@ class CallsInFlight:
 
     flights: Flights
     keys: Sequence[str]
+    requests: Sequence[Request]
     journal: Journal
     amounts: Callable[[], Mapping[str, float]]
     seconds: float | None = None
@@ -204,9 +206,9 @@ class CallsInFlight:
         cls, run: CellRun, journal: Journal, flights: Flights, running: Sequence[Request]
     ) -> CallsInFlight:
         """The calls that a run leaves running."""
-        requests = run.requests
-        keys = [requests.key(request.id) for request in running]
-        return cls(flights, keys, journal, requests.guards.amounts, run.clock.wall_left())
+        made, amounts = run.requests, run.requests.guards.amounts
+        keys = [made.key(request.id) for request in running]
+        return cls(flights, keys, tuple(running), journal, amounts, run.clock.wall_left())
 
     @property
     def _known(self) -> dict[str, Flight]:
@@ -216,6 +218,13 @@ class CallsInFlight:
     def waiting(self) -> bool:
         """Whether a call still runs, or its answer has not been taken."""
         return bool(self._known)
+
+    @property
+    def running(self) -> Sequence[Request]:
+        """The requests of the calls that have not ended."""
+        known = self._known
+        pairs = zip(self.keys, self.requests, strict=True)
+        return [one for key, one in pairs if key in known and not known[key].end.done()]
 
     async def land(self) -> None:
         """Record the answers as they arrive, until all calls have ended or their time is up.

@@ -13,7 +13,7 @@ import attrs
 
 from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import StillRunning, check_seconds
+from interpstack_durable.background.looks import StillRunning, check_seconds, cut_off
 from interpstack_durable.background.memory_store import MemoryStore
 from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.background.running_cell import RunningCell
@@ -231,7 +231,7 @@ class BackgroundCells:
             if self._cell is not cell:
                 return self._gone(id)
         self._end(cell, "it was terminated")
-        await cell.stop_calls()
+        self._ended[cell.id] += cut_off(await cell.stop_calls())
         await free_parked(self._session.stack, await cell.store.suspended())
         return self._gone(id)
 

@@ -28,12 +28,14 @@ from interpstack import (
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
-__all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "shown_request"]
+__all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "cut_off", "shown_request"]
 
 _T = TypeVar("_T")
 
 #: The note on a cell that was put aside.
 _ASIDE: Final = "aside"
+#: Calls of a terminated cell that are named.
+_CALLS: Final = 10
 #: Characters of a call's input that are shown.
 _INPUT_CHARS: Final = 200
 
@@ -218,3 +220,15 @@ def shown_request(request: Request) -> str:
         return "a timer"
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
     return f"{request.bridge}({text if len(text) <= _INPUT_CHARS else text[:_INPUT_CHARS] + '…'})"
+
+
+def cut_off(running: Sequence[Request]) -> str:
+    """The words about calls that end with a terminated cell; empty without any."""
+    calls = [shown_request(request) for request in running if request.bridge != TIMER]
+    if not calls:
+        return ""
+    more = f" and {len(calls) - _CALLS} more" if len(calls) > _CALLS else ""
+    return (
+        "; calls in flight were cancelled, and may have had their effects: "
+        f"{', '.join(calls[:_CALLS])}{more}"
+    )

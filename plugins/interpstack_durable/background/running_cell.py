@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import attrs
 
-from interpstack import Outcome, to_end
+from interpstack import Outcome, Request, to_end
 from interpstack_durable.background.looks import Look, Shown, StillRunning
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.flights import CallsInFlight, Flights
@@ -86,9 +86,16 @@ class RunningCell:
             landing.cancel()
             await asyncio.wait({landing})
 
-    async def stop_calls(self) -> None:
-        """Cancel the calls in flight, and wait a moment for their handlers to clean up."""
+    async def stop_calls(self) -> Sequence[Request]:
+        """Cancel the calls in flight, and wait a moment for their handlers to clean up.
+
+        Returns:
+            The requests of those calls.
+        """
         await self.stop_landing()
         calls, self.calls = self.calls, None
-        if calls is not None:
-            await to_end(calls.stop())
+        if calls is None:
+            return ()
+        running = calls.running
+        await to_end(calls.stop())
+        return running

@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
 from interpstack_display.api import noted
-from interpstack_durable.api import Look, Shown, StillRunning, free_parked
+from interpstack_durable.api import Look, Shown, StillRunning, cut_off, free_parked
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
 from interpstack_langchain.background.cell_records import (
@@ -99,14 +99,15 @@ class BackgroundEvals(Evals):
             return self._gone(cell, state, running)
         store = _store(running)
         await store.ask_to_end(TERMINATED)
-        await self.background.holds.stop(store.key)
+        cut = await self.background.holds.stop(store.key)
         decided = await self._decide_to_end(store)
         if decided is None:
             return self._held(cell, running)
         if decided != store.fate(TERMINATED):
             return self._over(record, decided.why, state, running)
         self._forget(record, state, running)
-        text = f"<terminated>cell {cell}: {TERMINATED}; its changes are undone</terminated>"
+        what = f"{TERMINATED}; its changes to variables are undone{cut_off(cut)}"
+        text = f"<terminated>cell {cell}: {_escaped(what)}</terminated>"
         return self._told(text, {CELLS: {cell: ended_record(TERMINATED)}}, running)
 
     async def _decide_to_end(self, store: BackgroundStore) -> Fate | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 import attrs
 
-from interpstack import to_end
+from interpstack import Request, to_end
 from interpstack_durable.api import CallsInFlight, Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background.fates import CellOver
 from interpstack_langchain.background.lock_tasks import LockTask
@@ -182,11 +182,14 @@ class Hold:
         if self._holding is not None:
             await self._holding.stop(_EXISTS_SECONDS)
 
-    async def stop(self) -> None:
-        """Cancel the calls in flight, and give the lock back."""
+    async def stop(self) -> Sequence[Request]:
+        """Cancel the calls in flight, and give the lock back; returns the requests of the calls."""
         await self.leave()
-        if self.calls is not None:
-            await self.calls.stop()
+        if self.calls is None:
+            return ()
+        running = self.calls.running
+        await self.calls.stop()
+        return running
 
 
 class Holds:
@@ -235,14 +238,19 @@ class Holds:
         await hold.leave()
         return hold.calls
 
-    async def stop(self, key: str) -> None:
-        """End the calls in flight of a cell, and the look at it."""
+    async def stop(self, key: str) -> Sequence[Request]:
+        """End the calls in flight of a cell, and the look at it.
+
+        Returns:
+            The requests of the calls in flight that this process made.
+        """
         if key in self._looking:
             self._looking[key].look.cut()
         hold = self._held.get(key)
-        if hold is not None:
-            self.forget(hold)
-            await hold.stop()
+        if hold is None:
+            return ()
+        self.forget(hold)
+        return await hold.stop()
 
     async def stop_all(self, owner: str | None = None) -> None:
         """End the calls in flight of all cells, or of those of one conversation."""

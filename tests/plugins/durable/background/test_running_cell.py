@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Outcome
+from interpstack import Outcome, Request
 from interpstack_durable.api import MemoryStore, StillRunning
 from interpstack_durable.background.running_cell import RunningCell
 
@@ -18,6 +18,7 @@ class Calls:
     """Calls in flight that never end by themselves."""
 
     keys: tuple[str, ...] = ("call",)
+    running: tuple[Request, ...] = ()
     landing: int = 0
     stopped: int = 0
 

@@ -188,8 +188,10 @@ async def test_a_terminated_cell_leaves_nothing_running(
     cell = cell_of(first)
     assert f"cell {cell} is still at work and holds the variables; nothing was run" in refused
     (said,) = await agent.run(call("terminate", id=cell))
-    assert (
-        said == f"<terminated>cell {cell}: it was terminated; its changes are undone</terminated>"
+    assert said == (
+        f"<terminated>cell {cell}: it was terminated; its changes to variables are undone; "
+        "calls in flight were cancelled, and may have had their effects: "
+        'tools.slow({"n": 1})</terminated>'
     )
     # A call in a thread cannot be stopped; nobody takes its answer.
     assert (bank.begun, bank.cancelled) == ([1], [1] if use_async else [])

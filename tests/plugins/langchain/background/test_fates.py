@@ -42,7 +42,7 @@ async def test_after_terminate_nothing_of_the_cell_runs(
             call("eval", code="q"),
         )
     )
-    assert "it was terminated; its changes are undone" in said
+    assert "it was terminated; its changes to variables are undone" in said
     assert f"cell {cell}: it was terminated; no cell is running" in gone
     assert q == "<result>before</result>"
     assert (bank.begun, bank.paid) == ([1], 0)
@@ -108,7 +108,7 @@ async def test_two_agents_terminate_and_wait(chat: Any, bank: Bank, release: boo
         assert "it has ended, and its result was returned" in ended
         assert bank.paid == 1
     else:
-        assert "it was terminated; its changes are undone" in ended
+        assert "it was terminated; its changes to variables are undone" in ended
         assert "it was terminated" in waited
         assert bank.paid == 0
     assert release or bank.paid == 0
@@ -125,7 +125,7 @@ async def test_terminate_ends_a_look_of_another_agent(chat: Any, bank: Bank) -> 
     looking = asyncio.ensure_future(two.run(call("wait", id=cell, seconds=3000)))
     await until(lambda: bank.begun == [1, 2])
     (said,) = await one.run(call("terminate", id=cell))
-    assert "it was terminated; its changes are undone" in said
+    assert "it was terminated; its changes to variables are undone" in said
     (gone,) = await looking
     assert f"cell {cell}: it was terminated" in gone
     assert (bank.cancelled, bank.paid) == ([2], 0)

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
+from interpstack import Request
 from interpstack_durable.api import Look, ReplayDivergence, StillRunning
 from interpstack_langchain.background import holds
 from interpstack_langchain.background.fates import TERMINATED, CellOver
@@ -21,6 +22,7 @@ class Calls:
     """Calls in flight that end when told to."""
 
     keys: tuple[str, ...] = ("call",)
+    running: tuple[Request, ...] = ()
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
     stopped: bool = False
     error: Exception | None = None

@@ -108,7 +108,7 @@ async def test_a_cell_is_terminated(chat: Any, office: Office) -> None:
     await ended(agent, "let total = 40")
     (first,) = await agent.run("total += await codex.tool('slow', {n: 1})")
     (said,) = await agent.run(tool_call("terminate", first))
-    assert "it was terminated; its changes are undone" in said
+    assert "it was terminated; its changes to variables are undone" in said
     assert (office.begun, office.cancelled) == ([1], [1])
     assert (await ended(agent, "total")).endswith("<result>40</result>")
 
