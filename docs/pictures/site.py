@@ -35,7 +35,8 @@ PAGES: Final = (
 WIDTHS: Final = {"desktop": 1440, "tablet": 834, "phone": 390}
 # The text of a page; tables and code scroll by themselves.
 _FAULTS: Final = """() => {
-  const faults = [...document.images].filter((image) => image.complete && image.naturalWidth === 0).map((image) => `no image ${image.src}`);
+  const missing = [...document.images].filter((one) => one.complete && one.naturalWidth === 0);
+  const faults = missing.map((one) => `no image ${one.src}`);
   const wide = document.documentElement.scrollWidth - innerWidth;
   if (wide > 0) faults.push(`${wide} pixels too wide`);
   return faults;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -105,10 +104,8 @@ async def test_an_answer_is_taken_where_the_process_lives_on(
 ) -> None:
     host.memory.suspends = suspends
     with host.stack() as stack:
-        begun = time.monotonic()
         with pytest.raises(Waits):
             await host.run(stack)
-        assert time.monotonic() - begun < 30
         assert host.memory.running == ["kit.slow"]
         host.memory.decided = True
         if first == "ends first":
