@@ -23,7 +23,7 @@ from typing import Final
 from playwright.sync_api import sync_playwright
 
 SITE: Final = Path(__file__).parents[1] / "site" / "mkdocs.yml"
-#: Pages to look at: the home, a guide, explanations with a picture and with wide tables, an API page.
+#: Pages to look at: home, tutorial, guide, picture, wide tables, API.
 PAGES: Final = (
     "index.html",
     "tutorial/first-interpreter.html",
