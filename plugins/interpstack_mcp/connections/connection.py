@@ -31,6 +31,7 @@ from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.failures import (
     HttpFailed,
     Lost,
+    Rejected,
     SessionExpired,
     Unavailable,
     failure_in,
@@ -41,7 +42,7 @@ from interpstack_mcp.connections.following import Following
 from interpstack_mcp.connections.http import http_transport, own_request
 from interpstack_mcp.connections.listing import Listing, listed_tools
 from interpstack_mcp.connections.received import Exchange, checked_messages
-from interpstack_mcp.connections.stdio import NoFolder, Stderr, stdio_transport
+from interpstack_mcp.connections.stdio import NoFolder, ServerOutput, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
@@ -104,6 +105,10 @@ class Connection:
     together: Together = attrs.field(factory=Together, init=False)
     _down: Listing | None = attrs.field(default=None, init=False)
     _client: mcp.Client | None = attrs.field(default=None, init=False)
+    _output: ServerOutput = attrs.field(
+        default=attrs.Factory(lambda self: ServerOutput(self.server.name), takes_self=True),
+        init=False,
+    )
     _following: Following | None = attrs.field(default=None, init=False)
     _keeper: asyncio.Task[None] | None = attrs.field(default=None, init=False)
     _opening: asyncio.Future[None] | None = attrs.field(default=None, init=False)
@@ -213,6 +218,7 @@ class Connection:
         client = await self.connected()
         seconds = seconds or self.limits.call_seconds
         self._requests += 1
+        output, since = self._output, time.monotonic()
         try:
             with own_request():
                 answer = await client.session.send_request(
@@ -222,21 +228,29 @@ class Connection:
                     progress_callback=on_progress,
                 )
         except MCPError as error:
-            raise await self._failure(client, error, seconds) from error
+            raise await self._failure(client, error, seconds, output, since) from error
         finally:
             self._requests -= 1
             self._news.set()
         return answer.root
 
-    async def _failure(self, client: mcp.Client, error: MCPError, seconds: float) -> Exception:
+    async def _failure(
+        self,
+        client: mcp.Client,
+        error: MCPError,
+        seconds: float,
+        output: ServerOutput,
+        since: float,
+    ) -> Exception:
         """What an error of the SDK means for the request, and for the connection."""
         failure = failure_in(error)
         if failure is None and not is_of_server(error):
             if error.code == types.REQUEST_TIMEOUT:
-                return Lost(f"no answer came in {seconds:g} seconds")
+                return Lost(f"no answer came in {seconds:g} seconds{output.unanswered(since)}")
             self._end()
             why = f" ({self._loss})" if self._loss else ""
-            return Lost(f"the connection to the server was lost{why}")
+            last = await output.last_words(since)
+            return Lost(f"the connection to the server was lost{why}{last}")
         if isinstance(failure, Unavailable):  # the same will happen to what is sent from now on
             self._give_up(failure)
             return failure
@@ -320,12 +334,11 @@ class Connection:
 
     async def _keep(self, opening: asyncio.Future[None]) -> None:
         """Hold the connection, from its start until it is lost or closed."""
-        stderr = Stderr(self.server.name)
-        since = math.inf
+        self._output, since = ServerOutput(self.server.name), math.inf
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.limits.connect_seconds):
-                    client, exchange = await self._opened(stack, stderr)
+                    client, exchange = await self._opened(stack)
                     self.listing, self._down = await listed_tools(client, exchange), None
                     if self.side is not None:
                         await self.side.opened(client)
@@ -333,16 +346,16 @@ class Connection:
                 opening.set_result(None)
                 await self._watch(client, exchange)
         except Exception as error:  # noqa: BLE001 - of the SDK, of httpx and of the server
-            self._note(Unavailable(self._loss) if self._loss else error, stderr, since)
+            self._note(Unavailable(self._loss) if self._loss else error, since)
         else:
             if not self._closed:
-                self._note(Unavailable(self._loss or "the connection was lost"), stderr, since)
+                self._note(Unavailable(self._loss or "the connection was lost"), since)
         finally:
             self._ended, self._client = True, None
             if not opening.done():
                 opening.set_result(None)
 
-    async def _opened(self, stack: AsyncExitStack, stderr: Stderr) -> tuple[mcp.Client, Exchange]:
+    async def _opened(self, stack: AsyncExitStack) -> tuple[mcp.Client, Exchange]:
         """Connect; again with the older handshake if the server ends before it names its version.
 
         Some servers end when their first message is not `initialize`.
@@ -350,39 +363,38 @@ class Connection:
         name, exchange = self.server.name, Exchange(self.limits)
         if name in self.older:
             try:
-                made = self._made(stderr, exchange, "legacy")
+                made = self._made(exchange, "legacy")
                 return await stack.enter_async_context(made), exchange
             except BaseException:
                 self.older.discard(name)
                 raise
         try:
-            client = await stack.enter_async_context(self._made(stderr, exchange, ""))
+            client = await stack.enter_async_context(self._made(exchange, ""))
         except Exception:
             if not exchange.probed or self._closed or not isinstance(self.server, StdioServer):
                 raise
             self._ended, self._loss = False, ""
             self._news.clear()
             exchange = Exchange(self.limits)
-            client = await stack.enter_async_context(self._made(stderr, exchange, "legacy"))
+            client = await stack.enter_async_context(self._made(exchange, "legacy"))
             self.older.add(name)
         if exchange.ignored and client.session.discover_result is None:
             self.older.add(name)
         return client, exchange
 
-    def _note(self, error: Exception, stderr: Stderr, since: float) -> None:
+    def _note(self, error: Exception, since: float) -> None:
         """Note the end of a connection; the next one is made after a pause, which grows."""
         if time.monotonic() - since > _STEADY_SECONDS:
             self._failures = 0
         reason = _reason(cause_of(error), self.limits)
-        said = f"; it wrote: {stderr.told}" if stderr.told else ""
-        self.failure = f"{reason}{said}"[:_REASON_CHARS]
+        self.failure = f"{reason[:_REASON_CHARS]}{self._output.said}"
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._failures)
         self._failures = min(self._failures + 1, 20)
         self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
         _log.info("server %s: %s", self.server.name, self.failure)
 
-    def _made(self, stderr: Stderr, exchange: Exchange, mode: str) -> mcp.Client:
-        transport = _transport(self.server, self.limits, stderr, self._end)
+    def _made(self, exchange: Exchange, mode: str) -> mcp.Client:
+        transport = _transport(self.server, self.limits, self._output, self._end)
         options = {} if self.side is None else dict(self.side.callbacks)
         return mcp.Client(
             checked_messages(transport, exchange),
@@ -434,10 +446,10 @@ class Connection:
 
 
 def _transport(
-    server: Server, limits: McpLimits, stderr: Stderr, ended: Callable[..., None]
+    server: Server, limits: McpLimits, output: ServerOutput, ended: Callable[..., None]
 ) -> AbstractAsyncContextManager[Any]:
     if isinstance(server, StdioServer):
-        return stdio_transport(server, limits, stderr, ended)
+        return stdio_transport(server, limits, output, ended)
     if isinstance(server, HttpServer):
         return http_transport(server, limits)
     raise ConfigurationError(f"{server!r:.100} is no server of a known kind")
@@ -460,6 +472,8 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
         return f"there is no program {error.filename}; install it, or write its whole path"
     if isinstance(error, (Unavailable, Lost, LoginNeeded)):
         return str(error)
+    if isinstance(error, Rejected):
+        return f"an answer of it is not accepted: {error}"
     if isinstance(error, ValidationError):
         return f"an answer of it does not fit the protocol: {fault_of(error)}"
     return in_words(error)

@@ -75,11 +75,11 @@ class _OfServer:
     data: Any
 
 
-def failed_request(request: str | int, error: Exception, code: int = INTERNAL_ERROR) -> Any:
+def failed_request(request: str | int | None, error: Exception, code: int = INTERNAL_ERROR) -> Any:
     """The end of a request with a failure, as a message for the SDK.
 
     Args:
-        request: The id of the request.
+        request: The id of the request; `None` if it is not known.
         error: The failure, which `failure_in` finds again.
         code: The code, by which the SDK chooses the version of the protocol.
     """

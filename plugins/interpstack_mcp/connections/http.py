@@ -35,7 +35,7 @@ from interpstack_mcp.connections.failures import (
     Unavailable,
     failed_request,
 )
-from interpstack_mcp.connections.lines import read_message
+from interpstack_mcp.connections.messages import read_message
 from interpstack_mcp.limits import McpLimits
 
 __all__ = ["http_transport", "own_request"]

@@ -6,36 +6,23 @@ Both directions work where the SDK reads and writes, without a task or a queue i
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import re
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import attrs
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCNotification, jsonrpc_message_adapter
+from mcp.types import JSONRPCNotification
 
-from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
-from interpstack_mcp.connections.failures import Rejected, failed_request
-from interpstack_mcp.faults import failed_response
+from interpstack_mcp.connections.open_requests import OpenRequests
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["IncomingLines", "OutgoingLines", "read_message"]
+__all__ = ["IncomingLines", "OutgoingLines"]
 
 _log = logging.getLogger("interpstack.mcp")
-#: Bytes at both ends of an answer in which the id of its request is looked for.
-_ENDS_BYTES: Final = 512
-#: Characters of a malformed answer in the error of its request.
-_SHOWN_CHARS: Final = 300
-_BEGIN: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
-#: The id, which the SDK numbers, as the first and as the last field.
-_VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
-_ID: Final = rb'"id"\s*:\s*"?(\d{1,18})"?'
-_ID_FIRST: Final = re.compile(rb"\{\s*(?:%s\s*,\s*)?%s\s*," % (_VERSION, _ID))
-_ID_LAST: Final = re.compile(rb",\s*%s\s*(?:,\s*%s\s*)?\}$" % (_ID, _VERSION))
 #: Messages that are read one after the other while other tasks wait.
 _IN_A_ROW: Final = 16
 #: Messages that are written together, at most.
@@ -47,65 +34,6 @@ _CANCELS: Final = 1000
 _CANCELLED: Final = "notifications/cancelled"
 
 
-def read_message(data: bytes | str) -> SessionMessage | Exception:
-    """A message of a server, or an exception, which the SDK passes over, if there is none.
-
-    An answer that has another form, or is not JSON, becomes the failure of its request, so that
-    nobody waits for it. Other output, such as a log, may contain messages, and is none.
-    """
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(data, by_name=False))
-    except ValueError as error:
-        return _repaired(data.encode("utf-8", "replace") if isinstance(data, str) else data, error)
-
-
-def _repaired(data: bytes, error: ValueError) -> SessionMessage | Exception:
-    if b'"jsonrpc"' not in data:
-        return error
-    try:
-        found = json.loads(data)
-        # Servers cut texts in the middle of a character, and write its halves as escapes.
-        units = json.dumps(found, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
-        whole = units.decode("utf-16-le", "replace")
-    except (ValueError, RecursionError):
-        return _broken(data) or error
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
-    except ValueError:
-        failed = failed_response(found, "server") if _is_answer(found) else None
-        if failed is None:
-            return error
-        return SessionMessage(failed_request(failed.id or 0, Rejected(_malformed(found))))
-
-
-def _malformed(found: dict[str, Any]) -> str:
-    """The fault of an answer of another form, with its beginning, which may be a server's error."""
-    part = "error" if "error" in found else "result"
-    if part not in found:
-        return "it is malformed: it has neither 'result' nor 'error'"
-    text = printable(json.dumps(found[part], ensure_ascii=False))
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    return f"it is malformed: its {part} is {shown}"
-
-
-def _is_answer(found: Any) -> bool:
-    """Whether JSON claims to be an answer: a record of a log may have the fields of one, too."""
-    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
-        return False
-    return "result" in found or "error" in found or set(found) <= {"jsonrpc", "id"}
-
-
-def _broken(data: bytes) -> SessionMessage | None:
-    """The failure of the request that an answer belongs to which is not JSON, as one cut short."""
-    head = data[:_ENDS_BYTES].lstrip()
-    if not _BEGIN.match(head) or b'"method"' in head:
-        return None
-    found = _ID_FIRST.match(head) or _ID_LAST.search(data[-_ENDS_BYTES:].rstrip())
-    if found is None:
-        return None
-    return SessionMessage(failed_request(int(found[1]), Rejected("it is not JSON")))
-
-
 @attrs.define(eq=False)
 class IncomingLines:
     """The messages of a server, as the SDK reads them.
@@ -114,11 +42,15 @@ class IncomingLines:
         reader: The server's output.
         limits: Limits of one message; a larger one ends the messages.
         ended: Called once, when no more messages come, with the reason if they were refused.
+        requests: The requests that these messages answer.
     """
 
     reader: asyncio.StreamReader
     limits: McpLimits
     ended: Callable[[str], None]
+    requests: OpenRequests = attrs.field(factory=OpenRequests)
+    #: More messages of the line that was read last.
+    _more: deque[SessionMessage | Exception] = attrs.field(factory=deque, init=False)
     _in_a_row: int = attrs.field(default=0, init=False)
     _closed: bool = attrs.field(default=False, init=False)
 
@@ -135,10 +67,12 @@ class IncomingLines:
             await asyncio.sleep(0)
         why = ""
         try:
-            line = await self.reader.readuntil(b"\n")
-            if len(line) > self.limits.message_values:  # else it holds no more values, either
-                ValueCount(self.limits.message_values).add(line)
-            return read_message(line)
+            while not self._more:
+                line = await self.reader.readuntil(b"\n")
+                if len(line) > self.limits.message_values:  # else it holds no more values, either
+                    ValueCount(self.limits.message_values).add(line)
+                self._more += self.requests.read(line)
+            return self._more.popleft()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the server has closed its output
         except asyncio.LimitOverrunError:
@@ -187,9 +121,11 @@ class OutgoingLines:
 
     Attributes:
         writer: The server's input.
+        requests: Notes the requests.
     """
 
     writer: asyncio.StreamWriter
+    requests: OpenRequests = attrs.field(factory=OpenRequests)
     _waiting: list[bytes] = attrs.field(factory=list, init=False)
     _gathering: bool = attrs.field(default=False, init=False)
     _cancels: int = attrs.field(default=0, init=False)
@@ -212,6 +148,7 @@ class OutgoingLines:
             raise anyio.ClosedResourceError
         if self.writer.is_closing():
             raise anyio.BrokenResourceError
+        self.requests.sent(item.message)
         self._waiting.append(line := _line(item))
         if not self._gathering:
             self._gathering = True

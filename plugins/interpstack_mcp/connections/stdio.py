@@ -24,9 +24,10 @@ from interpstack_core import to_end
 from interpstack_mcp.configuration import StdioServer
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.lines import IncomingLines, OutgoingLines
+from interpstack_mcp.connections.open_requests import OpenRequests
 from interpstack_mcp.limits import McpLimits
 
-__all__ = ["NoFolder", "Stderr", "stdio_transport"]
+__all__ = ["NoFolder", "ServerOutput", "Stderr", "stdio_transport"]
 
 _log = logging.getLogger("interpstack.mcp")
 #: Seconds in which a server ends by itself once its input is closed, and then after each signal.
@@ -35,6 +36,11 @@ _END_SECONDS: Final = 2.0
 _LINE_BYTES: Final = 4096
 #: Lines of a server's standard error that are remembered for an error message.
 _LINES: Final = 5
+#: Characters of one line, and of all of them, in an error message.
+_SHOWN_CHARS, _TOLD_CHARS = 300, 400
+#: Seconds in which the standard error of a server that ends is read to its end. A process that the
+#: server has started may keep it open.
+_LAST_SECONDS: Final = 1.0
 
 
 @attrs.define(eq=False)
@@ -47,9 +53,26 @@ class Stderr:
 
     server: str
     _last: deque[str] = attrs.field(factory=partial(deque, maxlen=_LINES), init=False)
+    _ended: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._ended.set()  # nothing is read yet
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         """Read a server's standard error to its end."""
+        self._ended.clear()
+        try:
+            await self._read(stream)
+        finally:
+            self._ended.set()
+
+    async def until_ended(self) -> None:
+        """Wait a moment for the last words of a server that ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS):
+                await self._ended.wait()
+
+    async def _read(self, stream: asyncio.StreamReader) -> None:
         rest = b""
         while chunk := await stream.read(_LINE_BYTES):
             *lines, rest = (rest + chunk).split(b"\n")
@@ -63,13 +86,57 @@ class Stderr:
         text = line[:_LINE_BYTES].decode("utf-8", "replace").strip()
         shown = printable(text)
         if shown:
-            self._last.append(shown[:300])
+            self._last.append(shown[:_SHOWN_CHARS])
             _log.debug("server %s: %s", self.server, shown)
 
     @property
     def told(self) -> str:
         """The last lines, for an error message; empty if there were none."""
-        return " / ".join(self._last)
+        shown, count = list[str](), 0
+        for line in reversed(self._last):
+            count += len(line)
+            if shown and count > _TOLD_CHARS:
+                break
+            shown.insert(0, line)
+        return " / ".join(shown)
+
+
+@attrs.define(eq=False)
+class ServerOutput:
+    """What a server sends beside its answers, for the errors of requests that get none.
+
+    Attributes:
+        server: The server's name, for the log.
+        stderr: Its standard error.
+        requests: Its requests, and what answers none; another one for each of its processes.
+    """
+
+    server: str
+    stderr: Stderr = attrs.field(init=False)
+    requests: OpenRequests = attrs.field(factory=OpenRequests, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.stderr = Stderr(self.server)
+
+    def begin(self) -> OpenRequests:
+        """Begin the requests to a new process."""
+        self.requests = OpenRequests()
+        return self.requests
+
+    @property
+    def said(self) -> str:
+        """The end of an error message, with the last lines of the standard error."""
+        return f"; it wrote: {self.stderr.told}" if self.stderr.told else ""
+
+    def unanswered(self, since: float) -> str:
+        """The end of an error message, with what was sent since a time and answers no request."""
+        notes = self.requests.notes(since)
+        return f"; meanwhile, the server sent {notes}" if notes else ""
+
+    async def last_words(self, since: float) -> str:
+        """The end of the error message of a request whose connection was lost."""
+        await self.stderr.until_ended()
+        return f"{self.unanswered(since)}{self.said}"
 
 
 class NoFolder(FileNotFoundError):
@@ -78,14 +145,17 @@ class NoFolder(FileNotFoundError):
 
 @asynccontextmanager
 async def stdio_transport(
-    server: StdioServer, limits: McpLimits, stderr: Stderr, ended: Callable[[str], None]
+    server: StdioServer,
+    limits: McpLimits,
+    output: ServerOutput,
+    ended: Callable[[str], None],
 ) -> AsyncIterator[tuple[IncomingLines, OutgoingLines]]:
     """Run a server, and exchange messages with it as the SDK's transports do.
 
     Args:
         server: The server.
         limits: Limits of one message; a larger one ends the connection.
-        stderr: Takes the server's standard error.
+        output: Takes the server's standard error, and what it sends that answers no request.
         ended: Called when the server sends no more, with the reason if its messages were refused.
 
     Raises:
@@ -104,9 +174,10 @@ async def stdio_transport(
         start_new_session=True,  # so that its own processes end with it
     )
     assert process.stdin is not None  # noqa: S101 - the process was started with pipes
-    incoming = IncomingLines(_pipe(process.stdout), limits, ended)
-    outgoing = OutgoingLines(process.stdin)
-    logging_stderr = asyncio.ensure_future(stderr.read(_pipe(process.stderr)))
+    requests = output.begin()
+    incoming = IncomingLines(_pipe(process.stdout), limits, ended, requests)
+    outgoing = OutgoingLines(process.stdin, requests)
+    logging_stderr = asyncio.ensure_future(output.stderr.read(_pipe(process.stderr)))
     try:
         yield incoming, outgoing
     finally:
@@ -136,6 +207,7 @@ async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) 
             async with asyncio.timeout(_END_SECONDS):
                 await process.wait()
                 break
+    await asyncio.wait({stderr}, timeout=_LAST_SECONDS)
     stderr.cancel()
     await asyncio.gather(stderr, return_exceptions=True)
     process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - a grandchild may hold a pipe

@@ -79,6 +79,53 @@ async def test_a_loss_says_what_this_side_refused() -> None:
         await made.aclose()
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            """print("  quota \\x1b used up", file=sys.stderr, flush=True); os._exit(3)""",
+            r"connection to the server was lost; it wrote: quota  used up$",
+        ),
+        (
+            """os.close(1); time.sleep(0.1); print("last words", file=sys.stderr); sys.exit(3)""",
+            r"connection to the server was lost; it wrote: last words$",
+        ),
+        (
+            """print("KeyError: 5", flush=True); os._exit(3)""",
+            r"connection to the server was lost; meanwhile, the server sent other output: Key",
+        ),
+        (
+            """print(json.dumps({"jsonrpc": "2.0", "id": 99, "result": {}}), flush=True)""",
+            r"no answer came in 1 seconds; meanwhile, the server sent an answer with the id 99, ",
+        ),
+    ],
+)
+async def test_a_call_without_an_answer_shows_what_the_server_wrote(
+    code: str, message: str
+) -> None:
+    calling = f"    if asked['method'] == 'tools/call':\n        {code}\n        continue\n"
+    answers = ANSWERS.replace("import json, sys", "import json, os, sys, time")
+    answers = answers.replace("    tools =", f"{calling}    tools =", 1).replace("BAD", "{}")
+    made = connection(scripted(answers), call_seconds=1)
+    made.older.add("s")
+    try:
+        with pytest.raises(Lost, match=message):
+            await text_of(made, "t")
+    finally:
+        await made.aclose()
+
+
+async def test_a_server_whose_handshake_comes_in_a_batch_is_refused_with_the_reason() -> None:
+    code = ANSWERS.replace("print(json.dumps({", "print(json.dumps([{").replace(
+        "answer})", "answer}])"
+    )
+    made = connection(scripted(code.replace("BAD", "{}")))
+    made.older.add("s")
+    fault = (await made.listed()).fault
+    assert fault.startswith("an answer of it is not accepted: it came in a batch (a JSON array)")
+    await made.aclose()
+
+
 async def test_many_callers_share_one_attempt(notes: Notes) -> None:
     made = connection(servers(notes))
     try:

@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification
 
 from interpstack_mcp.configuration import StdioServer
-from interpstack_mcp.connections.stdio import Stderr, stdio_transport
+from interpstack_mcp.connections.stdio import ServerOutput, stdio_transport
 from interpstack_mcp.limits import McpLimits
 
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
@@ -38,7 +38,7 @@ def server(code: str) -> StdioServer:
 async def test_messages_go_both_ways() -> None:
     message = JSONRPCNotification(jsonrpc="2.0", method="hello")
     ended = asyncio.Event()
-    async with stdio_transport(server(ECHO), SMALL, Stderr("s"), lambda why: ended.set()) as (
+    async with stdio_transport(server(ECHO), SMALL, ServerOutput("s"), lambda why: ended.set()) as (
         incoming,
         outgoing,
     ):
@@ -49,7 +49,10 @@ async def test_messages_go_both_ways() -> None:
 
 
 async def test_a_line_that_is_no_message_is_passed_over() -> None:
-    async with stdio_transport(server("print('hello')"), SMALL, Stderr("s"), str) as (incoming, _):
+    async with stdio_transport(server("print('hello')"), SMALL, ServerOutput("s"), str) as (
+        incoming,
+        _,
+    ):
         assert isinstance(await incoming.receive(), ValueError)
 
 
@@ -62,7 +65,10 @@ async def test_a_line_that_is_no_message_is_passed_over() -> None:
 )
 async def test_a_message_beyond_bounds_ends_the_connection(code: str, reason: str) -> None:
     ended = asyncio.get_running_loop().create_future()
-    async with stdio_transport(server(code), SMALL, Stderr("s"), ended.set_result) as (incoming, _):
+    async with stdio_transport(server(code), SMALL, ServerOutput("s"), ended.set_result) as (
+        incoming,
+        _,
+    ):
         with pytest.raises(anyio.EndOfStream):
             await asyncio.wait_for(incoming.receive(), 60)
         why = ended.result()
@@ -70,18 +76,26 @@ async def test_a_message_beyond_bounds_ends_the_connection(code: str, reason: st
 
 
 async def test_standard_error_is_remembered_in_short() -> None:
-    stderr = Stderr("s")
+    output = ServerOutput("s")
     code = "import sys\nfor n in range(9): print('line', n, '\\x1b[31m', file=sys.stderr)"
-    async with stdio_transport(server(code), SMALL, stderr, str) as (incoming, _):
+    async with stdio_transport(server(code), SMALL, output, str) as (incoming, _):
         assert [one async for one in incoming] == []
-        while "line 8" not in stderr.told:  # noqa: ASYNC110 - the other end of a pipe
+        while "line 8" not in output.stderr.told:  # noqa: ASYNC110 - the other end of a pipe
             await asyncio.sleep(0.01)
-    assert stderr.told == " / ".join(f"line {n} [31m" for n in range(4, 9))
+    assert output.stderr.told == " / ".join(f"line {n} [31m" for n in range(4, 9))
+
+
+async def test_the_last_lines_of_standard_error_are_shown_and_not_the_first() -> None:
+    output = ServerOutput("s")
+    code = "import sys\nfor n in range(5): print(n, 'x' * 1000, file=sys.stderr)"
+    async with stdio_transport(server(code), SMALL, output, str) as (incoming, _):
+        assert [one async for one in incoming] == []
+    assert output.said == f"; it wrote: 4 {'x' * 298}"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 async def test_a_deaf_server_is_killed_with_its_own_processes() -> None:
-    async with stdio_transport(server(DEAF), SMALL, Stderr("s"), str) as (incoming, _):
+    async with stdio_transport(server(DEAF), SMALL, ServerOutput("s"), str) as (incoming, _):
         _, own, child = (await incoming.receive()).message.method.split("/")
     for pid in (own, child):
         for _ in range(200):
@@ -103,5 +117,5 @@ def alive(pid: int) -> bool:
 async def test_a_missing_program_is_an_error() -> None:
     missing: Any = StdioServer(name="s", command="no-such-program")
     with pytest.raises(FileNotFoundError):
-        async with stdio_transport(missing, SMALL, Stderr("s"), str):
+        async with stdio_transport(missing, SMALL, ServerOutput("s"), str):
             pass
