@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
+from interpstack_core.checks import shown
 from interpstack_mcp.call_names import MARK, CallName
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.faults import fault_of
@@ -105,6 +106,8 @@ async def asked(
             )
             for one in questions
         }
+        for one in questions:  # a client that does not come back must not keep its cell for ever
+            one.expire(_SECONDS, f"nobody answered in {_SECONDS:g} seconds")
         return types.InputRequiredResult(input_requests=requests, request_state=state())
     for question in questions:
         question.settle(await _elicited(ctx, question))
@@ -136,6 +139,14 @@ def answered(questions: Sequence[Question], responses: types.InputResponses | No
 
 def decided(answer: types.ElicitResult) -> bool | str:
     """The decision of a person: `True`, or the reason why a call is refused."""
-    if answer.action == "accept" and (answer.content or {}).get("allow") is True:
+    if answer.action != "accept":
+        return "a person refused the call"
+    allow = (answer.content or {}).get("allow")
+    if allow is True:
         return True
-    return "a person refused the call"
+    if allow is False:
+        return "a person refused the call"
+    return (
+        "the client's answer was accepted by a person, but its content does not say true or false "
+        f"as allow; got {shown(allow)}"
+    )

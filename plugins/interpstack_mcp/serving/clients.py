@@ -100,7 +100,8 @@ class Client:
     @property
     def busy(self) -> bool:
         """Whether the client may not be closed."""
-        return bool(self.runs) or any(one.busy for one in self._beside.values())
+        runs = (not run.done for run in self.runs.values())  # an ended one only waits for `wait`
+        return any(runs) or any(one.busy for one in self._beside.values())
 
     def beside(self, kind: type[_Beside], make: Callable[[], _Beside]) -> _Beside:
         """Something of the client's that ends with it, made when it is first needed."""
@@ -122,7 +123,7 @@ class Client:
         if len(self.runs) >= self.limits.cells:
             raise ConfigurationError(
                 f"{len(self.runs)} cells of this client run or wait already; get the outcome of "
-                "one with the tool wait"
+                f"one with the tool wait: {', '.join(map(repr, self.runs))}"
             )
         self.runs[run.id] = run
 
@@ -188,6 +189,10 @@ class Clients:
             client = self._known[key] = Client(key, owner, session, self.limits)
         client.touch()
         return client
+
+    def is_busy(self, key: str) -> bool:
+        """Whether there is a client of a key that may not be closed."""
+        return key in self._known and self._known[key].busy
 
     async def _make_room(self) -> None:
         """Close clients that are idle, down to the limit."""

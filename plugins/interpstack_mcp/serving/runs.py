@@ -37,8 +37,18 @@ class Question:
         factory=lambda: asyncio.get_running_loop().create_future()
     )
 
+    _expiry: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+
+    def expire(self, seconds: float, reason: str) -> None:
+        """Refuse the call for a reason if there is no answer after some time; once."""
+        if self._expiry is None:
+            loop = asyncio.get_running_loop()
+            self._expiry = loop.call_later(seconds, self.settle, reason)
+
     def settle(self, answer: bool | str) -> None:
         """Answer the question; a second answer changes nothing."""
+        if self._expiry is not None:
+            self._expiry.cancel()
         if not self.answer.done():
             self.answer.set_result(answer)
 

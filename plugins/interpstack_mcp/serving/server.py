@@ -39,11 +39,12 @@ from interpstack_mcp.serving.clients import (
     client_key,
     names_sessions,
 )
+from interpstack_mcp.serving.explaining import explained_faults
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
 from interpstack_mcp.serving.runs import Run
 from interpstack_mcp.serving.sendable import sendable
-from interpstack_mcp.serving.tools import TOOL_NAMES, tools_for
+from interpstack_mcp.serving.tools import TOOL_NAMES, check_arguments, tools_for
 
 __all__ = ["CodeServer"]
 
@@ -112,9 +113,14 @@ class CodeServer:
             on_list_resources=self._list_resources,
             on_read_resource=self._read_resource,
         )
+        made.middleware.append(explained_faults)
         if self._gateway is not None:
             self._gateway.extend(made)
         return made
+
+    def is_busy(self, session: str) -> bool:
+        """Whether something goes on in a session of HTTP, so that it may not be ended."""
+        return self._clients.is_busy(session)
 
     async def aclose(self) -> None:
         """Stop all cells, and close the clients' sessions."""
@@ -123,7 +129,9 @@ class CodeServer:
     # -- requests --------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools_for(self.stack, self._clients.offer))
+        named = names_sessions(ctx)
+        tools = tools_for(self.stack, self._clients.offer, names_session=named)
+        return types.ListToolsResult(tools=tools)
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> _Answer:
         handlers: Mapping[str, _Handler] = {
@@ -138,12 +146,14 @@ class CodeServer:
                 types.INVALID_PARAMS, f"there is no tool {params.name!r:.100}; there are: {listed}"
             )
         try:
+            named = names_sessions(ctx)
+            check_arguments(params.name, params.arguments or {}, names_session=named)
             client = await self._client(ctx, params)
             answer = await handlers[params.name](ctx, client, params)
         except InterpstackError as error:
             told = types.TextContent(text=sendable(str(error)))
             return types.CallToolResult(content=[told], is_error=True)
-        return _named_session(answer, client) if names_sessions(ctx) else answer
+        return _named_session(answer, client) if named else answer
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         client = None if names_sessions(ctx) else await self._clients.client(*client_key(ctx))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import NoneType
 from typing import Any, Final
 
@@ -22,12 +23,18 @@ from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
 from interpstack_mcp.serving.oauth import OAuthResource, TokenVerifier
 from interpstack_mcp.serving.server import CodeServer
+from interpstack_mcp.serving.wire.headers import CheckedHeaders
 from interpstack_mcp.serving.wire.posts import CheckedPosts
+from interpstack_mcp.serving.wire.sessions import BoundedSessions
 
 __all__ = ["HttpOptions", "http_app", "serve_http"]
 
 #: Characters that a token has at least.
 _TOKEN_CHARS: Final = 16
+_UNAUTHORIZED: Final = (
+    "a bearer token is needed: send the header Authorization: Bearer TOKEN with the token of this "
+    "server (INTERPSTACK_MCP_TOKEN)"
+)
 
 
 def _hosts(given: Any) -> Sequence[str]:
@@ -99,7 +106,8 @@ def _check_token(token: Any) -> None:
 def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
     """The server as an ASGI application, at `/mcp`."""
     oauth = options.oauth
-    app = server.app().streamable_http_app(
+    made = server.app()
+    app = made.streamable_http_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=options.accepted_hosts, allowed_origins=list(options.origins)
         ),
@@ -109,7 +117,11 @@ def http_app(server: CodeServer, options: HttpOptions) -> ASGIApp:
         auth=None if oauth is None else oauth.settings,
         token_verifier=None if oauth is None else _Admitting(oauth.checking),
     )
-    checked = CheckedPosts(app, server.limits.request_bytes)
+    host = options.accepted_hosts[0]
+    most, end = server.limits.clients, made.session_manager.handle_request
+    sessions = BoundedSessions(most, server.is_busy, end, app)
+    posts = CheckedPosts(sessions, server.limits.request_bytes, partial(sessions.make_room, host))
+    checked = CheckedHeaders(posts, options.accepted_hosts, options.origins)
     return _Entered(checked) if oauth is not None else _Authorized(checked, options.token)
 
 
@@ -143,12 +155,12 @@ class _Authorized:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._expected = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._allows(dict(scope["headers"])):
             headers = {"WWW-Authenticate": "Bearer", "Connection": "close"}
-            refused = PlainTextResponse("a bearer token is needed", 401, headers=headers)
+            refused = PlainTextResponse(_UNAUTHORIZED, 401, headers=headers)
             await refused(scope, receive, send)
             return
         if (admission := Admission.of(scope)) is not None:
@@ -156,7 +168,8 @@ class _Authorized:
         await self._app(scope, receive, send)
 
     def _allows(self, headers: dict[bytes, bytes]) -> bool:
-        return hmac.compare_digest(headers.get(b"authorization", b""), self._expected)
+        scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token, self._expected)
 
 
 async def serve_http(

@@ -20,6 +20,8 @@ __all__ = ["Refused", "read_message"]
 
 #: Characters of the reason.
 _REASON_CHARS: Final = 200
+#: Requests of a batch that get an error of their own.
+_BATCH_ERRORS: Final = 100
 
 
 @attrs.frozen
@@ -31,6 +33,8 @@ class Refused:
     """
 
     answer: types.JSONRPCError
+    #: The errors for the requests of a batch, in place of the one above, where each is sent.
+    each: tuple[types.JSONRPCError, ...] = ()
 
 
 def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
@@ -60,6 +64,8 @@ def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
             types.INVALID_REQUEST,
             "the id of a request is a text or an integer; leave id out of a notification",
         )
+    if isinstance(found, list):
+        return _refused_batch(found)
     try:
         return types.jsonrpc_message_adapter.validate_python(found, by_name=False)
     except ValidationError:
@@ -96,6 +102,16 @@ def _is_response(found: Any) -> bool:
 def _refused(found: Any, code: int, message: str) -> Refused:
     error = types.ErrorData(code=code, message=message)
     return Refused(types.JSONRPCError(jsonrpc="2.0", id=_request_id(found), error=error))
+
+
+def _refused_batch(parts: list[Any]) -> Refused:
+    """A batch, which no version since 2025-06-18 has; without an answer, its sender would wait."""
+    text = "a batch (a JSON array) is not accepted; send each message by itself"
+    requests = [one for one in parts if isinstance(one, dict) and "method" in one and "id" in one]
+    each = tuple(
+        _refused(one, types.INVALID_REQUEST, text).answer for one in requests[:_BATCH_ERRORS]
+    )
+    return attrs.evolve(_refused(None, types.INVALID_REQUEST, text), each=each)
 
 
 def _request_id(found: Any) -> str | int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
 import attrs
 from mcp import types
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interpstack_mcp.request_ids import NumericTexts
@@ -18,6 +19,8 @@ __all__ = ["CheckedPosts"]
 
 #: Seconds for the end of a response whose answer a client may have read already.
 _ENDING_SECONDS: Final = 1.0
+#: Seconds for the body of a request; a client that is gone without a word sends no more of it.
+_BODY_SECONDS: Final = 60.0
 #: A body that the SDK refuses.
 _UNREADABLE: Final = b"\0"
 
@@ -31,10 +34,12 @@ class CheckedPosts:
     Args:
         app: The SDK's application.
         most: Bytes of a body that it accepts.
+        begins: Called before a client begins a session.
     """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, most: int, begins: Callable[[], Awaitable[None]]) -> None:
         self._app = app
+        self._begins = begins
         self._most = most
         self._open: dict[tuple[bytes, str], asyncio.Event] = {}
         self._ids = NumericTexts()
@@ -44,7 +49,7 @@ class CheckedPosts:
             await self._app(scope, receive, send)
             return
         session = dict(scope["headers"]).get(b"mcp-session-id", b"")
-        post = _Post(receive, session, self._most, self._ids, self._open)
+        post = _Post(receive, session, self._most, self._begins, self._ids, self._open)
 
         async def sent(message: Message) -> None:
             if post.refusal is None:
@@ -65,6 +70,7 @@ class _Post:
     receive: Receive
     session: bytes
     most: int
+    begins: Callable[[], Awaitable[None]]
     ids: NumericTexts
     open: dict[tuple[bytes, str], asyncio.Event]
     #: The answer in place of the SDK's.
@@ -77,15 +83,28 @@ class _Post:
         if self._begun:
             return await self.receive()
         self._begun = True
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                body, whole = await self._read()
+        except TimeoutError:
+            text = f"the body of the request did not come within {_BODY_SECONDS:g} seconds"
+            self.refusal = PlainTextResponse(text, 408, headers={"Connection": "close"})
+            body, whole = _UNREADABLE, False
+        shown = await self._checked(body) if whole else body
+        return {"type": "http.request", "body": shown, "more_body": False}
+
+    async def _read(self) -> tuple[bytes, bool]:
+        """The body, and whether it is whole; it is not if it is too long, or the client is gone."""
         body, message = bytearray(), await self.receive()
         while message["type"] == "http.request":
             body += message.get("body", b"")
-            whole = not message.get("more_body", False)
-            if whole or len(body) > self.most:
-                shown = await self._checked(bytes(body)) if whole else bytes(body)
-                return {**message, "body": shown}
+            if not message.get("more_body", False):
+                return bytes(body), True
+            if len(body) > self.most:
+                return bytes(body), False
             message = await self.receive()
-        return message
+        self.refusal = Response(status_code=400)  # which nobody reads
+        return _UNREADABLE, False
 
     async def _checked(self, body: bytes) -> bytes:
         message = read_message(body)
@@ -99,6 +118,9 @@ class _Post:
             text = "a request of this session with the same id has no answer yet; use another id"
             error = types.ErrorData(code=types.INVALID_REQUEST, message=text)
             self.refusal = _refusal(types.JSONRPCError(jsonrpc="2.0", id=None, error=error))
+        elif isinstance(message, types.JSONRPCRequest) and message.method == "initialize":
+            if not self.session:
+                await self.begins()
         elif isinstance(message, types.JSONRPCError):  # perhaps in place of a malformed response
             return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         return body if self.refusal is None else _UNREADABLE

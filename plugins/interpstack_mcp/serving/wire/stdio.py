@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import threading
@@ -11,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from io import StringIO
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import anyio
 import attrs
@@ -24,6 +25,10 @@ from interpstack_mcp.serving.wire.messages import Refused, read_message
 
 __all__ = ["MessageReader", "serve_stdio"]
 
+_log = logging.getLogger("interpstack.mcp")
+#: The mark with which some programs on Windows begin a text.
+_MARK: Final = "\ufeff"
+
 
 async def serve_stdio(server: CodeServer) -> None:
     """Serve one client on standard input and output, until the input ends."""
@@ -34,6 +39,8 @@ async def serve_stdio(server: CodeServer) -> None:
             async with stdio_server(stdin=nothing) as (unused, write), unused:
                 reader = MessageReader(partial(_next_line, source), write)
                 await app.run(reader, write, app.create_initialization_options())
+    except* BrokenPipeError:
+        _log.info("the client has closed the server's output")
     finally:
         await server.aclose()
 
@@ -61,9 +68,13 @@ class MessageReader:
             EndOfStream: The client has closed the stream.
         """
         while line := await self.next_line():
+            line = line.strip().removeprefix(_MARK)
+            if not line:  # between two messages, as some clients end them
+                continue
             message = read_message(line)
             if isinstance(message, Refused):
-                await self.write.send(SessionMessage(message.answer))
+                for answer in message.each or (message.answer,):
+                    await self.write.send(SessionMessage(answer))
             elif message is not None and self._ids.allows(message):
                 return SessionMessage(message)
         raise anyio.EndOfStream

@@ -48,7 +48,12 @@ async def test_errors_are_results(serve: Any) -> None:
         ("run_code", {"code": " "}, "run_code takes a non-empty string as code"),
         ("run_code", {}, "run_code takes a non-empty string as code"),
         ("wait", {"cell": "x"}, "there is no such cell; run the code again"),
-        ("search_tools", {"query": 1}, "a search for tools takes a string"),
+        ("search_tools", {"query": 1}, "search_tools takes a string as query; got 1"),
+        (
+            "run_code",
+            {"code": "1", "timeout": 5},
+            "run_code has no argument 'timeout'; it takes code",
+        ),
     ]:
         refused = await client.call_tool(tool, arguments)
         assert (refused.is_error, refused.content[0].text) == (True, message)
@@ -116,6 +121,16 @@ async def test_approvals_come_before_effects(serve: Any, mode: str) -> None:
         ({"action": "decline"}, "a person refused the call"),
         ({"action": "cancel"}, "a person refused the call"),
         ({"action": "accept", "content": {"allow": False}}, "a person refused the call"),
+        (
+            {"action": "accept", "content": {"allow": "true"}},
+            "the client's answer was accepted by a person, but its content does not say true or "
+            "false as allow; got 'true'",
+        ),
+        (
+            {"action": "accept"},
+            "the client's answer was accepted by a person, but its content does not say true or "
+            "false as allow; got None",
+        ),
         (None, "it needs an approval, and this client cannot ask for one"),
     ],
 )
@@ -173,8 +188,37 @@ async def test_cells_of_a_client_are_bounded(serve: Any) -> None:
         assert (await run(client, "await tools.slow({text: 'a'})")).structured_content["running"]
     refused = await run(client, "1")
     assert "2 cells of this client run or wait already" in refused.content[0].text
+    names = refused.content[0].text.partition("the tool wait: ")[2].split(", ")
+    for cell in names:
+        stopped = await client.call_tool("wait", {"cell": cell.strip("'"), "terminate": True})
+        assert stopped.content[0].text == "The code was stopped."
     await client.call_tool("reset", {})
     assert await text(client, "1") == "<result>1</result>"
+
+
+async def test_a_client_whose_code_has_ended_makes_room_although_it_never_comes_back(
+    serve: Any,
+) -> None:
+    served = serve(yield_seconds=0.05, clients=1)
+    gone = await served.client(mode="auto")
+    first = await run(gone, "await new Promise(done => setTimeout(done, 200)); 1")
+    assert first.structured_content["running"]
+    while (await run(gone, "2")).is_error:  # noqa: ASYNC110 - without a session, it is another client
+        await asyncio.sleep(0.01)
+
+
+async def test_an_error_for_a_request_says_what_is_wrong_with_it(serve: Any) -> None:
+    client = await serve().client(mode="legacy")
+    request = types.Request[dict[str, Any], str]
+    for method, params, message in (
+        ("tools/call", {"name": 5}, "the request does not fit the protocol: params.name is not a"),
+        ("tools/call", {"name": "wait", "arguments": []}, "params.arguments is not"),
+        ("resources/read", {}, "the request does not fit the protocol: params is missing"),
+    ):
+        with pytest.raises(MCPError, match=message):
+            await client.session.send_request(
+                request(method=method, params=params), types.EmptyResult
+            )
 
 
 async def test_functions_are_found(serve: Any) -> None:

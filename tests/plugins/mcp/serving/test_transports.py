@@ -84,10 +84,64 @@ async def test_requests_are_checked(address: str, headers: dict[str, str], statu
         assert refused.status_code == 413
 
 
-async def test_sessions_are_bounded(address: str) -> None:
+async def _begun(client: httpx2.AsyncClient, address: str) -> dict[str, str]:
+    """Begin a session; the headers of its requests."""
+    answer = await client.post(address, json=INITIALIZE, headers=ACCEPT)
+    return {**ACCEPT, "Mcp-Session-Id": answer.headers["mcp-session-id"]}
+
+
+async def test_the_session_idle_longest_ends_when_another_one_is_too_many(address: str) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     async with http_client() as client:
-        answers = [await client.post(address, json=INITIALIZE, headers=ACCEPT) for _ in range(4)]
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 503]
+        made = [await _begun(client, address) for _ in range(3)]
+        assert (await client.post(address, json=ping, headers=made[0])).status_code == 200
+        made.append(await _begun(client, address))
+        statuses = [
+            (await client.post(address, json=ping, headers=one)).status_code for one in made
+        ]
+    assert statuses == [200, 404, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "text"),
+    [
+        ({"Authorization": f"bearer {TOKEN}"}, 200, ""),
+        ({"Authorization": f"Basic {TOKEN}"}, 401, "send the header Authorization: Bearer TOKEN"),
+        ({"Host": "evil.example"}, 421, "the Host header 'evil.example' is not accepted; permit"),
+        ({"Host": "127.0.0.1.evil.example"}, 421, "--allow-host"),
+        ({"Host": "evil@127.0.0.1:80"}, 421, "--allow-host"),
+        ({"Host": "localhost:99"}, 200, ""),
+        ({"Origin": "null"}, 403, "the Origin header 'null' is not accepted; permit"),
+        ({"Content-Type": "text/plain"}, 415, "the Content-Type of a message is application/json"),
+        ({"Content-Type": "application/jsonx"}, 415, "got 'application/jsonx'"),
+        ({"Content-Type": "application/json; charset=utf-8"}, 200, ""),
+        ({"Content-Encoding": "gzip"}, 415, "a message is not compressed"),
+    ],
+)
+async def test_a_refusal_names_what_is_accepted(
+    address: str, headers: dict[str, str], status: int, text: str
+) -> None:
+    async with http_client() as client:
+        sent = {**ACCEPT, **headers}
+        response = await client.post(address, json=INITIALIZE, headers=sent)
+    assert response.status_code == status
+    assert text in response.text
+
+
+async def test_a_client_that_goes_in_the_middle_of_a_body_leaves_no_traceback(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = int(address.rsplit(":", 1)[1].partition("/")[0])
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\nContent-Length: 100\r\n\r\n{{"
+    writer.write(head.encode())
+    await writer.drain()
+    writer.close()
+    async with http_client() as client:
+        for _ in range(3):
+            await _begun(client, address)
+    assert not [one for one in caplog.records if one.exc_info]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,6 @@ def test_what_is_not_json(line: str, id_: Any) -> None:
         ('{"jsonrpc":"2.0","id":5,"method":"m","params":["p"]}', 5),
         (f'{{"jsonrpc":"2.0","id":{2**63},"method":7}}', None),
         ('{"jsonrpc":"2.0","id":5}', None),  # perhaps an answer to a request of ours
-        ("[]", None),
         ("null", None),
     ],
 )
@@ -101,3 +100,24 @@ def test_messages_of_the_protocol() -> None:
         ),
     ):
         assert read_message(sent.model_dump_json(exclude_unset=True)) == sent
+
+
+def test_a_batch_is_refused_and_each_of_its_requests_gets_an_error() -> None:
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    batch = [
+        {**ping, "id": 1},
+        ping,
+        {"jsonrpc": "2.0", "id": 2, "result": {}},
+        {**ping, "id": "x"},
+    ]
+    message = read_message(json.dumps(batch))
+    assert isinstance(message, Refused)
+    assert [one.id for one in (message.answer, *message.each)] == [None, 1, "x"]
+    text = "a batch (a JSON array) is not accepted; send each message by itself"
+    assert {one.error.message for one in (message.answer, *message.each)} == {text}
+    many = read_message(json.dumps([{**ping, "id": n} for n in range(1000)]))
+    assert isinstance(many, Refused)
+    assert len(many.each) == 100
+    empty = read_message("[]")
+    assert isinstance(empty, Refused)
+    assert (empty.answer.id, empty.each) == (None, ())

@@ -22,8 +22,12 @@ class Posting:
     def __init__(self) -> None:
         self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
         self.bodies: list[bytes] = []
-        transport = httpx2.ASGITransport(posts.CheckedPosts(self._app, 1000))
+        self.begun_sessions = 0
+        transport = httpx2.ASGITransport(posts.CheckedPosts(self._app, 1000, self._begins))
         self.client = httpx2.AsyncClient(transport=transport)
+
+    async def _begins(self) -> None:
+        self.begun_sessions += 1
 
     async def _app(self, scope: Any, receive: Any, send: Any) -> None:
         body = await Request(scope, receive).body()
@@ -117,3 +121,34 @@ async def test_other_bodies_come_as_they_are(posting: Posting) -> None:
         assert posting.bodies[-1] == body
     answer = await posting.client.get("http://x/mcp")
     assert answer.text == "done"
+
+
+async def test_a_session_begins_with_a_request_without_one(posting: Posting) -> None:
+    await posting.request(1, "ping", session="")
+    await posting.request(1, "initialize", session="one")
+    assert posting.begun_sessions == 0
+    await posting.request(1, "initialize", session="")
+    assert posting.begun_sessions == 1
+
+
+async def test_a_body_that_does_not_end_is_refused(
+    posting: Posting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posts, "_BODY_SECONDS", 0.05)
+    sent: list[Any] = []
+    begun = {"type": "http.request", "body": b'{"jsonrpc', "more_body": True}
+
+    async def receive() -> Any:
+        if "more_body" in begun:
+            return {**begun, "more_body": begun.pop("more_body")}
+        await asyncio.Event().wait()
+        return begun
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    checked = posts.CheckedPosts(posting._app, 1000, posting._begins)
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [], "query_string": b""}
+    await checked(scope, receive, send)
+    assert sent[0]["status"] == 408
+    assert sent[1]["body"] == b"the body of the request did not come within 0.05 seconds"

@@ -151,3 +151,32 @@ async def test_a_process_without_standard_input(
     monkeypatch.setattr(sys, "stdin", None)
     monkeypatch.setattr(sys, "stdout", TextIOWrapper(BytesIO()))
     await asyncio.wait_for(serve_stdio(serve().server), SECONDS)
+
+
+async def test_blank_lines_and_a_byte_order_mark_are_passed_over(wire: Wire) -> None:
+    for line in ("", "  ", "\r", '\ufeff{"jsonrpc":"2.0","id":9,"method":"ping"}\r'):
+        wire.send(line)
+    assert (await wire.answer())["id"] == 9
+
+
+async def test_each_request_of_a_batch_gets_an_error(wire: Wire) -> None:
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    wire.send(json.dumps([{**ping, "id": 1}, ping, {**ping, "id": 2}]))
+    answers = [await wire.answer(), await wire.answer()]
+    assert [(one["id"], "a batch" in one["error"]["message"]) for one in answers] == [
+        (1, True),
+        (2, True),
+    ]
+
+
+async def test_a_request_before_initialize_is_answered_with_the_reason(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = TextIOWrapper(BytesIO(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'))
+    stdout = TextIOWrapper(BytesIO())
+    monkeypatch.setattr(sys, "stdin", stdin)
+    monkeypatch.setattr(sys, "stdout", stdout)
+    await serve_stdio(serve().server)
+    stdout.seek(0)
+    (answer,) = map(json.loads, stdout)
+    assert answer["error"]["message"] == "tools/list came before initialize: send initialize first"
