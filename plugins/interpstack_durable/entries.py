@@ -174,8 +174,20 @@ def compare(step: int, recorded: Sequence[Asked], asked: Sequence[Request]) -> N
         if before is None or after is None or list(before[:3]) != list(after[:3]):
             raise ReplayDivergence(
                 f"at step {step} the code asks for {_told(after)}, but the "
-                f"recorded run asked for {_told(before)}; nothing was done"
+                f"recorded run asked for {_told(before)}{_difference(before, after)}; nothing was "
+                "done"
             )
+
+
+def _difference(before: Asked | None, after: Asked | None) -> str:
+    """What differs in two requests that look the same in an error."""
+    if before is None or after is None or _told(before) != _told(after):
+        return ""
+    if before[2] == after[2]:
+        return f" (as request {before[0]!s:.40}, and now as request {after[0]!s:.40})"
+    if len(after[3]) < _PREVIEW_CHARS:
+        return " (its record is damaged)"
+    return f" (the inputs differ behind their first {_PREVIEW_CHARS} characters)"
 
 
 def _told(asked: Asked | None) -> str:

@@ -464,6 +464,12 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
     """A failure in words."""
     if isinstance(error, MCPError) and (failure := failure_in(error)) is not None:
         error = failure
+    if (
+        isinstance(error, MCPError)
+        and not is_of_server(error)
+        and error.code == types.CONNECTION_CLOSED
+    ):
+        return "it closed the connection before it answered"
     if isinstance(error, TimeoutError):
         return f"it did not answer within {limits.connect_seconds:g} seconds"
     if isinstance(error, NoFolder):

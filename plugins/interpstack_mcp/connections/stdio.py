@@ -108,7 +108,7 @@ class ServerOutput:
     Attributes:
         server: The server's name, for the log.
         stderr: Its standard error.
-        requests: Its requests, and what answers none; another one for each of its processes.
+        requests: Its requests, and what answers none.
     """
 
     server: str
@@ -119,8 +119,8 @@ class ServerOutput:
         self.stderr = Stderr(self.server)
 
     def begin(self) -> OpenRequests:
-        """Begin the requests to a new process."""
-        self.requests = OpenRequests()
+        """Begin anew for another process of the server; returns its requests."""
+        self.stderr, self.requests = Stderr(self.server), OpenRequests()
         return self.requests
 
     @property

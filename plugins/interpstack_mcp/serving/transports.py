@@ -98,7 +98,10 @@ class HttpOptions:
 
 def _check_token(token: Any) -> None:
     if not isinstance(token, str) or len(token) < _TOKEN_CHARS:
-        raise ConfigurationError(f"token takes a string of {_TOKEN_CHARS} characters or more")
+        raise ConfigurationError(
+            f"token takes a string of {_TOKEN_CHARS} characters or more; on the command line, "
+            "it is INTERPSTACK_MCP_TOKEN"
+        )
     if not token.isascii() or not token.isprintable() or " " in token:
         raise ConfigurationError("token takes printable ASCII characters without spaces")
 

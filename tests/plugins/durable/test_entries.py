@@ -101,3 +101,25 @@ def test_other_requests_diverge(asked: Any, told: str) -> None:
     with pytest.raises(ReplayDivergence) as caught:
         compare(7, RECORDED, asked)
     assert str(caught.value).startswith(f"at step 7 the code asks for {told}")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "told"),
+    [
+        (("x" * 300) + "a", ("x" * 300) + "b", "(the inputs differ behind their first 200 char"),
+        ({"n": 1}, {"n": 1}, "(as request 1, and now as request 2)"),
+    ],
+    ids=["input", "number"],
+)
+def test_requests_that_look_the_same_are_told_apart(recorded: Any, asked: Any, told: str) -> None:
+    number = 1 if isinstance(recorded, str) else 2
+    before = [asked_entry(Request(1, "kit.f", recorded))]
+    with pytest.raises(ReplayDivergence) as caught:
+        compare(7, before, [Request(number, "kit.f", asked)])
+    assert told in str(caught.value)
+
+
+def test_a_record_whose_digest_does_not_fit_its_input_is_called_damaged() -> None:
+    (number, bridge, _, text) = asked_entry(Request(1, "kit.f", 5))
+    with pytest.raises(ReplayDivergence, match="its record is damaged"):
+        compare(7, [[number, bridge, "0" * 32, text]], [Request(1, "kit.f", 5)])
