@@ -66,6 +66,10 @@ _MEMORY: Final = re.compile(
     r"memory limit exceeded: \d+ bytes > \d+ bytes"
     r"|the worker exceeded its memory limit and was terminated"
 )
+#: How Monty says that a built-in function, such as `map`, has called something of the host.
+_IN_BUILTIN: Final = re.compile(
+    r"external function '\w+' cannot suspend in this synchronous context"
+)
 #: Before Monty's message for code that it does not run, such as `SystemExit(3)`.
 _INTERNAL: Final = "Internal error in monty: "
 #: Characters of a message, and of a stack trace, that are returned at most.
@@ -121,6 +125,11 @@ def describe(
             # No code of the cell raised it.
             message = message.removeprefix(_INTERNAL)
         name, message = named.parts(message) or (name, message)
+    if name == "NotImplementedError" and _IN_BUILTIN.fullmatch(message):
+        message = (
+            "a function that a built-in function calls, as in map(), filter() and sorted(key=…), "
+            "cannot call a bridge; call the bridge in a loop or a comprehension"
+        )
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NoReturn
+from urllib.parse import unquote
 
 from interpstack_schemas import OutOfTime, bounded_dialect, within
 
@@ -35,6 +36,8 @@ _NAMES: Final = ("properties", "$defs", "definitions", "dependentSchemas", "depe
 #: The shortest fence of Markdown, and the name of the language of what it has.
 _FENCE: Final = "```"
 _FENCED: Final = "json"
+#: Keywords whose values are data, not schemas.
+_DATA: Final = ("const", "default", "enum", "examples")
 _OUTSIDE: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -79,6 +82,8 @@ class AnswerSchema:
         if errors:
             raise SchemaFault(f"{what} is not a JSON Schema: {errors[0].message:.300}")
         self._validator = bounded(schema, registry=Registry())
+        for ref in _unresolved(schema):
+            raise SchemaFault(f"{what}: {ref} names nothing in the schema; add it under $defs")
         self._takes_text = schema.get("type") == "string"
 
     @classmethod
@@ -90,14 +95,24 @@ class AnswerSchema:
         """
         return await asyncio.to_thread(cls, schema)
 
-    def value(self, answer: Any) -> Any:
-        """The value of an answer: text is read as JSON, unless the schema wants text.
+    async def read_answer(self, answer: Any) -> tuple[Any, list[str]]:
+        """The value of an answer, and its faults; see `faults`.
 
-        The JSON may be in a fence of Markdown, as models write it.
+        Text is read as JSON, unless the schema wants text. The JSON may be in a fence of Markdown,
+        with prose around it, as models write it; of several fences, none is chosen. Text that does
+        not fit as JSON may fit as text, as `42` does where the schema lists the text "42".
         """
+        value = self.value(answer)
+        faults = await self.faults(value)
+        if faults and isinstance(answer, str) and value is not answer:
+            return (answer, []) if not await self.faults(answer) else (value, faults)
+        return value, faults
+
+    def value(self, answer: Any) -> Any:
+        """The JSON value of a text; the answer itself if it is none, or the schema wants text."""
         if not isinstance(answer, str) or self._takes_text:
             return answer
-        for text in (answer, _unfenced(answer)):
+        for text in (answer, _unfenced(answer), _fenced(answer)):
             try:
                 return json.loads(text, parse_constant=_no_number, parse_float=_finite)
             except (ValueError, RecursionError):
@@ -139,6 +154,15 @@ def _unfenced(text: str) -> str:
     return content[len(_FENCED) :] if named else content
 
 
+def _fenced(text: str) -> str:
+    """The content of the only fenced block in a text; else the text itself."""
+    lines = text.splitlines()
+    fences = [at for at, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
+    if len(fences) != 2 or lines[fences[1]].strip() != _FENCE:
+        return text
+    return "\n".join(lines[fences[0] + 1 : fences[1]])
+
+
 def _finite(digits: str) -> float:
     if math.isfinite(number := float(digits)):
         return number
@@ -151,6 +175,37 @@ def _no_number(name: str) -> NoReturn:
 
 def _first(errors: Iterable[Any]) -> list[Any]:
     return list(islice(errors, _FAULTS))
+
+
+def _unresolved(schema: Mapping[str, Any]) -> Iterator[str]:
+    """References by a path, as in `#/$defs/item`, that lead nowhere.
+
+    A schema with a name of its own is left to the validator, for paths are relative to that name.
+    """
+    waiting: list[Any] = [schema]
+    refs: list[str] = []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            if "$id" in node:
+                return
+            ref = node.get("$ref")
+            if isinstance(ref, str) and ref.startswith("#/"):
+                refs.append(ref)
+            waiting += [value for key, value in node.items() if key not in _DATA]
+        elif isinstance(node, list):
+            waiting += node
+    for ref in refs:
+        target: Any = schema
+        for part in ref[2:].split("/"):
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
+            if isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+                target = target[int(key)]
+            elif isinstance(target, Mapping) and key in target:
+                target = target[key]
+            else:
+                yield f"$ref {ref!r:.80}"
+                break
 
 
 def _refused(schema: Any) -> Iterator[str]:

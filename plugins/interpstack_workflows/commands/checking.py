@@ -125,7 +125,7 @@ async def check_agents_of_run(
         click.UsageError: It does.
     """
     record = await runner.show(run_id)
-    if record.status == "completed":
+    if record.status == "completed" and source is None:
         return ""
     script = record.source if source is None else source
     found = await runner.diff(run_id, script)

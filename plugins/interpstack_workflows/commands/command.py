@@ -269,6 +269,8 @@ def resume(
 ) -> None:
     """Continue a run where it stopped; progress and result are shown as by `run`."""
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
+    if accept_changes and source is None:
+        raise click.UsageError("--accept-changes is about a changed script; add --source FILE")
 
     async def use(runner: WorkflowRunner) -> Any:
         if not options["agents"] and (note := await check_agents_of_run(runner, run_id, source)):
@@ -365,8 +367,18 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
 
     VALUE is JSON, @FILE, or a plain word.
     """
-    _with_runner(lambda runner: runner.signal(run_id, name, value), url)
-    click.echo(f"{run_id} has the signal {name}.")
+
+    async def use(runner: WorkflowRunner) -> list[str]:
+        await runner.signal(run_id, name, value)
+        record = await runner.show(run_id)
+        waits = record.waiting_for if record.status == "waiting" else ()
+        return [str(wait["signal"]) for wait in waits if wait.get("signal")]
+
+    awaited = _with_runner(use, url)
+    click.echo(without_controls(f"{run_id} has the signal {name}."))
+    if awaited and name not in awaited:  # perhaps a misspelt name, perhaps one for later
+        note = f"It waits for {', '.join(awaited)} now, and has kept {name} for a later step."
+        click.echo(without_controls(note), err=True)
 
 
 @command.command("answer")

@@ -20,7 +20,6 @@ from interpstack_workflows.commands.shown import (
     add_workflow,
     one_line,
     step_line,
-    without_controls,
 )
 from interpstack_workflows.events.events import (
     AgentCompletedEvent,
@@ -102,24 +101,27 @@ class ProgressLines:
     def __call__(self, event: WorkflowEvent) -> None:
         self._tree.take(event)
         if line := self._line(event):
-            click.echo("  " * event.depth + without_controls(line), err=True)
+            click.echo("  " * event.depth + line, err=True)
 
     def _line(self, event: WorkflowEvent) -> str:
         node = self._tree.workflow(event.scope)
         match event:
             case StartedEvent(name=name) | ResumedEvent(name=name):
                 verb = "started" if isinstance(event, StartedEvent) else "resumed"
-                return f"{event.run_id if event.depth == 0 else 'workflow'} {verb}: {name}"
+                what = event.run_id if event.depth == 0 else "workflow"
+                return f"{what} {verb}: {one_line(name)}"
             case PhaseEvent(name=name):
                 return f"phase: {one_line(name)}"
             case LogEvent(message=message):
                 return one_line(message)
             case StepEvent(kind="agent"):
                 return ""  # its agent has events of its own
-            case AgentCompletedEvent(replayed=True) | AgentFailedEvent(replayed=True):
-                return ""
-            case StepEvent(replayed=True):
-                return ""
+            case (
+                AgentCompletedEvent(replayed=True)
+                | AgentFailedEvent(replayed=True)
+                | StepEvent(replayed=True)
+            ):
+                return ""  # an earlier process has shown its end
             case (
                 AgentStartedEvent()
                 | AgentCompletedEvent()

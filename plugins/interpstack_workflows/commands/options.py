@@ -58,8 +58,15 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
 def json_or_word(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
     """The value of a JSON text, of a file that is named as `@file`, or a plain text.
 
-    A text that begins as an object, a list or a string of JSON has to be one.
+    A text that begins as an object, a list or a string of JSON has to be one. An empty text, such
+    as that of a shell variable that is not set, is not a value: the first answer counts.
     """
+    if text == "":
+        raise click.BadParameter(
+            "takes JSON, @FILE or a plain word; got an empty text, which as a value is '\"\"'",
+            ctx,
+            option,
+        )
     if text is None or text[:1] in _BEGINNINGS:
         return json_value(ctx, option, text)
     try:

@@ -156,7 +156,7 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
 
 def step_line(step: StepNode) -> Text:
     """A step: its state, what it is, what it used, and its failure."""
-    words = [_MARKS[step.status], step.agent or step.kind]
+    words = [_MARKS[step.status], one_line(step.agent or step.kind)]
     words += [one_line(step.title)] if step.title else []
     words += [f"{step.usage.tokens} tokens"] if step.usage.tokens else []
     words += [f"{step.usage.cost:g} cost"] if step.usage.cost else []

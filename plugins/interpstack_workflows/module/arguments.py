@@ -8,7 +8,7 @@ from typing import Any
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 from interpstack_workflows.errors import ArgumentsError, MetadataError
 from interpstack_workflows.module.metadata import WorkflowMetadata
-from interpstack_workflows.steps.names import canonical
+from interpstack_workflows.steps.host_values import plain_json
 
 __all__ = ["arguments_schema", "check_arguments"]
 
@@ -27,26 +27,29 @@ def arguments_schema(metadata: WorkflowMetadata) -> AnswerSchema | None:
         raise MetadataError(f"{metadata.name}: {error}") from error
 
 
-async def check_arguments(metadata: WorkflowMetadata, args: Any) -> None:
-    """Check the arguments that a workflow is to get.
+async def check_arguments(metadata: WorkflowMetadata, args: Any, *, exact: bool = False) -> Any:
+    """Check the arguments that a workflow is to get, and return a copy of them as plain JSON.
 
     Args:
         metadata: The metadata of the workflow.
         args: Its arguments.
+        exact: Whether to refuse whole numbers that a script would get as other ones.
 
     Raises:
-        ArgumentsError: The arguments are not JSON, or do not match the workflow's `argsSchema`.
+        ArgumentsError: The arguments are not JSON, too large or too deep, or do not match the
+            workflow's `argsSchema`.
         MetadataError: Its `argsSchema` cannot be used.
     """
     try:
-        canonical(args)
+        args = plain_json(args, exact=exact)
     except ValueError as error:
         raise ArgumentsError(f"The arguments of workflow {metadata.name!r}: {error}") from error
     schema = await asyncio.to_thread(arguments_schema, metadata)
     if schema is None:
-        return
+        return args
     if faults := await schema.faults(args):
         raise ArgumentsError(
             f"The arguments of workflow {metadata.name!r} do not match its argsSchema: "
             f"{'; '.join(faults)}"
         )
+    return args

@@ -104,14 +104,14 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
         except TypeScriptError as error:
             line, column = (error.place.line, error.place.column) if error.place else (0, 0)
             place = f"{name}:{line}:{column}" if line else name
-            fault = f"{_INVALID}: the module does not parse: {error.reason}"
-            raise MetadataError(f"{place}: {fault}", line, column) from error
+            fault = f"{place}: the module does not parse: {error.reason}"
+            raise MetadataError(fault, line, column) from error
     found = _found(source)
     line, column = found["line"], found["column"]
     place = f"{name}:{line}:{column}" if line else name
     if "fault" in found:
-        fault = _expected(source, name) or found["fault"]
-        raise MetadataError(f"{place}: {_INVALID}: {fault}", line, column)
+        fault = _expected(source, name) or f"{_INVALID}: {found['fault']}"
+        raise MetadataError(f"{place}: {fault}", line, column)
     try:
         return _metadata(found["value"])
     except ValueError as error:

@@ -189,6 +189,8 @@ def _several(workflows: Iterable[Path | str]) -> Iterable[Path | str]:
 def _unknown(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else "."
+    if not near and name.endswith(ENDINGS):
+        meant = f"; a file is named as workflow({{scriptPath: {name!r:.80}}})."
     return f"Unknown workflow: {name}{meant} Known workflows: {_listed(known)}"
 
 

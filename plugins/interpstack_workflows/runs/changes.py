@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+import attrs
+
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.catalog import metadata_of
@@ -50,7 +52,7 @@ async def compared(
 async def change_script(
     parts: RunParts, record: RunRecord, script: Script, *, accept: bool, wait: bool
 ) -> None:
-    """Give a run another script.
+    """Give a run another script; a run that has completed goes on with it.
 
     Args:
         parts: Has the store.
@@ -83,7 +85,10 @@ async def change_script(
                 f"Another runner has gone on with run {record.id} since it was read; look at the"
                 " run, then change it"
             )
-        await parts.store.update(with_script(record, script, metadata), taken.lease)
+        changed = with_script(record, script, metadata)
+        if record.status == "completed":  # its result is that of another script from now on
+            changed = attrs.evolve(changed, status="running")
+        await parts.store.update(changed, taken.lease)
     finally:
         await parts.store.release(taken.lease)
 
@@ -110,5 +115,5 @@ def _changed(run_id: str, found: ScriptDifference) -> str:
     why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
     return (
         f"The script is not the one that run {run_id} began with, and {why}. Compare them with"
-        " diff(run_id, source), or resume with accept_changes=True"
+        " diff(run_id, source), or resume with accept_changes=True (--accept-changes)"
     )

@@ -15,7 +15,12 @@ from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.module.metadata import WorkflowMetadata
 from interpstack_workflows.runs.run_budgets import stored_limits
 from interpstack_workflows.runs.values import ENDED, ScopePlace, Script, WorkflowResult, phases_of
-from interpstack_workflows.stores.store import RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import (
+    RUN_ID_TAKES,
+    RunRecord,
+    WorkflowStore,
+    is_run_id,
+)
 
 __all__ = [
     "ROOT",
@@ -54,6 +59,22 @@ class RunOptions:
     wall_seconds: float | None = None
     seed: int | None = None
     run_id: str | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> RunOptions:
+        """The options by their names.
+
+        Raises:
+            WorkflowError: There is no such option, or the id is wrong.
+        """
+        names = [field.name for field in attrs.fields(cls)]
+        for name in options:
+            if name not in names:
+                raise WorkflowError(f"a run has no option {name!r:.80}; it has {', '.join(names)}")
+        run_id = options.get("run_id")
+        if run_id is not None and not is_run_id(run_id):
+            raise WorkflowError(f"run_id takes {RUN_ID_TAKES}; got {run_id!r:.80}")
+        return cls(**options)
 
 
 def new_run(

@@ -30,6 +30,7 @@ from interpstack_workflows.runs.verbs.waits import CONTRADICTED, check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
+from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
@@ -178,7 +179,8 @@ class WorkflowRunner(RunnerViews):
 
         Args:
             what: A file, the name of a known workflow, or the source of a module.
-            args: The arguments, as JSON.
+            args: The arguments, as JSON. Whole numbers beyond 2**53-1 are refused, because a script
+                would get other ones.
             options: See `RunOptions`.
 
         Raises:
@@ -189,8 +191,9 @@ class WorkflowRunner(RunnerViews):
         """
         script = self._parts.catalog.given(what)
         metadata = await metadata_of(script)
-        await check_arguments(metadata, args)
-        record = new_run(script, metadata, args, RunOptions(**options), self._parts.clock())
+        args = await check_arguments(metadata, args, exact=True)
+        given = RunOptions.of(options)
+        record = new_run(script, metadata, args, given, self._parts.clock())
         await self._parts.store.create(record)
         return RunHandle(self._keeper.keep(record.id, Stay()))
 
@@ -215,7 +218,8 @@ class WorkflowRunner(RunnerViews):
             retry_failed: Whether steps that failed run again; otherwise they fail as before. A run
                 that has completed goes on if steps of it failed, such as those whose failures
                 `parallel` turned into null.
-            source: A changed script, for the rest of the run.
+            source: A changed script, for the rest of the run. A run that has completed goes on with
+                it: recorded steps are not repeated, and the result is replaced when it ends.
             accept_changes: Whether that script may leave recorded steps unused.
             wait: Whether to wait while another runner works on the run; otherwise the handle
                 raises `LeaseLost`. With `source`, only the lease of a runner that has died is
@@ -225,14 +229,30 @@ class WorkflowRunner(RunnerViews):
             UnknownRun: The store has no such run.
             ScriptChanged: The script leaves recorded steps unused; the message lists them.
             LeaseLost: Another runner works on the run, which is to get another script.
-            WorkflowError: Steps of a completed run are to be tried again, and its time is used up.
+            WorkflowError: A completed run is to go on, and its time is used up; failed steps are to
+                run again while the run is at work here; or `accept_changes` has no `source`.
         """
+        if accept_changes and source is None:
+            raise WorkflowError(
+                "accept_changes is about a changed script; give it as source (on the command "
+                "line: --source FILE), or leave accept_changes out"
+            )
         record = await self.show(run_id)
+        kept = self._keeper.kept(run_id)
+        if retry_failed and kept is not None and kept.busy:
+            raise WorkflowError(
+                f"Run {run_id} is at work here, so its failed steps cannot be retried now; wait "
+                "until it rests or has ended"
+            )
+        changed = False
         if source is not None:
             script = self._parts.catalog.given(source)
+            changed = script.source != record.source
+            if changed:
+                self._check_time(record)
             await change_script(self._parts, record, script, accept=accept_changes, wait=wait)
-        reopen = record.status in ("failed", "cancelled")
-        if record.status == "completed" and retry_failed:
+        reopen = changed or record.status in ("failed", "cancelled")
+        if record.status == "completed" and retry_failed and not reopen:
             reopen = await self._may_retry(record)
         stay = Stay(reopen=reopen, retry_failed=retry_failed, patient=wait)
         return RunHandle(self._keeper.keep(run_id, stay))
@@ -254,8 +274,10 @@ class WorkflowRunner(RunnerViews):
 
         Raises:
             UnknownRun: The store has no such run.
-            WorkflowError: The run has ended already.
+            WorkflowError: The run has ended already, or the value is not JSON, too large or nested
+                too deeply.
         """
+        value = _sent(f"signal {name!r:.80}", value)
         await self._going(run_id)
         await self._send(run_id, Message(kind="signal", name=name, value=value))
 
@@ -270,8 +292,10 @@ class WorkflowRunner(RunnerViews):
         Raises:
             UnknownRun: The store has no such run.
             WorkflowError: The run has ended, the question has another answer, or the run waits for
-                no such answer; the open ones are listed.
+                no such answer; the open ones are listed. Or the value is not JSON, too large or
+                nested too deeply.
         """
+        value = _sent(f"answer to {ask_id!r:.80}", value)
         await self._going(run_id)
         if await self._is_answered(run_id, ask_id, value):
             return
@@ -325,13 +349,22 @@ class WorkflowRunner(RunnerViews):
         """
         if not failed_scopes(await self._parts.store.entries(record.id)):
             return False
+        self._check_time(record)
+        return True
+
+    def _check_time(self, record: RunRecord) -> None:
+        """Check that a completed run has time to go on.
+
+        Raises:
+            WorkflowError: It has completed and has none.
+        """
         deadline = record.options.get("deadline")
-        if deadline is not None and self._parts.clock() >= deadline:
+        late = deadline is not None and self._parts.clock() >= deadline
+        if record.status == "completed" and late:
             raise WorkflowError(
-                f"Run {record.id} has used up its wall time, so its failed steps cannot run again;"
+                f"Run {record.id} has used up its wall time, so no step of it can run again;"
                 " its result stays. Start a new run"
             )
-        return True
 
     async def _going(self, run_id: str) -> RunRecord:
         record = await self.show(run_id)
@@ -342,3 +375,15 @@ class WorkflowRunner(RunnerViews):
     async def _send(self, run_id: str, message: Message) -> None:
         await self._parts.store.send(run_id, message)
         await self._keeper.look(run_id)
+
+
+def _sent(what: str, value: Any) -> Any:
+    """The value of a message to a run, as it is stored.
+
+    Raises:
+        WorkflowError: It is not JSON, too large or nested too deeply.
+    """
+    try:
+        return plain_json(value)
+    except ValueError as error:
+        raise WorkflowError(f"The {what} cannot be sent: {error}") from error

@@ -60,7 +60,11 @@ def restricted(start: WorkflowModuleInput) -> str:
     host = sorted(start.modules)
     more = [f"{len(host) - _LISTED} more"] if len(host) > _LISTED else []
     *names, last = ["workflow:extra", "workflow:sandbox", *host[:_LISTED], *more]
-    return f"workflow imports are restricted; only {', '.join(names)} and {last} are available"
+    return (
+        f"workflow imports are restricted; only {', '.join(names)} and {last} are available. The "
+        "host offers a file of its own by WorkflowRunner(modules={'team:name': FILE}), or --module "
+        "team:name=FILE"
+    )
 
 
 def module_sources(start: WorkflowModuleInput) -> Mapping[str, str]:

@@ -18,6 +18,7 @@
   const { ceil } = Math;
   const isFiniteNumber = Number.isFinite, isWhole = Number.isSafeInteger;
   const promiseThen = Promise.prototype.then;
+  const iteratorKey = Symbol.iterator;
   const hasInstance = Function.prototype[Symbol.hasInstance];
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf);
@@ -45,6 +46,7 @@
     DataView: "use [...new Uint8Array(view.buffer)]", WeakMap: "use a Map", WeakSet: "use a Set", WeakRef: "use what it refers to",
     Generator: "use [...generator]", AsyncGenerator: "collect what it yields, with for await" };
   const classOf = (value) => slice(apply(objectText, value, []), 8, -1);
+  const withArticle = (name) => (indexOf("AEIO", name[0]) < 0 ? "a " : "an ") + name;
   const isView = (value) => apply(isBufferView, undefined, [value]);
   const isIterator = (name) => name !== "Iterator" && slice(name, -9) === " Iterator";
   const remedyOf = (value, name) => REMEDIES[name] !== undefined ? REMEDIES[name]
@@ -82,6 +84,10 @@
     for (let i = 0; i < own.length; i++) fields[own[i]] = value[own[i]];
     return fields;
   }
+  // A built-in object without fields holds its data out of reach: JSON would make `{}` of it.
+  const FIELDED = { __proto__: null, Object: true, Map: true, Set: true, Error: true, DOMException: true, Boolean: true, Number: true, String: true,
+    Arguments: true, Function: true };
+  const isOpaque = (value, name) => FIELDED[name] !== true && keys(value).length === 0;
   const isPlain = (value) => {
     if (isArray(value)) return true;
     const prototype = getPrototypeOf(value);
@@ -89,8 +95,11 @@
   };
   // Objects of classes that JSON does not know, as plain data; `seen` gets the places of what has others.
   // A message takes all values: what cannot be carried is named in it.
-  function carried(seen, message) {
+  // Options take plain data alone: a function that JSON leaves out would be an option without effect.
+  function carried(seen, message, options) {
     return function (key, value) {
+      if (options && (typeof value === "function" || typeof value === "symbol"))
+        throw wrong("it has " + kindOf(value) + where(seen, this, key) + "; use plain data");
       if (typeof value === "bigint" && message) return value + "n";
       if (typeof value === "bigint") throw wrong("it has a BigInt" + where(seen, this, key) + "; " + REMEDIES.BigInt);
       if (!isObject(value)) return value;
@@ -98,8 +107,13 @@
       if (!isPlain(value)) {
         const name = classOf(value), remedy = remedyOf(value, name);
         if (message && remedy !== undefined) return "[" + name + "]";
-        if (remedy !== undefined) throw wrong("it has " + (indexOf("AEIO", name[0]) < 0 ? "a " : "an ") + name + where(seen, this, key) + "; " + remedy);
-        if (name === "Map" || name === "Set" || name === "Error") made = plain(value, name, message ? undefined : () => where(seen, this, key));
+        if (remedy !== undefined) throw wrong("it has " + withArticle(name) + where(seen, this, key) + "; " + remedy);
+        if (isOpaque(value, name)) {
+          if (message) return "[" + name + "]";
+          throw wrong("it has " + withArticle(name) + where(seen, this, key)
+            + "; " + (typeof value[iteratorKey] === "function" ? "use [...it]" : "use plain data"));
+        }
+        if (name === "Map" || name === "Set" || name === "Error" || name === "DOMException") made = plain(value, name, message ? undefined : () => where(seen, this, key));
       }
       if (seen !== null) pathSet(seen, made, { __proto__: null, holder: this, key });
       return made;
@@ -112,20 +126,20 @@
     return path === "$" ? "" : " at " + path;
   };
   // Twice, if the place of a value has to be told: to keep the places of all takes longer than the rest.
-  function textOf(value, message) {
+  function textOf(value, message, options = false) {
     if (!isObject(value) && typeof value !== "bigint") return stringify(value);
     try {
-      return stringify(value, carried(null, message));
+      return stringify(value, carried(null, message, options));
     } catch (error) {
       if (error !== unplaced) throw error;
-      return stringify(value, carried(new WeakMapClass(), false));
+      return stringify(value, carried(new WeakMapClass(), false, options));
     }
   }
   // The JSON text of a value, as the host is to see it; `undefined` is null.
-  const json = (value, what, message = false) => {
+  const json = (value, what, message = false, options = false) => {
     let text;
     try {
-      text = textOf(value, message);
+      text = textOf(value, message, options);
     } catch (error) {
       throw wrong(what + " cannot be turned into JSON: " + describe(error).message);
     }
@@ -170,11 +184,13 @@
   const optionsOf = (options, verb) => {
     if (options === undefined || options === null) return {};
     if (!isObject(options) || isArray(options)) throw wrong(verb + " takes options as an object; got " + kindOf(options));
+    const name = classOf(options); // a Map has no fields: its options would have no effect
+    if (name !== "Object") throw wrong(verb + " takes options as a plain object; got " + withArticle(name));
     return { ...options };
   };
   const packed = (options, verb) => {
     if (keys(options).length === 0) return null;
-    const text = json(options, verb + ": its options");
+    const text = json(options, verb + ": its options", false, true);
     if (text[0] !== "{") throw wrong(verb + " takes options as a plain object; as JSON these are " + slice(text, 0, 40));
     return text;
   };

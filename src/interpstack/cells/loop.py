@@ -188,7 +188,7 @@ class _Loop:
         return await self._give_up(
             "Deadlock",
             "the cell waits for a promise that nothing can settle: no request is open. "
-            "Is a promise missing its resolver?",
+            "Is a promise missing its resolver, or is it a call of an earlier cell?",
         )
 
     async def leave(self, error: BaseException) -> None:

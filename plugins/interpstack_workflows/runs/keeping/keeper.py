@@ -110,6 +110,10 @@ class KeptRun:
         """A stay of the run has begun, perhaps before the run is due."""
         self.task, self.again, self.rested, self.early = task, False, None, early
 
+    def resumed(self, stay: Stay) -> None:
+        """The next stay begins in this way."""
+        self.stay = stay
+
     def came_alive(self, live: LiveRun | None) -> None:
         """The run is live, or is no longer."""
         self.live = live
@@ -143,14 +147,17 @@ class RunKeeper:
         self._beating: asyncio.Task[None] | None = None
 
     def keep(self, run_id: str, stay: Stay) -> KeptRun:
-        """Bring a run to its end; one that is kept already goes on as it does."""
+        """Bring a run to its end; one that is at work here already goes on as it does."""
         kept = self._kept.get(run_id)
         if kept is None:
             kept = KeptRun(run_id, stay)
             self._kept[run_id] = kept
             self._begin(kept)
-        else:
+        elif kept.busy:
             self.wake(run_id)
+        else:
+            kept.resumed(stay)
+            self._begin(kept)
         return kept
 
     def kept(self, run_id: str) -> KeptRun | None:

@@ -82,7 +82,7 @@ class RunnerViews:
         if args is None and metadata.args_schema is not None:
             args = stand_in(metadata.args_schema)
         else:
-            await check_arguments(metadata, args)
+            args = await check_arguments(metadata, args, exact=True)
         record = new_run(script, metadata, args, RunOptions(budget=budget), self._parts.clock())
         return await rehearse(self._parts, root_place(record), record.budget.get("tokens"))
 

@@ -33,6 +33,9 @@ __all__ = ["OpenRequest", "ScopeEnd", "ScopeHost", "ScopeLoop"]
 
 #: Requests of an ending scope that are refused before the scope is given up.
 _MAX_REFUSED: Final = 1000
+#: Steps that a message names, and the fields of requests that tell which one it is.
+_LISTED: Final = 5
+_TELLING: Final = ("prompt", "question", "signal", "label", "ref", "profile", "duration_ms")
 
 
 @attrs.frozen(eq=False)
@@ -156,6 +159,7 @@ class ScopeLoop:
         try:
             module = await self._host.open_module(self.place)
             end = await self._drive(module)
+            self._tell_unawaited()
             await self._host.stop(list(self._running.values()))  # nobody awaits them
             await self._host.completed(self.place)
             complete = True
@@ -274,11 +278,25 @@ class ScopeLoop:
         self._requests.clear()
         return [(request_id, ending) for request_id in refused]
 
+    def _tell_unawaited(self) -> None:
+        """Log which steps the script did not await: nobody else learns that they are stopped."""
+        left = [f"{one.kind} {_what(one.request)!r:.80}" for one in self._requests.values()]
+        if left:
+            more = f" and {len(left) - _LISTED} more" if len(left) > _LISTED else ""
+            told = f"the script ended without awaiting {', '.join(left[:_LISTED])}{more}"
+            self._host.told(self.place, LogCall((f"{told}; what is not awaited is stopped",)))
+
     def _record_settled(self) -> None:
         """Record the steps that have ended, and that the script has not learnt of."""
         settled, self._settled = self._settled, []
         if settled:
             self._host.record(self.place, max(self._now, self._host.now()), settled)
+
+
+def _what(request: Any) -> str:
+    """What tells a reader which request it is."""
+    found = (getattr(request, name, None) for name in _TELLING)
+    return str(next((one for one in found if one is not None), ""))
 
 
 def _stalled(awaiting: Sequence[str]) -> str:

@@ -33,14 +33,17 @@ from interpstack_workflows.runs.verbs.isolation import (
     check_isolation,
     isolated_value,
 )
+from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.steps.stages import AgentStage
 
-__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "Spending"]
+__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "Spending", "was_stopped"]
 
 
 #: Types whose values are the same in JSON.
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
+#: Characters of a text whose size as JSON needs no check.
+_SHORT_CHARS: Final = 2**20
 _NOTHING: Final = Usage()
 #: What a call reserves that does not know what it may use.
 _ONE_CALL: Final = Usage(agents=1)
@@ -251,15 +254,14 @@ class AgentCalls:
         if schema is None:
             return (await self._once(task, stage)).value
         if stage.faults is None:
-            value = schema.value((await self._once(task, stage)).value)
-            faults = await schema.faults(value)
+            value, faults = await schema.read_answer((await self._once(task, stage)).value)
             if not faults:
                 return value
             task.spending.reached(await _to_correct(task, stage, faults))
             stage = attrs.evolve(stage, faults=faults)
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
-        value = schema.value((await self._once(task, stage)).value)
-        if faults := await schema.faults(value):
+        value, faults = await schema.read_answer((await self._once(task, stage)).value)
+        if faults:
             message = f"Structured output did not match JSON Schema: {'; '.join(faults)}"
             raise StepFailed(message, "StructuredOutputError", {"kind": "schema"})
         return value
@@ -299,9 +301,21 @@ class AgentCalls:
                 raise AgentWaits(paused.approvals, stage) from paused
             except LeaseLost:
                 raise
-            except asyncio.CancelledError:
-                told = reports[-1] if reports else _NOTHING  # the call goes on, and counts then
-                raise
+            except asyncio.CancelledError as error:
+                told = reports[-1] if reports else _NOTHING
+                if was_stopped():
+                    raise  # the call goes on, and counts then
+                calls = 1
+                raise AgentFailed(
+                    f"agent {call.agent!r} was cancelled by its own code", told
+                ) from error
+            except SystemExit as error:
+                told, calls = reports[-1] if reports else _NOTHING, 1
+                raise AgentFailed(
+                    f"agent {call.agent!r} called sys.exit({error.code!r:.80}); an agent fails by "
+                    "raising an exception",
+                    told,
+                ) from error
             except Exception as error:
                 told, calls = error.usage if isinstance(error, AgentFailed) else Usage(), 1
                 raise
@@ -310,6 +324,15 @@ class AgentCalls:
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
+
+
+def was_stopped() -> bool:
+    """Whether the task in which a `CancelledError` arrives was itself cancelled.
+
+    An agent's code raises that error, too, when a task of its own is cancelled.
+    """
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> AgentStage:
@@ -348,10 +371,11 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
     """
     if not isinstance(answer, AgentAnswer):
         raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {answer!r:.100}")
-    if type(answer.value) in _PLAIN:
+    kind = type(answer.value)
+    if kind in _PLAIN and (kind is not str or len(answer.value) <= _SHORT_CHARS):
         return answer
     try:
-        value = json.loads(canonical(answer.value))
+        value = json.loads(canonical(plain_json(answer.value)))
     except ValueError as error:
         message = f"agent {name!r} has to answer in JSON, but {error}"
         raise AgentFailed(message, answer.usage) from None

@@ -20,6 +20,7 @@ from interpstack_workflows.runs.verbs.agent_calls import (
     AgentHost,
     AgentWaits,
     Spending,
+    was_stopped,
 )
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.commands import run_command
@@ -104,8 +105,11 @@ class Verbs:
         except LeaseLost:
             return  # the run is being stopped
         except asyncio.CancelledError:
-            spending.stopped()
-            raise
+            if was_stopped():
+                spending.stopped()
+                raise
+            message = f"the code that does this {opened.kind} cancelled itself"
+            self._fail(opened, StepFailed(message, "CancelledError"), spending.take())
         except ScopeFailed as error:
             if self._host.ending is None:  # else the child had no end of its own
                 self._fail(opened, error)

@@ -33,6 +33,60 @@ async def test_answers_that_fit(schema: Any, answer: Any, value: Any) -> None:
     assert await checked.faults(value) == []
 
 
+_PROSE = "Sure! Here it is:\n\n```json\n%s\n```\nAnything else?"
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "value"),
+    [
+        ({"type": ["string", "null"]}, "42", "42"),
+        ({"type": ["string", "null"]}, "null", None),
+        ({"enum": ["1", "2"]}, "1", "1"),
+        ({"const": "true"}, "true", "true"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "42", 42),
+        (_SCORE, _PROSE % '{"score": 1}', {"score": 1}),
+        (_SCORE, '```\n{"score": 2}\n```\nDone.', {"score": 2}),
+    ],
+)
+async def test_text_that_fits_as_text_or_in_a_fence(schema: Any, answer: Any, value: Any) -> None:
+    assert await AnswerSchema(schema).read_answer(answer) == (value, [])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _PROSE % '{"score": 1}' + _PROSE % '{"score": 2}',
+        'First I thought ```{"score": 1}``` and then no.',
+        '```json\n{"score": 1}\nno end',
+        '{"score": 1} or {"score": 2}',
+    ],
+)
+async def test_text_with_no_single_value_does_not_fit(answer: str) -> None:
+    value, faults = await AnswerSchema(_SCORE).read_answer(answer)
+    assert value == answer
+    assert faults
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/none"},
+        {"items": {"$ref": "#/$defs/a~1b"}, "$defs": {"a": {}}},
+        {"prefixItems": [{}], "items": {"$ref": "#/prefixItems/1"}},
+    ],
+)
+def test_references_that_lead_nowhere_are_refused_before_any_call(schema: Any) -> None:
+    with pytest.raises(SchemaFault, match=r"\$ref '#/.*' names nothing in the schema"):
+        AnswerSchema(schema)
+
+
+async def test_data_of_a_schema_are_no_references() -> None:
+    schema = {"enum": [{"$ref": "#/none"}], "default": {"$ref": "#/none"}}
+    assert await AnswerSchema(schema).faults({"$ref": "#/none"}) == []
+    nested = {"$defs": {"a/b": {"type": "integer"}}, "$ref": "#/$defs/a~1b"}
+    assert await AnswerSchema(nested).faults(5) == []
+
+
 async def test_faults_name_their_place() -> None:
     checked = AnswerSchema(_SCORE)
     assert await checked.faults({"score": "high"}) == ["$.score: 'high' is not of type 'number'"]

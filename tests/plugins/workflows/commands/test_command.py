@@ -444,6 +444,24 @@ def test_wrong_input_is_answered_in_one_line(folder: Path, args: list[str], mess
     assert message in last
 
 
+def test_an_empty_answer_is_no_answer(folder: Path) -> None:
+    refused = command("answer", "run_x", "", status=2)
+    assert "got an empty text, which as a value is '\"\"'" in refused.stderr
+
+
+def test_a_signal_that_no_step_waits_for_is_named(folder: Path) -> None:
+    (folder / "w.workflow.js").write_bytes(_META % b"" + b"export default () => wait('go')")
+    command("run", "w.workflow.js", "--run-id", "mine")
+    sent = command("signal", "mine", "og", "1")
+    assert sent.stderr == "It waits for go now, and has kept og for a later step.\n"
+    assert command("signal", "mine", "go", "1").stderr == ""
+
+
+def test_changes_are_accepted_of_a_script_alone(folder: Path) -> None:
+    refused = command("resume", "run_x", "--accept-changes", status=2)
+    assert "--accept-changes is about a changed script; add --source FILE" in refused.stderr
+
+
 def test_an_answer_and_a_signal_may_be_a_plain_word(folder: Path) -> None:
     (folder / "asks.workflow.js").write_text(
         'export const meta = { name: "asks", description: "d" };\n'

@@ -57,6 +57,23 @@ def test_a_file_gets_the_last_picture_alone() -> None:
     ]
 
 
+def test_lines_have_no_control_characters_and_leave_out_what_was_shown_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    used: Any = {"agent": "scout\x1b[2J", "prompt_preview": "p"}
+    with progress(as_json=False) as take:
+        take(StartedEvent(name="find\x1b]0;x\x07", start_time=0.0, **_AT))
+        take(AgentCompletedEvent(step="a", replayed=True, usage={}, **used, **_AT))
+        take(StepEvent(step="b", kind="ask", ok=True, replayed=True, **_AT))
+        take(AgentStartedEvent(step="c", **used, **_AT))
+        take(ErrorEvent(name="Error", message="no\x9b2J", **_AT))
+    assert capsys.readouterr().err.splitlines() == [
+        "run_a started: find ]0;x ",
+        "… scout [2J p",
+        "failed: Error: no 2J",
+    ]
+
+
 def test_a_program_gets_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     event = LogEvent(message="a\x1b[31m\nb", **_AT)
     with progress(as_json=True) as events:

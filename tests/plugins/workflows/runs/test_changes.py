@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from workflow_runs import Prompts, runner, script
 
-from interpstack_workflows.errors import LeaseLost, ScriptChanged
+from interpstack_workflows.errors import LeaseLost, ScriptChanged, WorkflowError
 from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
@@ -96,3 +96,39 @@ async def test_a_run_that_went_on_since_it_was_read_is_not_changed(accepts: bool
         stored = await one.show(run.run_id)
     assert (stored.status, stored.result) == ("completed", "echo: pay ann")
     assert agent.called == ["pay ann"]
+
+
+async def test_a_completed_run_goes_on_with_a_changed_script() -> None:
+    store, agent = MemoryWorkflowStore(), Prompts()
+    async with runner(agent, store) as one:
+        run = await one.run(script("return agent('a')"), run_id="run_a")
+        better = script("return { said: await agent('a') }")
+        ended = await (await one.resume("run_a", source=better)).result()
+        assert (run.result, ended.result) == ("echo: a", {"said": "echo: a"})
+        other = script("return agent('b')")
+        with pytest.raises(ScriptChanged, match="leaves 1 recorded steps unused"):
+            await one.resume("run_a", source=other)
+        assert (await one.show("run_a")).result == ended.result
+        last = await (await one.resume("run_a", source=other, accept_changes=True)).result()
+        same = await (await one.resume("run_a", source=other)).result()
+    assert last.result == same.result == "echo: b"
+    assert agent.called == ["a", "b"]
+
+
+async def test_a_completed_run_whose_time_is_up_keeps_its_script_and_its_result() -> None:
+    now = [1000.0]
+    async with runner(Prompts(), MemoryWorkflowStore(), clock=lambda: now[0]) as one:
+        first = script("return agent('a')")
+        run = await one.run(first, wall_seconds=10)
+        now[0] += 11
+        with pytest.raises(WorkflowError, match="used up its wall time"):
+            await one.resume(run.run_id, source=script("return 'changed'"), accept_changes=True)
+        kept = await one.show(run.run_id)
+    assert (kept.status, kept.source, kept.result) == ("completed", first, "echo: a")
+
+
+async def test_changes_are_accepted_of_a_script_alone() -> None:
+    async with runner(Prompts()) as one:
+        run = await one.run(script("return agent('a')"))
+        with pytest.raises(WorkflowError, match="accept_changes is about a changed script"):
+            await one.resume(run.run_id, accept_changes=True)

@@ -298,6 +298,8 @@ def test_results_of_other_classes_are_plain_data(
         ("new Map([['k', {i: new Map().keys()}]])", "a Map Iterator at $.k.i; use [...iterator]"),
         ("(function* () {})()", "a Generator; use [...generator]"),
         ("new WeakMap()", "a WeakMap; use a Map"),
+        ("{u: new URLSearchParams('a=1')}", "a URLSearchParams at $.u; use [...it]"),
+        ("[new TextEncoder()]", "a TextEncoder at $[0]; use plain data"),
     ],
 )
 def test_results_that_cannot_be_carried_are_named(
@@ -306,6 +308,23 @@ def test_results_that_cannot_be_carried_are_named(
     told = f"workflow result cannot be turned into JSON: it has {why}"
     with pytest.raises(WorkflowModuleError, match=re.escape(told)):
         result(runtime, f"export default () => ({value})")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("{schema: String}", "it has a function at $.schema; use plain data"),
+        ("{schema: {properties: {n: Number}}}", "it has a function at $.schema.properties.n"),
+        ("{label: Symbol('x')}", "it has a symbol at $.label; use plain data"),
+        ("new Map([['label', 'x']])", "agent takes options as a plain object; got a Map"),
+        ("Promise.resolve({})", "agent takes options as a plain object; got a Promise"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_refused(
+    runtime: WorkflowRuntime, options: str, why: str
+) -> None:
+    with pytest.raises(WorkflowModuleError, match=re.escape(why)):
+        result(runtime, f"export default () => agent('a', {options})")
 
 
 def test_messages_show_values_of_all_classes(runtime: WorkflowRuntime) -> None:

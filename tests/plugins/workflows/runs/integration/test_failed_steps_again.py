@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -67,3 +68,32 @@ async def test_a_completed_run_keeps_its_result_if_its_time_is_up() -> None:
         with pytest.raises(WorkflowError, match="has used up its wall time"):
             await late.resume("run_a", retry_failed=True)
         assert (await late.show("run_a")).result == first.result
+
+
+async def test_failed_steps_of_a_waiting_run_run_again_in_the_runner_that_keeps_it() -> None:
+    store, agent = MemoryWorkflowStore(), _Recovering()
+    async with runner(agent, store) as one:
+        body = f"return [await {_BOTH}, await ask('Go?')]"
+        first = await one.run(script(body), run_id="run_a")
+        assert (first.status, first.census["failed"]) == ("waiting", {"agent": 1})
+        agent.broken = False
+        agent.called.clear()
+        again = await (await one.resume("run_a", retry_failed=True)).rest()
+    assert (again.status, again.census["failed"], agent.called) == ("waiting", {}, ["bad"])
+
+
+async def test_failed_steps_of_a_run_at_work_are_not_forgotten_without_a_word() -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(prompt: str) -> str:
+        begun.set()
+        await go.wait()
+        return prompt
+
+    async with runner(slow, MemoryWorkflowStore()) as one:
+        handle = await one.start(script("return agent('a')"), run_id="run_a")
+        await begun.wait()
+        with pytest.raises(WorkflowError, match="Run run_a is at work here, so its failed steps"):
+            await one.resume("run_a", retry_failed=True)
+        go.set()
+        assert (await handle.result()).result == "a"

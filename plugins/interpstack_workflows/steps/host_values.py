@@ -1,0 +1,56 @@
+"""Values that the host passes to a run: arguments, signals, answers of people and of agents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from interpstack import Limits, UnsupportedValue
+from interpstack_core import encode
+
+__all__ = ["VALUE_BYTES", "plain_json"]
+
+#: Bytes that a value may have as JSON, as everywhere where a value crosses to guest code.
+VALUE_BYTES: Final = Limits().value_bytes
+#: Whole numbers beyond it have no exact form in JavaScript's numbers.
+_MOST_EXACT: Final = 2**53 - 1
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def plain_json(value: Any, *, exact: bool = False) -> Any:
+    """Return a copy of a value as plain JSON, as a script and a later resume see it.
+
+    Args:
+        value: A value of the host, perhaps without an end.
+        exact: Whether to refuse whole numbers that a number of JavaScript cannot hold.
+
+    Raises:
+        ValueError: The value is not JSON, is nested too deeply, or is too large.
+    """
+    try:
+        encode(value, VALUE_BYTES)  # bounds the depth and the size
+        text = _encoded(value)
+    except UnsupportedValue as error:
+        raise ValueError(error.reason) from None
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"the value is not JSON: {error}") from None
+    return json.loads(text, object_pairs_hook=_object, parse_int=_exact if exact else int)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has two keys that are {twice!r:.80} as text; use one of them")
+    return made
+
+
+def _exact(digits: str) -> int:
+    number = int(digits)
+    if abs(number) > _MOST_EXACT:
+        raise ValueError(
+            f"the whole number {digits:.40} is beyond 2**53-1, so a script would get another one; "
+            "pass it as text"
+        )
+    return number

@@ -1,0 +1,82 @@
+"""What ends inside an agent, or is never awaited, ends its step and is told."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+from workflow_runs import runner, script
+
+from interpstack_workflows.api import LogEvent, WorkflowRunner
+from interpstack_workflows.stores.memory import MemoryWorkflowStore
+
+
+async def _echo(prompt: str) -> str:
+    return prompt
+
+
+async def _cancelled(prompt: str) -> None:
+    task = asyncio.create_task(asyncio.sleep(60))
+    task.cancel()
+    await task
+
+
+async def _exits(prompt: str) -> None:
+    sys.exit(3)
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "why"),
+    [
+        (_cancelled, "CancelledError", "agent 'default' was cancelled by its own code"),
+        (_exits, "SystemExit", "agent 'default' called sys.exit(3)"),
+    ],
+)
+async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
+    agent: Any, name: str, why: str
+) -> None:
+    async with runner(agent, MemoryWorkflowStore()) as one:
+        body = "return agent('a', {retry: {maxAttempts: 2}})"
+        async with asyncio.timeout(30):
+            result = await one.run(script(body))
+    error: Any = result.error
+    assert (error["name"], error["message"].startswith(why)) == (name, True)
+    assert result.usage["agents"] == 2
+
+
+async def test_a_sandbox_that_cancels_itself_fails_its_step() -> None:
+    async def sandbox(spec: Any) -> Any:
+        await _cancelled("")
+
+    source = script("return SW.sandbox.exec('local/x', {command: 'a'})")
+    async with WorkflowRunner(sandboxes={"local/x": sandbox}) as one:
+        async with asyncio.timeout(30):
+            result = await one.run(source)
+    error: Any = result.error
+    assert error["name"] == "CancelledError"
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("agent('x'); agent('y'); return 1", "agent 'x', agent 'y'"),
+        ("return Promise.race([agent('a'), wait('s')])", "wait 's'"),
+        ("for (let i = 0; i < 8; i++) agent('n' + i)", "'n3', agent 'n4' and 3 more"),
+    ],
+)
+async def test_steps_that_a_script_does_not_await_are_named(body: str, named: str) -> None:
+    logged: list[str] = []
+
+    def take(event: Any) -> None:
+        if isinstance(event, LogEvent):
+            logged.append(event.message)
+
+    async with WorkflowRunner(agents={"default": _echo}, events=take) as one:
+        await one.run(script(body))
+        assert logged == [logged[0]]
+        assert named in logged[0]
+        assert logged[0].endswith("what is not awaited is stopped")
+        await one.run(script("await agent('a'); return 1"))
+    assert len(logged) == 1
