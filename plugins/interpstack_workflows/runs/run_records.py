@@ -65,12 +65,13 @@ class RunOptions:
         """The options by their names.
 
         Raises:
-            WorkflowError: There is no such option, or the id is wrong.
+            TypeError: There is no such option.
+            WorkflowError: The id is wrong.
         """
         names = [field.name for field in attrs.fields(cls)]
         for name in options:
             if name not in names:
-                raise WorkflowError(f"a run has no option {name!r:.80}; it has {', '.join(names)}")
+                raise TypeError(f"a run has no option {name!r:.80}; it has {', '.join(names)}")
         run_id = options.get("run_id")
         if run_id is not None and not is_run_id(run_id):
             raise WorkflowError(f"run_id takes {RUN_ID_TAKES}; got {run_id!r:.80}")

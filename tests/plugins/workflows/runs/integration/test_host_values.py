@@ -82,7 +82,7 @@ async def test_an_answer_of_an_agent_that_cannot_be_carried_is_its_failure(answe
 
 async def test_options_that_a_run_lacks_are_named() -> None:
     async with runner(_echo, MemoryWorkflowStore()) as one:
-        with pytest.raises(WorkflowError, match="no option 'bugdet'; it has budget, budgets, "):
+        with pytest.raises(TypeError, match="no option 'bugdet'; it has budget, budgets, "):
             await one.run(script("return 1"), bugdet=5)
         with pytest.raises(WorkflowError, match=r"^run_id takes 1 to 200 letters"):
             await one.run(script("return 1"), run_id="a/b")
