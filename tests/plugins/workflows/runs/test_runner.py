@@ -38,7 +38,7 @@ async def test_wrong_starts_say_what_is_accepted() -> None:
             await one.run("export default 1")
         with pytest.raises(WorkflowError, match="wall_seconds"):
             await one.run("known", wall_seconds=0)
-        with pytest.raises(TypeError, match="no option .budgt.; it has budget, budgets, "):
+        with pytest.raises(TypeError, match="no option 'budgt'; it has budget, budgets, "):
             await one.run("known", budgt=3)
     with pytest.raises(ConfigurationError, match="is not an agent"):
         WorkflowRunner(agents={"x": 3})
