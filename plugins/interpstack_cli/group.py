@@ -21,5 +21,5 @@ def main() -> None:
     """Run code in the interpreters that LLM agents use.
 
     Exit status: 0 on success, 1 when the code or a check failed, 2 when an option, a file or a
-    plugin is wrong, 130 after Ctrl-C; some commands have more, which their help lists.
+    plugin is wrong, 130 after Ctrl-C; the help of a command lists others.
     """

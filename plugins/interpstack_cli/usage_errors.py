@@ -37,9 +37,8 @@ def worded(error: click.UsageError) -> str:
         elif path := _NO_PATH.fullmatch(message):
             kind = _KINDS[path["kind"]]
             named = option.opts[0] if isinstance(option, click.Option) else "This argument"
-            message = (
-                f"{kind.capitalize()} {path['path']} not found. {named} takes the path of a {kind}."
-            )
+            accepted = getattr(option.type, "accepted", f"the path of a {kind}")
+            message = f"{kind.capitalize()} {path['path']} not found. {named} takes {accepted}."
         elif path := _OTHER_KIND.fullmatch(message):
             found, wanted = "file", "folder"
             if path["found"] == "directory":

@@ -64,7 +64,7 @@ def damage_told() -> Iterator[None]:
     except _DAMAGE as error:
         raise UnreadableJournal(
             f"the journal of this eval is damaged ({type(error).__name__}: {error!s:.200}). "
-            "Nothing was done, and the eval stays as it is"
+            "Nothing was done, and the eval is unchanged"
         ) from error
 
 
@@ -86,7 +86,7 @@ def read_recorded(entries: Sequence[Entry]) -> Recorded:
             f"the journal of this eval has the form {form!r:.20}, written by "
             f"{f'interpstack {wrote:.20}' if named else 'another release of interpstack'}; "
             f"interpstack {__version__} reads the forms {known}. Nothing was done, and the eval "
-            "stays as it is: resume it with the release that wrote the journal"
+            "is unchanged: resume it with the release that wrote the journal"
         )
     return reader(effective(entries))
 

@@ -40,7 +40,7 @@ def command(
     it. Then you can decide on approvals on the pages, and the agent continues in this process.
 
     The pages are served only to this machine. Each printed link opens one browser; when it has
-    been used, the next one is printed. Looking changes nothing. Ctrl-C ends the server, and with
+    been used, the next one is printed. Viewing changes nothing. Ctrl-C ends the server, and with
     it the runs that were resumed here.
     """
     try:

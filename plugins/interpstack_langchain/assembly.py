@@ -134,7 +134,7 @@ def _check_durable(options: Options, *, approvals: bool) -> None:
         )
     if options.background is not None and not options.durable:
         raise ConfigurationError(
-            f"background=True {needs}: an eval that was put aside is continued from its record"
+            f"background=True {needs}: a suspended eval continues from its record"
         )
 
 

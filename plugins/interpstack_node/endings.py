@@ -14,7 +14,7 @@ __all__ = ["UNDONE", "is_overfull", "lost", "remains", "undone"]
 
 #: The state after a cell that was taken back with its kernel.
 UNDONE: Final = (
-    "variables have their values from before this cell again; functions and classes are lost"
+    "variables were reset to their values from before this cell; functions and classes are lost"
 )
 #: Bytes beyond the memory limit that the kernel itself may take.
 _GARBAGE_BYTES: Final = 16 * 2**20
@@ -37,7 +37,9 @@ def lost(death: KernelDied, limits: Limits, output: str) -> Progress:
     calls = [Call("console", {"text": output, "omitted": 0})] if output else []
     if death.memory:
         limit = (limits.memory_bytes or 0) // 2**20
-        error = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+        error = GuestError(
+            "OutOfMemory", f"the guest used up its memory limit of {limit} MiB; {UNDONE}"
+        )
     else:
         name = "Timeout" if death.slow else "EngineFailure"
         error = GuestError(name, f"{death}; {UNDONE}")

@@ -110,7 +110,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
     "interpstack.eval.active": Metric("updowncounter", "{eval}", _ENGINE, "Evals that run now"),
     "interpstack.crossings": Metric(
-        "counter", "{crossing}", _ENGINE, "Polls of engines, each a crossing and back"
+        "counter", "{crossing}", _ENGINE, "Polls of engines, each a crossing"
     ),
     "interpstack.transferred": Metric(
         "counter",
@@ -143,9 +143,9 @@ METRICS: Final[Mapping[str, Metric]] = {
         "histogram",
         "s",
         ("interpstack.engine.name", "interpstack.session.move"),
-        "Time for which sessions woke or fell asleep",
+        "Time that it took to wake or hibernate sessions",
     ),
     "interpstack.limit.hits": Metric(
-        "counter", "{hit}", ("interpstack.limit.kind",), "Limits that evals and calls ran into"
+        "counter", "{hit}", ("interpstack.limit.kind",), "Limits that evals and calls reached"
     ),
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["QuickJSExecution"]
 
 #: Said wherever a cell had to be taken back.
-UNDONE: Final = "what this cell did to variables is undone"
+UNDONE: Final = "this cell's changes to variables were undone"
 #: Seconds that leftovers of an aborted cell may take to wind down before they are undone.
 _WIND_DOWN_SECONDS: Final = 0.05
 #: Seconds for the kernel to return a cell's queue, which normally takes milliseconds.
@@ -292,7 +292,9 @@ class QuickJSExecution(KernelExecution):
         self._live.restore(self._keep_before())
         self._undone = True
         limit = (self._live.limits.memory_bytes or MAX_MEMORY) // 2**20
-        return GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+        return GuestError(
+            "OutOfMemory", f"the guest used up its memory limit of {limit} MiB; {UNDONE}"
+        )
 
     def _reached_limit(self) -> bool:
         """Whether the memory grew to its limit in this cell; it never shrinks."""
@@ -322,7 +324,9 @@ class QuickJSExecution(KernelExecution):
         full = self._reached_limit()
         self._live.restore(self._keep_before())
         if trap.by_clock:
-            failure = GuestError("Timeout", f"the code computed too long in one builtin; {UNDONE}")
+            failure = GuestError(
+                "Timeout", f"the code computed for too long in one built-in function; {UNDONE}"
+            )
         elif trap.by_recursion:
             failure = GuestError("RangeError", f"Maximum call stack size exceeded; {UNDONE}")
         elif full:  # QuickJS stops where it has no room for something that it needs

@@ -30,10 +30,10 @@ _log = logging.getLogger(__name__)
 #: Bytes of the largest image that is saved with portable values beside it.
 _VALUES_BESIDE: Final = 2**20
 _LOST: Final = (
-    "Variables of earlier cells are lost: another process went on with this session before they "
+    "Variables of earlier cells are lost: another process continued this session before they "
     "were saved."
 )
-_TAKEN: Final = "another process went on with the session while the cell ran"
+_TAKEN: Final = "another process continued the session while the cell ran"
 
 
 def _wants_values(image: Image) -> bool:

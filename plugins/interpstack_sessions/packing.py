@@ -57,7 +57,7 @@ def unpack(key: str, data: bytes) -> SessionState:
 def rejected(key: str, why: str) -> StateRejected:
     """The error for a state that cannot be used."""
     return StateRejected(
-        f"the saved state of session {key!r:.80} {why}; it stays in the store; delete the "
+        f"the saved state of session {key!r:.80} {why}; it is kept in the store; delete the "
         "session there to start again without variables"
     )
 

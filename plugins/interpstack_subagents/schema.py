@@ -61,7 +61,7 @@ def _checked(schema: Any) -> Mapping[str, Any]:
     if count > MAX_PROPERTIES:
         raise ValueError(f"may have {MAX_PROPERTIES} properties; it has {count}")
     if not _TELLING & schema.keys():
-        raise ValueError('tells nothing about the answer; name its fields in "properties"')
+        raise ValueError('does not describe the answer; name its fields in "properties"')
     return {"type": "object", **schema, "title": _title(schema.get("title"))}
 
 

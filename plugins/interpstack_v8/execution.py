@@ -26,7 +26,7 @@ __all__ = ["V8Execution"]
 
 #: Said wherever a cell had to be taken back.
 UNDONE: Final = (
-    "variables have their values from before this cell again; functions and classes are lost"
+    "variables were reset to their values from before this cell; functions and classes are lost"
 )
 #: Seconds for the kernel's part of an end, on a busy machine.
 _WIND_DOWN_SECONDS: Final = 0.5
@@ -276,7 +276,9 @@ class V8Execution(ParkableExecution):
         self._heap.reopen()
         if isinstance(error, OutOfHeap):
             limit = (self._heap.limits.memory_bytes or 0) // 2**20
-            failure = GuestError("OutOfMemory", f"the guest may use {limit} MiB; {UNDONE}")
+            failure = GuestError(
+                "OutOfMemory", f"the guest used up its memory limit of {limit} MiB; {UNDONE}"
+            )
         elif isinstance(error, EngineFailure):
             failure = GuestError("EngineFailure", f"{error}; {UNDONE}")
         else:

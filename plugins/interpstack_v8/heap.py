@@ -259,7 +259,7 @@ class RealmHeap:
         became = (
             "variables were restored from their values"
             if saved
-            else "what that cell did to variables is undone"
+            else "that cell's changes to variables were undone"
         )
         self._notices.append(
             f"The guest's memory was full after the last cell: {became}; functions and classes "

@@ -188,7 +188,7 @@
   }
   const refuseLong = (text, part) => {
     if (typeof text === "string" && typeof part === "string" && text.length * part.length > MOST_PASSED)
-      throw new RangeErrorClass("the text and the text to look for are too long");
+      throw new RangeErrorClass("the text and the search text are too long");
   };
   const replaceFirst = String.prototype.replace;
   // A separator or a pattern in the form in which V8 takes it: text, or what has a method for it.

@@ -137,7 +137,7 @@ class WaitGraph:
                 names = " waits for ".join(repr(session.key) for session in way)
                 raise ConfigurationError(
                     f"this eval would never end: session {names}, which waits for "
-                    f"{target.key!r}; let one of them go on without the other"
+                    f"{target.key!r}; let one of them continue without the other"
                 )
             self._waits += edges
         try:

@@ -256,7 +256,9 @@ class Engine(abc.ABC):
         Raises:
             ConfigurationError: It cannot run that engine.
         """
-        raise ConfigurationError(f"engine {cls.name!r} runs no others; name {inner.name!r} alone")
+        raise ConfigurationError(
+            f"engine {cls.name!r} cannot run another engine; name {inner.name!r} alone"
+        )
 
     @classmethod
     def options_beside(cls, file: Path) -> Mapping[str, Any]:

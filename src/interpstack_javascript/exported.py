@@ -33,8 +33,8 @@ _LISTED: Final = 50
 
 #: The notice where variables are those from before the last cell, as no later ones were exported.
 UNDONE: Final = (
-    "What the last cell did to variables is undone: their values could not be read in time, and "
-    "the guest's memory is gone."
+    "The last cell's changes to variables were undone: their values could not be read in time, "
+    "and the guest's memory was lost."
 )
 
 

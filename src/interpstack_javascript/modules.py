@@ -154,7 +154,7 @@ def _parse(stored: str) -> list[dict[str, str | None]]:
     except (zlib.error, RecursionError) as error:
         raise ValueError(str(error)) from error
     if not isinstance(bundles, list) or not all(_is_bundle(bundle) for bundle in bundles):
-        raise ValueError("its modules have another form")
+        raise ValueError("its modules are malformed")
     return bundles
 
 

@@ -66,7 +66,5 @@ def open_store(url: str, **options: Any) -> SessionStore:
     try:
         urlsplit(url)
     except ValueError as error:  # not with the URL, which may hold a password
-        raise ConfigurationError(
-            f"the {scheme}: URL of a store has another form: {error}"
-        ) from error
+        raise ConfigurationError(f"the {scheme}: URL of a store is malformed: {error}") from error
     return _KINDS[scheme](url, **options)

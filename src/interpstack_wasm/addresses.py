@@ -66,7 +66,7 @@ def address_advice(needed: int) -> str:
         return ""
     return (
         f"it needs {needed // _MIB} MiB of address space at once, and this process may have "
-        f"{limit // _MIB} MiB in all (ulimit -v), of which {_taken() // _MIB} are taken; raise "
+        f"{limit // _MIB} MiB in total (ulimit -v), of which {_taken() // _MIB} are taken; raise "
         "that limit where it is set: 'ulimit -v unlimited' in the shell, LimitAS= of the service"
     )
 

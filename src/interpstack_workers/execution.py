@@ -269,7 +269,7 @@ class WorkerExecution(Execution):
         residence = self._residence
         residence.detach()
         if self._completed:
-            late = f"{what}; what ran after the end of the cell is undone"
+            late = f"{what}; changes by code that ran after the end of the cell were undone"
             self._unreported = GuestError("EngineFailure", late)
             return Progress(failure=self._unreported, cpu_seconds=seconds)
         if residence.saved.lost:

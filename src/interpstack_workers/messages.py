@@ -143,7 +143,7 @@ def _read(kind: type[_T], told: Any) -> _T:
     try:
         return from_json(kind, told)
     except ProtocolError as error:
-        raise Malformed(f"data of another form: {error}") from error
+        raise Malformed(f"malformed data: {error}") from error
 
 
 def read_mark(told: Any) -> int:

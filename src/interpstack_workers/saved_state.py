@@ -137,7 +137,7 @@ def read_saved_state(told: Any, attached: bytes) -> SavedState:
         Malformed: It has another form.
     """
     if not isinstance(told, dict) or len(told) != 1:
-        raise Malformed("a state of another form")
+        raise Malformed("a malformed state")
     if "image" in told:
         return SavedState(image=read_image(told["image"], attached))
     if "values" in told:

@@ -207,7 +207,7 @@ def checked_answer(told: dict[str, Any], data: bytes) -> Answer:
         or not all(isinstance(text, str) for text in error)
         or error[0] not in _ERRORS
     ):
-        raise Malformed("an error of another form")
+        raise Malformed("a malformed error")
     if len(error[1]) > _MESSAGE_CHARS:
         raise Malformed(f"a text of {len(error[1])} characters where at most {_MESSAGE_CHARS} fit")
     raise _ERRORS[error[0]](error[1])

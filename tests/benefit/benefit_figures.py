@@ -34,7 +34,7 @@ _TOLERANCE: Final = 0.02
 COMPARED: Final = ("calls", "code", "code_only")
 _COLUMNS: Final = ("Model turns", "Tokens read", "of these new", "Tokens written", "Seconds")
 _ORIGINS: Final = {
-    "known": "all arguments stand in the question or in the tool's description",
+    "known": "all arguments are in the question or in the tool's description",
     "field": "some argument is a field of an earlier result",
     "text": "some argument is a part of an earlier result's text",
     "written": "some argument is in neither, and the model may have to read before it writes it",

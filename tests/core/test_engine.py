@@ -87,7 +87,9 @@ def test_cells_of_other_languages_are_refused_with_those_that_run() -> None:
 
 
 def test_an_engine_runs_no_other_unless_it_says_so() -> None:
-    with pytest.raises(ConfigurationError, match="'fake' runs no others; name 'fake' al"):
+    with pytest.raises(
+        ConfigurationError, match="'fake' cannot run another engine; name 'fake' al"
+    ):
         FakeEngine.around(FakeEngine)
     assert FakeEngine().runs is FakeEngine
 

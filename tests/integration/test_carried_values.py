@@ -18,7 +18,7 @@ var last = 'x';
 """
 _TOO_LARGE = {
     "$": "lost",
-    "v": "it is too large to be carried: variables over 64 KiB as JSON have 2 MiB together, all "
+    "v": "it is too large to be stored: variables over 64 KiB as JSON have 2 MiB together, all "
     "others 8 MiB",
 }
 
@@ -103,7 +103,7 @@ async def test_data_that_will_not_outlive_the_memory_is_named_at_once(engine: st
     with InterpreterStack(engine) as stack, stack.session() as session:
         outcome, _ = await session.eval_with_state(_SOURCE % 100_000)
         (notice,) = outcome.notices
-        assert notice == f"Not carried to other processes: rows ({_TOO_LARGE['v']})."
+        assert notice == f"Not stored for other processes: rows ({_TOO_LARGE['v']})."
         again, _ = await session.eval_with_state("function f() {} rows.length")
         assert (again.text, again.notices) == ("100000", ())
 

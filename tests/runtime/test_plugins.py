@@ -284,7 +284,9 @@ class Registers:
 def test_a_name_with_a_colon_asks_an_engine_to_run_another() -> None:
     manager = PluginManager([Registers(Wrapping), Registers(FakeEngine)])
     assert find_engine("wrapping:fake", manager).name == "wrapping:fake"
-    with pytest.raises(ConfigurationError, match="'fake' runs no others; name 'wrapping'"):
+    with pytest.raises(
+        ConfigurationError, match="'fake' cannot run another engine; name 'wrapping'"
+    ):
         find_engine("fake:wrapping", manager)
     for wrong in ("wrapping:nothing", "nothing:fake"):
         with pytest.raises(UnknownEngine, match="unknown engine 'nothing'; known: fake"):

@@ -113,7 +113,7 @@ def check_addresses() -> Check:
     if room < LEAST_BYTES:
         return Check("address space", _FAIL, f"{found}; too few for a sandbox", _ADDRESSES)
     if is_narrow():
-        return Check("address space", _WARN, f"{found}; sandboxes compute slower", _ADDRESSES)
+        return Check("address space", _WARN, f"{found}; sandboxes run slower", _ADDRESSES)
     return Check("address space", _OK, found)
 
 
@@ -128,7 +128,7 @@ def check_plugins(found: Survey) -> Iterator[Check]:
             continue
         fix = install_command(failed.name)
         if failed.distribution != "interpstack":
-            brings = failed.distribution or "the distribution that brings it"
+            brings = failed.distribution or "the distribution that contains it"
             fix = f"install what it needs, or reinstall or uninstall {brings}"
         yield Check(f"plugin {failed.name}", _FAIL, failed.reason, fix)
     if not found.engines:
@@ -168,7 +168,7 @@ def check_machine() -> Iterator[Check]:
         try:
             yield from map(_check_of, entry.load()())
         except Exception as error:  # noqa: BLE001 - of a plugin
-            found = f"its checks cannot be made: {type(error).__name__}: {error}"
+            found = f"its checks failed to run: {type(error).__name__}: {error}"
             yield Check(f"plugin {entry.name}", _WARN, found, "report it to the plugin's authors")
 
 

@@ -26,8 +26,8 @@ def command() -> None:
 def report_command(names: tuple[str, ...], as_json: bool) -> None:
     """Run the conformance kit on engines.
 
-    Without NAME, it runs on every installed engine. Exit status 1 means that a test failed which no
-    declared gap explains, or that an engine in NAME cannot run here.
+    Without NAME, it runs on every installed engine. Exit status 1 means that a test failed without
+    a declared gap, or that an engine in NAME cannot run here.
     """
     check_kit()
     reports = []

@@ -71,10 +71,10 @@ class Shell:
         self._commands: dict[str, tuple[str, Callable[[str], None]]] = {
             "help": ("show this list", self._help),
             "tools": ("list what the code may call", self._tools),
-            "reset": ("forget all variables", self._reset),
+            "reset": ("delete all variables", self._reset),
             "save": ("FILE: write the code that succeeded so far", self._save),
             "load": ("FILE: run a file", self._load),
-            "exit": ("leave; so does Ctrl-D", self._exit),
+            "exit": ("end the session; so does Ctrl-D", self._exit),
         }
 
     def commands(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ class Shell:
     def _reset(self, _: str) -> None:
         self._runner.run(self._session.reset())
         self._succeeded.clear()
-        write("All variables are forgotten.")
+        write("All variables were deleted.")
 
     def _save(self, file: str) -> None:
         if not self._succeeded:

@@ -66,6 +66,12 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int | None) -
     return value
 
 
+class _ServersFile(click.Path):
+    """The path of `--mcp`; `accepted` is what its errors say that the option takes."""
+
+    accepted: Final = "a JSON file with an mcpServers object"
+
+
 _OPTIONS: Final = (
     click.option(
         "--engine",
@@ -103,7 +109,7 @@ _OPTIONS: Final = (
     click.option(
         "--mcp",
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=_ServersFile(exists=True, dir_okay=False, path_type=Path),
         help="MCP servers, as JSON under mcpServers; code may call mcp.SERVER.TOOL.",
     ),
     click.option(
@@ -111,7 +117,7 @@ _OPTIONS: Final = (
         metavar="SECONDS",
         type=float,
         callback=_seconds,
-        help="Time for one cell, computing and waiting. [default: 5 computing, 600 in all]",
+        help="Time for one cell, computing and waiting. [default: 5 computing, 600 in total]",
     ),
     click.option(
         "--memory",
@@ -170,11 +176,11 @@ def opened_session(stack: InterpreterStack, key: str | None) -> Session:
     keeps = bool(stack.hook.interpstack_keep_state.get_hookimpls())
     if keeps and key is None:
         raise ConfigurationError(
-            "a plugin that keeps sessions needs the name of one; give it as --session NAME"
+            "a plugin that stores sessions needs the name of a session; pass --session NAME"
         )
     if key is not None and not keeps:
         raise ConfigurationError(
-            "--session needs a plugin that keeps sessions; add one, as in --plugin sessions"
+            "--session needs a plugin that stores sessions, such as --plugin sessions"
         )
     return stack.session(key)
 

@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Run a file, standard input or code.
 
-    Console output, as it comes, and the value of the last expression go to standard output, errors
-    to standard error. Exit status 1 means that the code failed.
+    Console output, as the code prints it, and the value of the last expression go to standard
+    output, errors to standard error. Exit status 1 means that the code failed.
     """
     _check_source(file, code)
     gallery = Gallery(save)

@@ -20,7 +20,7 @@ def read_file(
     stack: InterpreterStack,
     language: str | None = None,
     *,
-    otherwise: str = "To run code itself, use -e CODE.",
+    otherwise: str = "To run code from the command line, use -e CODE.",
 ) -> Cell:
     """A cell with the content of a file; the extension selects the language, unless one is passed.
 

@@ -56,8 +56,8 @@ def _address(
     "--approve",
     metavar="NAME",
     multiple=True,
-    help="Calls that need a person's approval, as tools.pay, or a pattern, as glob:mcp.files.*; "
-    "may be repeated.",
+    help="Calls that need a person's approval, such as tools.pay, or a pattern, such as "
+    "glob:mcp.files.*; may be repeated.",
 )
 @click.option(
     "--through",
@@ -127,10 +127,10 @@ def serve(
 ) -> None:
     """Run a server whose main tool, run_code, runs code that may call all other tools.
 
-    Requests over HTTP need the token in INTERPSTACK_MCP_TOKEN as a bearer token; without one, a
-    new token is made and written to standard error. With --oauth-issuer, they need a token of that
+    Requests over HTTP need the token in INTERPSTACK_MCP_TOKEN as a bearer token; without one, a new
+    token is made and written to standard error. With --oauth-issuer, they need a token of that
     authorization server instead. INTERPSTACK_MCP_CLIENT_ID and INTERPSTACK_MCP_CLIENT_SECRET are
-    the name and the secret with which this server asks it about tokens.
+    the client id and secret with which this server asks it about tokens.
     """
     try:
         from interpstack_mcp.api import CodeServer, HttpOptions, serve_http, serve_stdio
@@ -175,8 +175,8 @@ def _oauth(
         raise ConfigurationError(f"OAuth needs {', '.join(missing)}, too")
     if not (client_id := os.environ.get(_CLIENT_ID)):
         raise ConfigurationError(
-            f"OAuth needs {_CLIENT_ID}: the name with which this server asks the authorization "
-            f"server about tokens; and {_CLIENT_SECRET}, its secret"
+            f"OAuth needs {_CLIENT_ID}: the client id with which this server asks the "
+            f"authorization server about tokens; and {_CLIENT_SECRET}, its secret"
         )
     return OAuthResource(
         issuer=issuer or "",

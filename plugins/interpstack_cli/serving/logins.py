@@ -28,7 +28,7 @@ def needed(name: str, error: ModuleNotFoundError) -> ConfigurationError:
 @click.command("login")
 @_FILE
 @click.argument("server")
-@click.option("--no-browser", is_flag=True, help="Only write the address to open.")
+@click.option("--no-browser", is_flag=True, help="Only print the address to open.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
@@ -39,7 +39,7 @@ def needed(name: str, error: ModuleNotFoundError) -> ConfigurationError:
 def login(*, file: Path, server: str, no_browser: bool, timeout: float) -> None:
     """Log in at SERVER, which the configuration FILE describes, in a browser.
 
-    The login is kept for later uses of the server, until it ends or is removed.
+    The login is stored for later uses of the server, until it expires or is removed.
     """
     try:
         from interpstack_mcp.api import log_in

@@ -120,7 +120,7 @@ class BackgroundCells:
 
     def _taken(self, cell: RunningCell) -> ConfigurationError:
         return ConfigurationError(
-            f"cell {cell.id} of session {self._session.key!r} is still at work and holds "
+            f"cell {cell.id} of session {self._session.key!r} is still running and holds "
             "its variables; wait for it, or terminate it"
         )
 
@@ -179,8 +179,8 @@ class BackgroundCells:
     def _check_bound(self) -> None:
         if self._session.offer.part(Journals) is not self.journals:
             raise ConfigurationError(
-                f"session {self._session.key!r} is not bound to these cells, so none could be put "
-                "aside; call session.bind(HostOffer(parts=[cells.journals])) first"
+                f"session {self._session.key!r} is not bound to these cells, so no cell could be "
+                "suspended; call session.bind(HostOffer(parts=[cells.journals])) first"
             )
 
     async def wait(self, id: str, seconds: float, *, host: Any = None) -> CellAnswer:  # noqa: A002

@@ -52,7 +52,7 @@ class RunningCell:
     async def ended(self) -> Outcome | StillRunning:
         """Wait for the end of the current look, also if the caller is cancelled."""
         if self.run is None or self.look is None:
-            raise RuntimeError(f"nobody looks at cell {self.id}")
+            raise RuntimeError(f"no caller waits for cell {self.id}")
         try:
             await asyncio.wait({self.run})
         except asyncio.CancelledError:

@@ -32,8 +32,8 @@ _OPTIONS: Final = (
     click.option(
         "--serializer",
         metavar="MODULE:ATTR",
-        help="The checkpointer's serializer, or a function that makes it, if you have set one of "
-        "your own.",
+        help="The checkpointer's serializer, or a function that makes it, if you have set a custom"
+        " one.",
     ),
 )
 

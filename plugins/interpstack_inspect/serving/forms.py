@@ -49,7 +49,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
         raise FormFault("This is not a form of this page.") from error
     form = dict(fields)
     if len(form) != len(fields):
-        raise FormFault("The form has a field twice, so what it decides is not clear.")
+        raise FormFault("The form has a field twice, so its decision is ambiguous.")
     return form
 
 

@@ -79,9 +79,9 @@ class Gate:
             return 421, "This address is not one of the inspector: open it at 127.0.0.1."
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
-            return 403, "A page of another origin asked for this."
+            return 403, "The request came from a page of another origin."
         if scope["method"] == "POST" and origin is None:
-            return 403, "A form of this page says where it comes from; this request does not."
+            return 403, "The request has no Origin header, which every form of these pages sends."
         visitor = self._visitors.of(_cookie(headers.get("cookie", ""), scope))
         admission = Admission.of(scope)
         if visitor is not None and admission is not None:
@@ -90,8 +90,8 @@ class Gate:
             return None
         if visitor is None:
             return 401, (
-                "This browser is not known: open the link that the command printed last. A link "
-                "opens one browser."
+                "This browser is not known: open the link that the command printed last. Each "
+                "link opens one browser."
             )
         scope.setdefault("state", {})[VISITOR] = visitor
         return None

@@ -133,7 +133,8 @@ class _Pages:
     async def broken(self, request: Request, error: Exception) -> Response:
         """A page for records of a form that the templates do not expect; the server logs why."""
         return self.problem(
-            500, "The page could not be made: the record may be damaged. The terminal says more."
+            500,
+            "The page could not be made: the record may be damaged. See the terminal for details.",
         )
 
     async def open(self, request: Request) -> Response:
@@ -141,7 +142,8 @@ class _Pages:
         visitor = self._visitors.enter(request.query_params.get("token", ""))
         if visitor is None:
             return self.problem(
-                401, "This link was used, or is incomplete: open the link that was printed last."
+                401,
+                "This link was used, or is incomplete: open the link that was printed last.",
             )
         page = HTMLResponse(self._views.page("opened"))
         port = (request.scope.get("server") or ("", 0))[1]
@@ -188,7 +190,7 @@ class _Pages:
         open_questions = {(one.id, one.digest): one for one in found.questions}
         if asked not in open_questions:
             raise AnswerRefused(
-                "This question is no longer open, or it was asked again. Nothing was done; look at "
+                "This question is no longer open, or it was asked again. Nothing was done; open "
                 "the conversation again."
             )
         await self._source.answer(name, *asked, answer_of(open_questions[asked], form))
@@ -255,9 +257,7 @@ def _visitor(request: Request) -> Visitor:
 def _name(request: Request, key: str = "name", of: str = "a conversation") -> str:
     name = request.query_params.get(key)
     if name is None or len(name) > _NAME_CHARS:
-        raise HTTPException(
-            400, f"It must have the name of {of}, of up to {_NAME_CHARS} characters."
-        )
+        raise HTTPException(400, f"It must name {of}, with up to {_NAME_CHARS} characters.")
     return name
 
 

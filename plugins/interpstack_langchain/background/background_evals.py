@@ -36,7 +36,7 @@ __all__ = ["BackgroundEvals"]
 
 #: Seconds that `terminate` waits for another run of a cell to end.
 _LOCK_SECONDS = 30.0
-_LOST = "it is gone: its records are no longer stored"
+_LOST = "its records are no longer stored"
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -238,9 +238,10 @@ class BackgroundEvals(Evals):
 
     def _held(self, cell: str, running: EvalCall) -> ToolMessage:
         text = (
-            f"cell {cell} is run by another process, which was asked to end it and has not yet. "
-            f'No other call continues the cell. Call {self.background.terminate_name}(id="{cell}") '
-            "again to see it ended"
+            f"cell {cell} is running in another process, which was asked to end it and has not yet "
+            "done so. No other call continues the cell. Call "
+            f'{self.background.terminate_name}(id="{cell}") again to check'
+            " that it has ended"
         )
         return self._told(f'<error type="CellAtWork">{text}</error>', {}, running, "error")
 

@@ -50,7 +50,7 @@ _QUESTION = (
 @click.option(
     "--model",
     metavar="PROVIDER:NAME",
-    help="A real model, for LangChain's init_chat_model. Default: a scripted one, offline.",
+    help="A real model, for LangChain's init_chat_model. Default: a scripted model, offline.",
 )
 @click.option("--workflow", is_flag=True, help="Run a workflow of several agents instead.")
 def command(folder: Path | None, model: str | None, workflow: bool) -> None:
@@ -61,7 +61,7 @@ def command(folder: Path | None, model: str | None, workflow: bool) -> None:
     folder = (folder or Path(interpstack.__file__).parent).resolve()
     console = Console(file=output())
     if not survey(folder)[0]:
-        raise ConfigurationError(f"{folder} has no text files to look at; name another FOLDER")
+        raise ConfigurationError(f"{folder} has no text files to read; name another FOLDER")
     if workflow:
         _demo_workflow(folder, model, console)
         return

@@ -89,7 +89,7 @@ def _entries(folder: Path) -> Iterator[tuple[Path, str]]:
             if not entry.is_dir(follow_symlinks=False):
                 yield path, ""
             elif entry.name in _SKIPPED:
-                yield path, "folders of tools, not looked into"
+                yield path, "folders of tools, not searched"
         waiting += [
             Path(entry.path)
             for entry in entries

@@ -297,7 +297,7 @@ class CheckpointStore:
         if len(found) > len(self._entries):  # this run was the first one, as far as it knew
             raise RuntimeError(
                 "another process continued this thread at the same time, and has begun this "
-                "eval; no call was made here. Look at the state of the thread"
+                "eval; no call was made here. Check the state of the thread"
             )
         await self._pauses.resume(journal)
 

@@ -90,8 +90,8 @@ def sound_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapp
         later = range(len(entries), 2 * len(found) + 1)
         if any(task_of(key, number) in others for number in later):
             raise UnreadableJournal(
-                f"the journal of this eval is damaged: its entry {len(entries)} is missing or has "
-                "another form. Nothing was done, and the eval stays as it is"
+                f"the journal of this eval is damaged: its entry {len(entries)} is missing or "
+                "malformed. Nothing was done, and the eval is unchanged"
             )
     return entries
 

@@ -184,7 +184,7 @@ class _Waiting:
             raise TimeoutError(
                 f"another process has run eval {self._key}{self._left} for {self._seconds:g} s "
                 f"(lock_timeout), by its lock in {self._place}; no call was made here, and the "
-                "pause and its answers are as they were. Resume the thread again once that process "
+                "pause and its answers are unchanged. Resume the thread again once that process "
                 "has ended"
             )
         if not self._told and waited >= _TELL_SECONDS:

@@ -40,8 +40,8 @@ __all__ = ["ANSWERED", "CALLS_BESIDE", "EvalPauses", "running_after"]
 
 #: Message about an answer that contradicts the recorded one.
 ANSWERED: Final = (
-    "this question was answered before, and that answer counts; the other answer was refused and "
-    "changed nothing. Continue the thread with invoke(None)"
+    "this question was already answered, and the first answer is final; the other answer was "
+    "refused and changed nothing. Continue the thread with invoke(None)"
 )
 
 #: Key of a journal's first entry: the scopes of its calls are beside the eval's task, see `scope`.
@@ -148,7 +148,7 @@ class EvalPauses:
             UnreadableJournal: One of them is damaged.
         """
         if type(number) is not int or number < 1:
-            raise ValueError("the number of a pause has another form")
+            raise ValueError("the number of a pause is malformed")
         pauses = [read_pause(journal.noted(f"pause {n + 1}")) for n in range(number)]
         for key in pauses[-1]["questions"]:
             read_decision(journal.noted(f"decision {key}"))

@@ -229,7 +229,7 @@ class Evals:
 
     def _refused(self, cell: str, running: EvalCall) -> ToolMessage:
         """The answer to an eval while a cell holds the variables."""
-        text = f"cell {cell} is still at work and holds the variables; nothing was run. "
+        text = f"cell {cell} is still running and holds the variables; nothing was run. "
         message = ToolMessage(
             content=f'<error type="CellAtWork">{text}{self._way_on(cell)}</error>',
             tool_call_id=running.id,
@@ -240,7 +240,7 @@ class Evals:
 
     def _way_on(self, cell: str) -> str:
         """The advice on a cell that was put aside."""
-        return "It was put aside by an agent with background=True, which can wait for it or end it"
+        return "It was suspended by an agent with background=True, which can wait for it or end it"
 
     def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:
         """The lock on an eval."""

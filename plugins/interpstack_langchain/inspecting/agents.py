@@ -147,7 +147,7 @@ class AgentSource(CheckpointerSource):
         """
         if name in self._running:
             raise AnswerRefused(
-                "A run with an earlier answer is still at work. Look again when it has ended."
+                "A run with an earlier answer is still active. Try again when it has ended."
             )
         # Taken before anything is awaited, so that of two answers at once one is refused.
         begun = asyncio.Event()
@@ -167,7 +167,7 @@ class AgentSource(CheckpointerSource):
         if asked not in [(one.id, one.digest) for one in found.questions]:
             raise AnswerRefused(
                 "This question is no longer open, or it was asked again: another answer came "
-                "first. Nothing was done; look at the conversation again."
+                "first. Nothing was done; open the conversation again."
             )
         self._failed.pop(name, None)
         begun.set()

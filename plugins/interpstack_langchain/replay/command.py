@@ -70,7 +70,8 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
     "number",
     type=int,
     metavar="N",
-    help="Only this one, from 1 in the thread's order; negative from the end. [default: all]",
+    help="Only this eval, counted from 1 in the order of the thread, or from -1 at its end. "
+    "[default: all]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
@@ -135,8 +136,8 @@ def command(
     No tool is called and nothing is written: requests of the code are answered from the record.
 
     Exit status: 0 when all went as recorded, as far as the record goes; 1 when a run failed for a
-    reason that is not in the record, or ended with another answer; 2 when an option is wrong or
-    the record is damaged; 3 when a run made another call than the recorded one.
+    reason that is not in the record, or ended with a different answer; 2 when an option is wrong or
+    the record is damaged; 3 when a run made a call that differs from the record.
     """
     form = _Form(as_json=as_json, page=page, code=code, chars=chars)
     limits = Limits(

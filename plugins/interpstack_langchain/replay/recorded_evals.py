@@ -247,7 +247,7 @@ def _refused(
     state = {CELLS: step.saved.checkpoint["channel_values"].get(channels.own(CELLS)) or {}}
     writes = [write for one in earlier for write in step.tasks.get(one, ())]
     running = running_ids(with_writes(state, channels.known(writes))[0])
-    return f"cell {running[0]} was still at work and held the variables" if running else ""
+    return f"cell {running[0]} was still running and held the variables" if running else ""
 
 
 def _recorded(saver: BaseCheckpointSaver[Any], saved: CheckpointTuple, name: str) -> Any:

@@ -55,9 +55,9 @@ def remarks(found: RecordedEval, timeline: Timeline, run: Run, *, differs: bool)
             "No call is recorded, and so no clock: the code gets the time at which its step began."
         )
     if run.status == "ended" and found.answer is None:
-        yield "No answer is recorded: the agent had not come to the end of this step."
+        yield "No answer is recorded: the agent had not finished this step."
     if differs:
-        yield "The recorded answer is another."
+        yield "The recorded answer differs."
 
 
 async def restore(session: Session, state: SessionState) -> Sequence[str]:

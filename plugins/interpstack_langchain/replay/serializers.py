@@ -49,8 +49,8 @@ def environment_key(option: str, variable: str, holds: str) -> bytes:
     key = os.environ.get(variable)
     if not key:
         raise ConfigurationError(
-            f"{option} {variable}: there is no such environment variable, or it is empty; set it "
-            f"to {holds}"
+            f"{option} {variable}: this environment variable is not set, or is empty; set it to "
+            f"{holds}"
         )
     return key.encode()
 

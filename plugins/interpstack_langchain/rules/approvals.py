@@ -260,7 +260,7 @@ def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
         key = unstorable_key(one["args"])
         if key is not None:
             raise GuestException(
-                f"{one['name']} needs an approval, and nobody can be shown the key {key!a} in "
+                f"{one['name']} needs an approval, and no person can be shown the key {key!a} in "
                 "its arguments, which has half of a surrogate pair; use well-formed text as keys"
             )
     requests = [{**one, "args": storable(one["args"])} for one in payload["action_requests"]]

@@ -100,7 +100,8 @@ def decisions(
         ))  # fmt: skip
     if len(given) != len(questions):
         why = (
-            f"give one decision for each action request, {len(questions)} in all; got {len(given)}"
+            f"give one decision for each action request, {len(questions)} in total; "
+            f"got {len(given)}"
         )
         return Decisions({}, dict.fromkeys(questions, why))
     made, refused = dict[str, dict[str, Any]](), dict[str, str]()

@@ -92,6 +92,6 @@ def _has(note: Any, **kinds: type) -> bool:
 
 def _damaged(what: str) -> UnreadableJournal:
     return UnreadableJournal(
-        f"the journal of this eval is damaged: {what} has another form. Nothing was done, and the "
-        "eval stays as it is"
+        f"the journal of this eval is damaged: {what} is malformed. Nothing was done, and the "
+        "eval is unchanged"
     )

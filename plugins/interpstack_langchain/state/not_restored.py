@@ -12,8 +12,8 @@ class StateNotRestored(RecordRejected):
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(
-            f"an eval of this thread waits to go on, and the variables that it began with could "
-            f"not be restored: {cause}. Nothing was run, and the pause and its approvals are as "
-            "they were. Resume the thread with the snapshot_signing_key and the engine that it "
-            "was left with; to give the eval up, begin a new turn"
+            "an unfinished eval of this thread cannot be resumed: the variables that it started "
+            f"with could not be restored: {cause}. Nothing was run, and the pause and its "
+            "approvals are unchanged. Resume the thread with the snapshot_signing_key and the "
+            "engine that it was stopped with; to abandon the eval, start a new turn"
         )

@@ -320,7 +320,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
 
 def _exists(run_id: str) -> WorkflowError:
-    return WorkflowError(f"there is a run {run_id!r} already; leave the id out for a new one")
+    return WorkflowError(f"there is a run {run_id!r} already; leave out the id to get a new one")
 
 
 def _any_lease(held: Lease) -> bool:
@@ -344,7 +344,7 @@ def _run_of(found: CheckpointTuple, run_id: str) -> RunRecord:
     try:
         text = found.checkpoint["channel_values"][WRITES]
     except (KeyError, TypeError, IndexError) as error:
-        raise damaged_run(run_id, "its checkpoint has another form") from error
+        raise damaged_run(run_id, "its checkpoint is malformed") from error
     return run_from_json(read_json(run_id, text), run_id)
 
 

@@ -39,8 +39,8 @@ def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     path = Path(unquote(url.removeprefix("sqlite:///")) if url.startswith("sqlite:") else url)
     if not (create or path.exists()):
         raise ConfigurationError(
-            f"there is no database {url}; a run makes it, and other commands take the one that "
-            "the run was given"
+            f"database {url} not found. A run creates it: pass the database of an existing run, "
+            "or start one"
         )
     saver = saver_class("sqlite", "this store")
     if not path.parent.is_dir():

@@ -79,5 +79,5 @@ def check_ready(runner: Any, given: Mapping[str, Any]) -> None:
         )
     if given:
         raise ConfigurationError(
-            f"{', '.join(given)} cannot be passed beside a ready runner; pass them to the runner"
+            f"{', '.join(given)} cannot be passed together with a runner; pass them to the runner"
         )

@@ -95,7 +95,7 @@ def claims(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Mapping[s
     for number, claim in _numbered(run_id, found, "claim"):
         kinds = (claim.get("owner"), claim.get("by")) if isinstance(claim, dict) else ()
         if [type(one) for one in kinds] != [str, str]:
-            raise damaged_run(run_id, "a claim has another form")
+            raise damaged_run(run_id, "a claim is malformed")
         yield number, claim
 
 
@@ -103,7 +103,7 @@ def messages_of(run_id: str, found: CheckpointTuple) -> Iterator[tuple[int, Mapp
     """Messages to a run as they are stored, by their numbers."""
     for number, data in _numbered(run_id, found, "message"):
         if not isinstance(data, dict) or not isinstance(data.get("message"), dict):
-            raise damaged_run(run_id, "a message has another form")
+            raise damaged_run(run_id, "a message is malformed")
         yield number, data
 
 
@@ -117,9 +117,9 @@ def _message(run_id: str, data: Mapping[str, Any]) -> Message:
     try:
         message = Message(**data)
     except (ConfigurationError, TypeError) as error:
-        raise damaged_run(run_id, f"a message has another form: {error}") from error
+        raise damaged_run(run_id, f"a message is malformed: {error}") from error
     if not (isinstance(message.name, str) and isinstance(message.id, str)):
-        raise damaged_run(run_id, "a message has another form")
+        raise damaged_run(run_id, "a message is malformed")
     return message
 
 
@@ -133,7 +133,7 @@ def lease_of(run_id: str, found: CheckpointTuple) -> Lease | None:
     until = ends.get("until") if isinstance(ends, dict) else None
     seconds = claim.get("seconds", 0.0)  # earlier releases did not write it
     if not (_is_time(until) and _is_time(seconds)):
-        raise damaged_run(run_id, "the end of a claim has another form")
+        raise damaged_run(run_id, "the end of a claim is malformed")
     return Lease(run_id, claim["owner"], token, until, seconds)  # type: ignore[arg-type]
 
 

@@ -24,9 +24,9 @@ _ERROR_CHARS = 1000
 class BudgetInput(BaseModel):
     """Limits of a run; without one, the host's holds."""
 
-    tokens: int | None = Field(default=None, ge=0, description="Tokens in all.")
-    agents: int | None = Field(default=None, ge=0, description="Calls of agents in all.")
-    cost: float | None = Field(default=None, ge=0, description="Money in all.")
+    tokens: int | None = Field(default=None, ge=0, description="Tokens in total.")
+    agents: int | None = Field(default=None, ge=0, description="Agent calls in total.")
+    cost: float | None = Field(default=None, ge=0, description="Money in total.")
     seconds: float | None = Field(default=None, ge=0, description="Time of agents, added up.")
 
 

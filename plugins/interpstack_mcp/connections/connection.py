@@ -452,7 +452,7 @@ def _transport(
         return stdio_transport(server, limits, output, ended)
     if isinstance(server, HttpServer):
         return http_transport(server, limits)
-    raise ConfigurationError(f"{server!r:.100} is no server of a known kind")
+    raise ConfigurationError(f"{server!r:.100} is not a server of a known kind")
 
 
 def _meta(key: str) -> Any:
@@ -475,7 +475,7 @@ def _reason(error: BaseException, limits: McpLimits) -> str:
     if isinstance(error, NoFolder):
         return f"there is no folder {error.filename}, which is its 'cwd'"
     if isinstance(error, FileNotFoundError):
-        return f"there is no program {error.filename}; install it, or write its whole path"
+        return f"there is no program {error.filename}; install it, or give its full path"
     if isinstance(error, (Unavailable, Lost, LoginNeeded)):
         return str(error)
     if isinstance(error, Rejected):

@@ -337,7 +337,7 @@ def _no_answer(
     found: SessionMessage | Exception, request: str | int, text: bytes | str
 ) -> SessionMessage:
     said = _shown(text)
-    why = f"it is no message of the protocol: {said}" if said else "it is empty"
+    why = f"it is not a message of the protocol: {said}" if said else "it is empty"
     why = str(found) if isinstance(found, Rejected) else why
     return SessionMessage(failed_request(request, Rejected(why)))
 

@@ -106,7 +106,7 @@ class Call(Outlasting[Any]):
             del self._questions[key]
         if isinstance(answer, (types.ErrorData, *_KINDS[type(request)])):
             return answer
-        text = "the client's answer is of another kind than the question"
+        text = "the client's answer does not match the kind of the question"
         return types.ErrorData(code=types.INVALID_PARAMS, message=text)
 
     # -- the side of a client that is asked between two requests ------------------------------

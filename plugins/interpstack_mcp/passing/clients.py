@@ -40,7 +40,11 @@ def gateway_of(
     known = {} if servers is None else {one.name: one for one in servers.servers}
     for name in names:
         if name not in known:
-            listed = f"configured are: {', '.join(known)}" if known else "none is (--mcp FILE)"
+            listed = (
+                f"configured servers: {', '.join(known)}"
+                if known
+                else "no server is configured (--mcp FILE)"
+            )
             raise ConfigurationError(
                 f"through names {name!r}, which is not a configured MCP server; {listed}"
             )

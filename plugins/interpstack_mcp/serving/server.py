@@ -285,7 +285,7 @@ class CodeServer:
             await run.stop()
             client.drop(run)
         await client.session.reset()
-        return types.CallToolResult(content=[types.TextContent(text="All variables are gone.")])
+        return types.CallToolResult(content=[types.TextContent(text="All variables were deleted.")])
 
 
 def _named_session(answer: _Answer, client: Client) -> _Answer:

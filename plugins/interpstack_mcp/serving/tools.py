@@ -88,7 +88,7 @@ def tools_for(
             "Find functions that code can call, by words; returns their signatures.",
             {"query": {"type": "string"}},
         ),
-        _tool("reset", "Stop all code, and forget all variables.", {}, required=[]),
+        _tool("reset", "Stop all code, and delete all variables.", {}, required=[]),
     ]
 
     if names_session:

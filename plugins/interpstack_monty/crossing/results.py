@@ -13,7 +13,7 @@ from interpstack_monty.crossing.errors import is_memory_limit
 __all__ = ["UNDONE", "completion_of", "failure_of", "shown_chars"]
 
 #: Said wherever a cell had to be taken back.
-UNDONE: Final = "what this cell did to variables is undone"
+UNDONE: Final = "this cell's changes to variables were undone"
 #: The largest number of omitted characters that is reported.
 _MOST_OMITTED: Final = 2**31
 #: What the kernel's `show` returns: omitted characters, whether the value is a handle, whether it
@@ -64,5 +64,5 @@ def failure_of(error: Exception, limits: Limits) -> GuestError:
 def _out_of_memory(limits: Limits) -> GuestError:
     """The failure of a cell that wanted more memory than there is."""
     limit = limits.memory_bytes
-    allowed = "no more" if limit is None else f"{limit // 2**20} MiB"
-    return GuestError("OutOfMemory", f"the guest may use {allowed}; {UNDONE}")
+    used_up = "all memory" if limit is None else f"its memory limit of {limit // 2**20} MiB"
+    return GuestError("OutOfMemory", f"the guest used up {used_up}; {UNDONE}")

@@ -147,7 +147,7 @@ class Conversation:
         except Malformed as error:
             raise self._kernel.ended(f"was ended because it sent {error}") from error
         except GeneratorExit:  # what it would still answer must not answer the next command
-            self._kernel.ended("was ended because its caller is gone")
+            self._kernel.ended("was ended because its caller ended")
             raise
         spent = self._clock.cell_seconds
         if stopped and self._seconds is not None and not self._callbacks.is_interrupted():

@@ -26,8 +26,8 @@ _FAULT_CHARS: Final = 300
 _SECONDS: Final = 2.0
 #: Keywords that are refused, and the reason.
 _REFUSED: Final[Mapping[str, str]] = {
-    "pattern": "regular expressions may take for ever",
-    "patternProperties": "regular expressions may take for ever",
+    "pattern": "regular expressions may take forever",
+    "patternProperties": "regular expressions may take forever",
     "unevaluatedItems": "its evaluation cannot be bounded; list the items in prefixItems and items",
     "unevaluatedProperties": "its evaluation cannot be bounded; use additionalProperties",
 }

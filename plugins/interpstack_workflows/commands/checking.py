@@ -152,9 +152,7 @@ async def _rehearsed(path: Path, runner: WorkflowRunner, knows_agents: bool) -> 
         if fault.name in refused and not fault.computed:
             raise WorkflowError(_at(path, fault) + fault.message)
         if fault.name == "TypeError":
-            notes.append(
-                f"{_at(path, fault)}with stand-ins for answers, a step fails: {fault.message}"
-            )
+            notes.append(f"{_at(path, fault)}with made-up answers, a step fails: {fault.message}")
     if found.error is not None and found.error.name == _NO_SUCH_NAME:
         raise WorkflowError(_at(path, found.error) + found.error.message)
     return notes

@@ -60,7 +60,7 @@ _agents = click.option(
     help="Agents by name, or one agent: async functions, graphs, runnables.",
 )
 _engine = click.option(
-    "--engine", metavar="NAME", default="quickjs", show_default=True, help="A JavaScript engine."
+    "--engine", metavar="NAME", default="quickjs", show_default=True, help="The JavaScript engine."
 )
 _allow_exec = click.option(
     "--allow-exec",
@@ -86,7 +86,7 @@ _prices = click.option(
     "--prices",
     metavar="JSON",
     callback=json_value,
-    help="Prices of a million tokens by model, or @FILE.",
+    help="Prices per million tokens by model, or @FILE.",
 )
 _modules = click.option(
     "--module",
@@ -156,7 +156,7 @@ def check(
 ) -> None:
     """Check metadata, imports, exports and children of workflow files; with --agents, agents too.
 
-    Their code runs with stand-ins for all answers: no agent is called, no command runs.
+    Their code runs with made-up answers: no agent is called, no command runs.
     """
     with InterpreterStack(engine) as stack:
         for line in checked(files, stack, agents, modules):
@@ -165,22 +165,31 @@ def check(
 
 @command.command("run")
 @click.argument("file", callback=script_path)
-@click.option("--args", "args", metavar="JSON", callback=json_value, help="Arguments, or @FILE.")
+@click.option(
+    "--args",
+    "args",
+    metavar="JSON",
+    callback=json_value,
+    help="Arguments of the workflow, or @FILE.",
+)
 @_agents
 @_database
 @_engine
 @click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="Limit of tokens.")
-@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Limit of calls of agents.")
-@click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Limit of costs.")
+@click.option("--max-agents", type=click.IntRange(0), metavar="N", help="Limit of agent calls.")
+@click.option("--max-cost", type=click.FloatRange(0), metavar="AMOUNT", help="Limit of cost.")
 @click.option(
-    "--wall", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Limit of time."
+    "--wall",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Limit of the time since the run began.",
 )
 @click.option("--seed", type=int, help="Seed of the random numbers.")
 @click.option(
     "--run-id",
     metavar="RUN",
     callback=run_name,
-    help="A name for the run. [default: a new one]",
+    help="The id of the run. [default: a new id]",
 )
 @_allow_exec
 @_exec_commands
@@ -208,8 +217,8 @@ def run(
 ) -> None:
     """Run a workflow until it ends, or waits for an answer.
 
-    Standard error shows the progress: a tree in a terminal, else a line for each event. Standard
-    output has the result, as JSON.
+    Standard error shows the progress: a tree in a terminal, otherwise one line for each event.
+    Standard output has the result, as JSON.
     """
     sandboxes = local_sandboxes(allow_exec, exec_command, exec_env)
     limits = BudgetLimits(tokens=budget, agents=max_agents, cost=max_cost)
@@ -288,7 +297,7 @@ def resume(
 
 @command.command("list")
 @_database
-@click.option("--status", type=click.Choice(STATUSES), help="Only runs in this state.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs with this status.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @_json
 def list_runs(url: str, status: Any, limit: int, as_json: bool) -> None:
@@ -352,7 +361,7 @@ def diff(
 @click.argument("run_id", metavar="RUN")
 @_database
 def cancel(run_id: str, url: str) -> None:
-    """End a run; its effects stay."""
+    """End a run; its effects are not undone."""
     _with_runner(lambda runner: runner.cancel(run_id), url)
     click.echo(f"{run_id} was asked to end.")
 

@@ -82,8 +82,8 @@ async def change_script(
     try:
         if taken.record != record or len(taken.entries) != len(entries):
             raise LeaseLost(
-                f"Another runner has gone on with run {record.id} since it was read; look at the"
-                " run, then change it"
+                f"Another runner has continued run {record.id} since it was read; check the run, "
+                "then change it"
             )
         changed = with_script(record, script, metadata)
         if record.status == "completed":  # its result is that of another script from now on

@@ -43,7 +43,7 @@ def read_modules(modules: Mapping[str, Path | str] | None) -> dict[str, str]:
     read = {name: _source(name, given) for name, given in (modules or {}).items()}
     WorkflowModuleInput(source="", modules=read)  # checks the specifiers
     if sum(len(text.encode("utf-8", "surrogatepass")) for text in read.values()) > _BYTES:
-        raise ConfigurationError("WorkflowRunner: modules takes at most 1 MiB of sources in all")
+        raise ConfigurationError("WorkflowRunner: modules takes at most 1 MiB of sources in total")
     return read
 
 

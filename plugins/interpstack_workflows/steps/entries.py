@@ -150,4 +150,4 @@ def _object(data: Any, what: str) -> dict[str, Any]:
 
 
 def _damaged(what: str) -> WorkflowError:
-    return WorkflowError(f"the record of the run is damaged: {what} has another form")
+    return WorkflowError(f"the record of the run is damaged: {what} is malformed")

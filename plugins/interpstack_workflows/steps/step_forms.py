@@ -56,7 +56,7 @@ def _check_step(step: StepRecord) -> None:
 
 
 def _damaged(what: str) -> WorkflowError:
-    return WorkflowError(f"the record of the run is damaged: {what} has another form")
+    return WorkflowError(f"the record of the run is damaged: {what} is malformed")
 
 
 def _is_signature(text: str) -> bool:

@@ -81,7 +81,7 @@ class MemoryWorkflowStore(WorkflowStore):
         made = _Stored(run)
         if self._stored.setdefault(run.id, made) is not made:
             raise WorkflowError(
-                f"there is a run {run.id!r} already; leave the id out for a new one"
+                f"there is a run {run.id!r} already; leave out the id to get a new one"
             )
 
     async def read(self, run_id: str) -> RunRecord | None:

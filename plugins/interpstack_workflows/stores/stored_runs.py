@@ -45,7 +45,7 @@ def run_from_json(data: Any, run_id: str) -> RunRecord:
         )
     for name, fits in _FITS.items():
         if name in data and not fits(data[name]):
-            raise damaged_run(run_id, f"its {name} has another form")
+            raise damaged_run(run_id, f"its {name} is malformed")
     if data.get("id") != run_id:
         raise damaged_run(run_id, f"it is that of the run {str(data.get('id'))!r:.80}")
     return RunRecord(**data)

@@ -67,7 +67,7 @@ class CellClock:
         if exceeded is not None:
             return exceeded.name, exceeded.message
         if wall is not None and (cpu is None or wall < cpu):
-            return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in all"
+            return "Timeout", f"the cell took longer than {self.limits.wall_seconds:g} s in total"
         return "Timeout", f"the code computed for more than {self.limits.cpu_seconds:g} s"
 
     def _left(self, kind: Seconds, used: float, shared: bool = True) -> float | None:

@@ -72,7 +72,7 @@ class RequestCounts:
             message = f"the cell may make {self.limits.requests} calls; this was one more"
             return GuestError("CallBudgetExceeded", message, data=tool)
         if bridge is None or not bridge.awaited:
-            message = f"{request.bridge} is not offered in this session, or not any more"
+            message = f"{request.bridge} is not offered in this session, or no longer"
             return GuestError("ToolError", message, data=tool)
         if bridge.budget is not None and of_bridge > bridge.budget:
             message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"

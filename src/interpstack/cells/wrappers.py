@@ -162,7 +162,7 @@ class _Call(Generic[_T]):
 
     async def __call__(self) -> _T:
         if self.begun:
-            raise RuntimeError("a wrapper awaits its call once: effects cannot be taken back")
+            raise RuntimeError("a wrapper awaits its call once: effects cannot be undone")
         if asyncio.current_task() != self.task:
             raise RuntimeError(
                 "a wrapper awaits its call in its own task; for a time limit use asyncio.timeout"

@@ -116,8 +116,8 @@ class SessionQueue:
         running = [use.queue for use in _uses.get() if not use.over]
         if self in running:
             raise ConfigurationError(
-                f"session {self.key!r} is asked for something by a bridge of its own running "
-                "cell, which would wait for itself; use another session"
+                f"session {self.key!r} is used by a bridge of its own running cell, which would "
+                "wait for itself; use another session"
             )
         return self.slots.slot(partial(_waits.waiting, running, self))
 

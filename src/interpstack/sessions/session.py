@@ -97,7 +97,7 @@ class _Runner:
             run = self._run_again if steps.repeats else self._run
             return self._told(session, await run(session, start, context, extensions))
         except EngineFailure as error:
-            loss = "the session starts anew: all variables of earlier cells are lost"
+            loss = "the session starts over: all variables of earlier cells are lost"
             broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
             _log.error("session %r: the engine broke", session.key, exc_info=error)
             lost = Outcome(error=broke, stopped=True, state="lost", loss=loss)

@@ -158,7 +158,7 @@ def notice_of_data(lost: Mapping[str, str]) -> str:
     out.
     """
     data = {name: why for name, why in lost.items() if not _OF_TYPE.match(why)}
-    return f"Not carried to other processes: {_named(data)}." if data else ""
+    return f"Not stored for other processes: {_named(data)}." if data else ""
 
 
 def _named(lost: Mapping[str, str]) -> str:

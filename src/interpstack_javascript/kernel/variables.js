@@ -83,7 +83,7 @@
     }
     const added = only === undefined ? additions() : list();
     for (let i = 0; i < added.length; i++) if (getOwnPropertyDescriptor(globals, added[i]) === undefined)
-      parts[parts.length] = stringify(added[i]) + ':{"$":"lost","v":"it is no variable, and only variables are carried"}';
+      parts[parts.length] = stringify(added[i]) + ':{"$":"lost","v":"it is not a variable, and only variables are stored"}';
     return "{" + join(parts, ",") + "}";
   }
   // What code adds to a built-in (`Array.prototype.last = …`), or keeps under a symbol on the global
@@ -146,7 +146,7 @@
       }
       if (tooLong) {
         if (again) return null;
-        why = "it is too large to be carried: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
+        why = "it is too large to be stored: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
       }
     }
     return '{"$":"lost","v":' + stringify(why) + "}";

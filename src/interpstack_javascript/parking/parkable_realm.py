@@ -62,7 +62,7 @@ class ParkableRealm(Realm):
                 execution.go_on()
                 return
         self.discard()
-        raise ImageError("the memory of the cell was given up; run it again")
+        raise ImageError("the memory of the cell was released; run it again")
 
     def resume(self, before: Image | None = None) -> Execution:
         if self._execution is None or not self._execution.waits:

@@ -18,7 +18,7 @@ __all__ = ["Parkable", "ParkedRealms"]
 
 #: The start of `Image.base`.
 _PARKED: Final = "parked"
-_GONE: Final = "the cell is not kept any more; run it again"
+_GONE: Final = "the cell is no longer kept; run it again"
 
 
 class Parkable(Protocol):

@@ -66,8 +66,8 @@ def check_overrides(cls: type, root: type) -> None:
         marks = [mark for mark in _marks(replacement) if mark.name == "xfail"]
         if not any(mark.kwargs.get("reason") for mark in marks):
             raise TypeError(
-                f"{cls.__name__}.{name} replaces a test of the kit; what the engine cannot do is "
-                f"told by `gaps = {{{name!r}: 'why'}}` or @pytest.mark.xfail(reason='why')"
+                f"{cls.__name__}.{name} replaces a test of the kit; declare what the engine "
+                f"cannot do with `gaps = {{{name!r}: 'why'}}` or @pytest.mark.xfail(reason='why')"
             )
         replacement.kit = True
         if hasattr(original, "area"):
@@ -146,7 +146,7 @@ def check_skips(definition: Any) -> None:
         for node, _ in definition.iter_markers_with_node(name):
             if not isinstance(node, (pytest.Module, pytest.Package)):
                 raise TypeError(
-                    f"{definition.name} of the kit is marked {name!r}; tell in `gaps` what the "
+                    f"{definition.name} of the kit is marked {name!r}; name in `gaps` what the "
                     "engine cannot do, or use pytest.importorskip for missing packages"
                 )
 

@@ -140,7 +140,9 @@ def check(ends: list[Any], run_id: str, names: tuple[str, str]) -> None:
     """One start made the run and got its own result; the other one was refused."""
     refused = [told for end, told in ends if end == "refused"]
     made = [(end, told) for end, told in ends if end != "refused"]
-    assert refused == [f"there is a run {run_id!r} already; leave the id out for a new one"], ends
+    assert refused == [f"there is a run {run_id!r} already; leave out the id to get a new one"], (
+        ends
+    )
     ((result, args),) = made
     assert result == args
     assert result == names[[end for end, _ in ends].index(result)], "got the result of the other"

@@ -55,7 +55,7 @@ with InterpreterStack() as stack, stack.session("one") as one, stack.session("tw
     run(two, "deep(1)")
 """)
     assert lines[:3] == ["30", "deep", "true"]
-    assert lines[3].startswith("the guest may use 64 MiB")
+    assert lines[3].startswith("the guest used up its memory limit of 64 MiB")
     assert lines[4:] == ["30", "deep"]
 
 
@@ -95,7 +95,7 @@ with InterpreterStack() as stack, stack.session() as session:
     run(session, "1")
 """)
     assert "it needs 512 MiB of address space at once" in line
-    assert "this process may have 400 MiB in all (ulimit -v)" in line
+    assert "this process may have 400 MiB in total (ulimit -v)" in line
     assert "raise that limit where it is set" in line
 
 

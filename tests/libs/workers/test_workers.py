@@ -37,7 +37,7 @@ def test_an_answer_keeps_its_attachment() -> None:
     ],
 )
 def test_other_errors_are_malformed(error: Any) -> None:
-    with pytest.raises(Malformed, match="an error of another form"):
+    with pytest.raises(Malformed, match="a malformed error"):
         checked_answer({"error": error}, b"")
 
 

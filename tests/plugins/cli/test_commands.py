@@ -191,7 +191,7 @@ _LONG = "x" * 5000
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["run", _LONG], "too long. To run code itself, use -e CODE."),
+        (["run", _LONG], "too long. To run code from the command line, use -e CODE."),
         (["inspect", _LONG], "cannot be read: File name too long"),
         (["replay", "t", "--checkpointer", _LONG], "cannot be read: File name too long"),
         (["replay", "t", "--checkpointer", "x", "--html", f"{_LONG}/x"], "name another place"),

@@ -119,7 +119,7 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
             "takes a whole number from 0 to 65535, such as 65535; got 70000",
         ),
         (("mysql://host/db",), "mysql:// is not a supported kind of database"),
-        ((".", "--signing-key-env", "NO_SUCH_KEY"), "no such environment variable"),
+        ((".", "--signing-key-env", "NO_SUCH_KEY"), "this environment variable is not set"),
         ((".", "--aes-key-env", "A", "--serializer", "b:c"), "exclude each other"),
     ],
 )

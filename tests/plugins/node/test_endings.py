@@ -30,7 +30,7 @@ def _answer(*, stopped: bool = False, memory_bytes: int = 0) -> Answer:
         (KernelDied("it is slow", slow=True), GuestError("Timeout", f"it is slow; {UNDONE}")),
         (
             KernelDied("", memory=True),
-            GuestError("OutOfMemory", f"the guest may use 64 MiB; {UNDONE}"),
+            GuestError("OutOfMemory", f"the guest used up its memory limit of 64 MiB; {UNDONE}"),
         ),
     ],
 )

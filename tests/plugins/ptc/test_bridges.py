@@ -185,7 +185,7 @@ async def test_a_reference_to_a_tool_that_is_gone_is_refused(
         session.bind(HostOffer())
         outcome = await session.eval("await kept({})")
         assert outcome.error is not None
-        assert "not offered in this session, or not any more" in outcome.error.message
+        assert "not offered in this session, or no longer" in outcome.error.message
         assert (await session.eval("typeof globalThis.tools?.echo")).text == "undefined"
         session.bind(HostOffer(tools=[make_tool("echo")]))
         assert (await session.eval("await kept({a: 1})")).text == "{a: 1}"

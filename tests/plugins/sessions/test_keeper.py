@@ -93,7 +93,7 @@ async def test_a_cell_whose_session_is_taken_is_stopped(make: Make, store: Sessi
     assert outcome.error is not None
     assert outcome.error.name == "SessionTaken"
     assert outcome.state == "lost"
-    assert "another process went on with the session" in outcome.loss
+    assert "another process continued the session" in outcome.loss
     assert (await one.eval("x")).text == "3"
 
 
@@ -148,7 +148,7 @@ async def test_what_was_not_saved_before_another_went_on_is_told(
     await other.eval("x = 2")
     outcome = await one.eval("x")
     assert outcome.text == "2"
-    assert "another process went on with this session" in outcome.notices[0]
+    assert "another process continued this session" in outcome.notices[0]
     await one.eval("x = 3")
     store.delete("talk")
     await other.eval("x = 4")

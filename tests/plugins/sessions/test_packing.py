@@ -32,7 +32,7 @@ def test_every_changed_byte_is_noticed() -> None:
         with pytest.raises(StateRejected, match="the saved state of session 'talk'"):
             unpack("talk", bytes(changed))
     for damaged in (b"", data[:-1], data[:20], data + b"\0", b"isk" + data[3:]):
-        with pytest.raises(StateRejected, match="it stays in the store"):
+        with pytest.raises(StateRejected, match="it is kept in the store"):
             unpack("talk", damaged)
 
 

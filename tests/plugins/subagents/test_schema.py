@@ -27,8 +27,8 @@ def test_a_schema_has_a_type_and_a_title() -> None:
     [
         ([], "'responseSchema' is a JSON Schema with type \"object\""),
         ({"type": "array"}, 'type "object"'),
-        ({}, "'responseSchema' tells nothing about the answer; name its fields"),
-        ({"type": "object", "title": "Report", "items": {}}, "tells nothing about the answer"),
+        ({}, "'responseSchema' does not describe the answer; name its fields"),
+        ({"type": "object", "title": "Report", "items": {}}, "does not describe the answer"),
         ({"required": [], "default": float("nan")}, "is plain JSON"),
         ({"required": [], "default": b""}, "is plain JSON"),
         ({"required": [], "description": "x" * MAX_BYTES}, f"may have {MAX_BYTES} bytes"),

@@ -267,7 +267,7 @@ def test_a_parked_cell_whose_heap_is_needed_is_not_continued(realm: Any) -> None
     image = realm.image()
     realm.close()
     realm.heap.rest()
-    with pytest.raises(ImageError, match="was given up; run it again"):
+    with pytest.raises(ImageError, match="was released; run it again"):
         realm._parked.take(image).go_on(BridgeSet())
 
 

@@ -24,7 +24,7 @@ def test_the_tighter_limit_counts() -> None:
     clock.computed(2)
     assert 58 < clock.wall_seconds < 60
     assert 0 < (clock.left(clock.wall_left()) or 0) <= 1
-    assert clock.out_of_time() == ("Timeout", "the cell took longer than 60 s in all")
+    assert clock.out_of_time() == ("Timeout", "the cell took longer than 60 s in total")
 
 
 def test_time_left_to_compute_is_never_negative() -> None:

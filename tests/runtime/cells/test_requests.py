@@ -288,7 +288,7 @@ async def test_what_is_not_offered_is_refused_without_a_call() -> None:
     (answer,) = await _answers(_requests(names={"ToolError": "Oops"}), Request(1, "a.gone", 1))
     assert answer.refused
     assert answer.error == GuestError(
-        "Oops", "a.gone is not offered in this session, or not any more", data={"tool": "a.gone"}
+        "Oops", "a.gone is not offered in this session, or no longer", data={"tool": "a.gone"}
     )
 
 

@@ -574,7 +574,7 @@ async def test_a_turn_changes_what_is_offered_from_the_next_cell_on(make_stack: 
     assert (await session.eval("await tools.b()")).text == "b"
     assert (await session.eval("await tools.a()")).error.name == "AttributeError"
     gone = (await session.eval("await keep()")).error
-    assert gone.message == "tools.a is not offered in this session, or not any more"
+    assert gone.message == "tools.a is not offered in this session, or no longer"
     assert session.offer.tools[0].name == "b"
 
 

@@ -165,9 +165,9 @@ class GraphCall:
     def _check_not_lost(self) -> None:
         if self.call.decisions is not None:
             raise AgentFailed(
-                "the agent's state is gone, so that it cannot take the decision; its checkpointer"
-                " has to outlive the process, or the graph is to be compiled without one, for the"
-                " run's store to keep its state. Run the step anew with retry_failed",
+                "the agent's state no longer exists, so the decision cannot be applied; use a "
+                "checkpointer that outlives the process, or compile the graph without one, so that "
+                "the run's store keeps its state. Run the step again with retry_failed",
                 final=True,
             )
 

@@ -194,7 +194,8 @@ def _checked(target: Any) -> Runnable[Any, Any]:
         )
     if target.interrupt_before_nodes or target.interrupt_after_nodes:
         raise ConfigurationError(
-            "a graph with interrupt_before or interrupt_after asks nobody; use interrupt() in a"
+            "a graph with interrupt_before or interrupt_after asks no question; use interrupt() "
+            "in a"
             " node, or HumanInTheLoopMiddleware"
         )
     return target

@@ -69,16 +69,17 @@ class Meter(BaseCallbackHandler):
         """
         if self._max_tokens is not None and self._silent:
             raise AgentFailed(
-                "a model of the agent reports no usage_metadata, so that maxTokens cannot be held;"
-                " leave maxTokens out, or use a model that reports it",
+                "a model of the agent reports no usage_metadata, so maxTokens cannot be enforced; "
+                "leave maxTokens out, or use a model that reports it",
                 self._usage,
                 final=True,
             )
 
         if self._needs_cost and self._unpriced is not None:
             raise AgentFailed(
-                f"the model {self._unpriced!r:.100} reports no cost and has no price, so that the"
-                " budget in cost cannot be held; name its price in prices, or give the budget in"
+                f"the model {self._unpriced!r:.100} reports no cost and has no price, so the "
+                "budget in cost cannot be enforced; name its price in prices, or give the budget "
+                "in"
                 " tokens",
                 self._usage,
                 final=True,

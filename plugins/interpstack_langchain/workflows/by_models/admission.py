@@ -108,7 +108,8 @@ class Admission:
             at_work += [one for one in found if conversation.owns(one.id)]
         if len(at_work) >= self.options.max_running:
             shown = ", ".join(f"{one.id} ({one.status})" for one in at_work)
+            runs = "run" if len(at_work) == 1 else "runs"
             raise WorkflowError(
-                f"{len(at_work)} runs are at work here, the most that may be: {shown:.500}; wait"
-                f" for one, or end one with {self.options.tool('stop')}"
+                f"this conversation has {len(at_work)} active {runs}, the maximum: {shown:.500}; "
+                f"wait for one, or end one with {self.options.tool('stop')}"
             )

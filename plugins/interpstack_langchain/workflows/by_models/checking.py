@@ -28,13 +28,15 @@ def report(found: Rehearsal, name: str) -> tuple[bool, str]:
     faults = [f"error: {_placed(one, name)}" for one in found.faults]
     if found.error is not None and not _told(found.error, found):
         faults.append(
-            f"error: {_placed(found.error, name)} (agents and people answered with stand-ins)"
+            f"error: {_placed(found.error, name)} (with made-up answers of agents and people)"
         )
     lines = [*faults, *_steps(found)]
     if found.stopped:
-        lines.append(f"the dry run was stopped {found.stopped}; it may go on for longer")
-    head = f"{len(faults)} errors; nothing has run" if faults else "no errors; nothing has run"
-    return not faults, "\n".join([head, *fitted(lines, _CHARS, "… {count} more lines")])
+        lines.append(f"the dry run was stopped {found.stopped}; it may continue beyond that")
+    errors = "1 error" if len(faults) == 1 else f"{len(faults) or 'no'} errors"
+    return not faults, "\n".join(
+        [f"{errors}; nothing has run", *fitted(lines, _CHARS, "… {count} more lines")]
+    )
 
 
 def _told(error: ScriptFault, found: Rehearsal) -> bool:

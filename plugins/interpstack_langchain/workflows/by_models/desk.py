@@ -64,7 +64,7 @@ class Desk:
             try:
                 found = await runner.rehearse(what, wanted.args, budget=budget)
             except MetadataError as error:
-                return f"1 errors; nothing has run\nerror: {line(str(error), 500)}"
+                return f"1 error; nothing has run\nerror: {line(str(error), 500)}"
             return report(found, wanted.name or _SOURCE)[1]
 
         return await self.home.call(use)
@@ -121,7 +121,7 @@ class Desk:
         record = await self.home.call(lambda runner: runner.show(run_id))
         if record.status != "completed":
             raise WorkflowError(
-                f"run {run_id} has no result: it is {record.status}; look at it with"
+                f"run {run_id} has no result: it is {record.status}; check it with"
                 f" {self.options.tool('status')}"
             )
         return selected(record.result, path, offset, self.options.max_result_chars)
@@ -157,7 +157,7 @@ class Desk:
         shown = await self._shown(run_id)
         asked = next((one for one in shown.asks if one["id"] == to), None)
         if asked is not None and self.options.decider(asked["kind"]) != "model":
-            raise WorkflowError(f"{asked['kind']} {to} is a person's to answer, not yours")
+            raise WorkflowError(f"only a person may answer {asked['kind']} {to}")
         if asked is None and not self.options.signals:
             known = ", ".join(one["id"] for one in shown.asks) or "none"
             raise WorkflowError(f"run {run_id} has no open question {to!r:.200}; open are: {known}")

@@ -100,10 +100,10 @@ class ShownRun:
                     yield f"waits for {told}; {self._who('approval')}"
                 case "signal":
                     own = f"send it with {self.options.tool('send')}"
-                    who = own if self.options.signals else "it comes from outside"
+                    who = own if self.options.signals else "it is sent from outside"
                     yield f"waits for signal {line(wait.get('signal'))!r}; {who}"
                 case _:
-                    yield "waits for a time to come; it goes on by itself"
+                    yield "waits until a set time; it continues by itself"
 
     def _who(self, kind: str) -> str:
         if self.options.decider(kind) == "model":

@@ -301,4 +301,4 @@ def _what(request: Any) -> str:
 
 def _stalled(awaiting: Sequence[str]) -> str:
     what = ", ".join(awaiting) or "a promise that nothing can settle"
-    return f"The workflow stalled: nothing is outstanding, and it still awaits {what}"
+    return f"The workflow stalled: no request is open, and it still awaits {what}"

@@ -35,7 +35,7 @@ async def run_command(
     if opened.started is not None:
         raise StepFailed(
             f"the run stopped while the command {opened.request.request.command!r:.100} was"
-            f" running in {profile!r:.100}; nobody knows whether it ended. Check what it did, then"
+            f" running in {profile!r:.100}; it is unknown whether it ended. Check what it did, then"
             " run it again (resume with retry_failed), or let the script catch this error",
             "ExecInterrupted",
             {"profile": profile, "startedAt": opened.started.value["now"]},

@@ -15,8 +15,8 @@ __all__ = ["CONTRADICTED", "Wait", "Waits", "approval_id", "check_answer", "wait
 
 #: Message about an answer to a question that has another one.
 CONTRADICTED: Final = (
-    "Run {run_id}, {ask_id}: this question was answered before, and that answer counts; the other "
-    "answer was refused and changed nothing"
+    "Run {run_id}, {ask_id}: this question was already answered, and the first answer is final; "
+    "the other answer was refused and changed nothing"
 )
 
 
@@ -159,7 +159,7 @@ def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[s
         return
     choices = (questions[ask_id].get("options") or {}).get("choices")
     if isinstance(choices, list) and value not in choices:
-        raise WorkflowError(f"The answer {value!r} is none of the choices: {choices}")
+        raise WorkflowError(f"The answer {value!r} is not one of the choices: {choices}")
 
 
 def _check_decisions(wait_id: str, value: Any, approvals: Sequence[Mapping[str, Any]]) -> None:

@@ -24,7 +24,7 @@ class LimitTests(EngineKit, area=Area.LIMITS):
         ends: list[str] = []
         for seconds in (0.3, 3, 30):  # on a busy machine the first may pass before the request
             stack = self.stack(echo=hanging(ends), limits=Limits(wall_seconds=seconds))
-            _trips_wall(self, stack, self.guest.request, f"longer than {seconds:g} s in all")
+            _trips_wall(self, stack, self.guest.request, f"longer than {seconds:g} s in total")
             if ends:
                 break
         assert ends == ["cancelled"]
@@ -91,7 +91,7 @@ class CpuLimitTests(EngineKit, area=Area.CPU_LIMIT):
 
     def test_wall_limit_stops_computing(self) -> None:
         stack = self.stack(limits=Limits(cpu_seconds=20, wall_seconds=1))
-        _trips_wall(self, stack, self.guest.loop, "longer than 1 s in all")
+        _trips_wall(self, stack, self.guest.loop, "longer than 1 s in total")
 
 
 class MemoryLimitTests(EngineKit, area=Area.MEMORY_LIMIT):

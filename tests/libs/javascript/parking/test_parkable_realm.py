@@ -89,7 +89,7 @@ def test_a_cell_that_was_lost_is_not_continued(realm: Realm, spoils: bool) -> No
     run = realm.runs(Run())
     realm.image()
     run.waits, realm.spoils = spoils, spoils
-    with pytest.raises(ImageError, match="was given up; run it again"):
+    with pytest.raises(ImageError, match="was released; run it again"):
         realm.go_on(BridgeSet())
     assert realm.done[-1] == "discard"
     assert run.told == ["park"]

@@ -165,7 +165,7 @@ def test_plugins_that_fail_are_told_apart_from_those_left_out():
     assert fast.found == "not installed: No module named 'x'"
     assert {each.verdict for each in (broken, loose, own)} == {"fail"}
     assert broken.fix == "install what it needs, or reinstall or uninstall turbo"
-    assert loose.fix.endswith("uninstall the distribution that brings it")
+    assert loose.fix.endswith("uninstall the distribution that contains it")
     assert own.fix.startswith("pip install")
 
 

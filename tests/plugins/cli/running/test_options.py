@@ -56,8 +56,11 @@ def test_a_named_session_goes_on(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--plugin", "sessions"], "needs the name of one; give it as --session NAME"),
-        (["--session", "a"], "--session needs a plugin that keeps sessions; add one, as in --plug"),
+        (["--plugin", "sessions"], "needs the name of a session; pass --session NAME"),
+        (
+            ["--session", "a"],
+            "--session needs a plugin that stores sessions, such as --plugin sess",
+        ),
         (["--plugin", "sessions", "--session", ""], "a session key is a non-empty string"),
         (["--plugin", "sessions", "--session", "a"], "set INTERPSTACK_SESSIONS to its URL"),
     ],
@@ -138,6 +141,13 @@ def test_a_cell_in_a_foreign_language_is_refused_with_advice(language, told):
         check_language(stack, cell)
     message = f"cell is {language}, but the engine 'fake' runs python; {told}"
     assert str(refused.value).startswith(message)
+
+
+def test_a_missing_configuration_of_servers_is_answered_with_what_the_option_takes(run):
+    result = run("run", "--mcp", "gone.json", "-e", "1")
+    assert (result.stdout, result.exit_code) == ("", 2)
+    message = "File 'gone.json' not found. --mcp takes a JSON file with an mcpServers object."
+    assert message in result.stderr
 
 
 def test_a_wrong_configuration_of_servers_is_refused(run, tmp_path):

@@ -35,7 +35,7 @@ def test_a_file_is_a_cell_of_the_language_that_its_ending_tells(
         ("a.py", b"ok \xff", r"is not UTF-8 text \(byte 4\)"),
         ("a.xyz", b"1", r"the extension names no known language; use one of \.py"),
         ("a.py", b"x" * (Limits().source_bytes + 1), "is larger than the"),
-        ("missing.py", None, "File .* not found. To run code itself, use -e CODE."),
+        ("missing.py", None, "File .* not found. To run code from the command line, use -e CODE."),
     ],
     ids=["empty", "bytes", "ending", "large", "missing"],
 )

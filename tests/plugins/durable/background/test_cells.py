@@ -279,7 +279,7 @@ async def test_an_approval_is_asked_at_the_look_that_reaches_it(kit: Kit, engine
 async def test_one_cell_and_one_observer_at_a_time(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
-        with pytest.raises(ConfigurationError, match=r"cell 1 of session .* is still at work"):
+        with pytest.raises(ConfigurationError, match=r"cell 1 of session .* is still running"):
             await cells.eval("1", yield_after=1)
         looking = asyncio.ensure_future(cells.wait(first.id, 30))
         await until(lambda: cells._cell is not None and cells._cell.look is not None)
@@ -337,7 +337,7 @@ async def test_another_eval_of_the_session_is_refused_and_changes_nothing(kit: K
         cells = BackgroundCells(session, kit.store)
         session.bind(HostOffer(parts=[cells.journals]))
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
-        with pytest.raises(ConfigurationError, match=f"cell {first.id} of session .* still at"):
+        with pytest.raises(ConfigurationError, match=f"cell {first.id} of session .* still running"):
             await session.eval("2")
         kit.let(1)
         ended = await cells.wait(first.id, 30)
@@ -404,7 +404,7 @@ async def test_the_wall_limit_holds_over_all_looks(kit: Kit, engine: str) -> Non
         assert answer.outcome is not None
         assert answer.outcome.error is not None
         assert answer.outcome.error.name == "Timeout"
-        assert "2 s in all" in answer.outcome.error.message
+        assert "2 s in total" in answer.outcome.error.message
         assert kit.begun == [1]
 
 

@@ -83,7 +83,7 @@ async def test_calls_that_a_look_could_not_take_can_be_stopped(cell: RunningCell
 
 
 async def test_nobody_waits_for_a_cell_without_a_look(cell: RunningCell) -> None:
-    with pytest.raises(RuntimeError, match="nobody looks at cell 1"):
+    with pytest.raises(RuntimeError, match="no caller waits for cell 1"):
         await cell.ended()
 
 

@@ -131,8 +131,8 @@ async def test_an_empty_place_says_so() -> None:
     [
         ("/gone", 404, "There is no such page."),
         ("/conversation?name=gone", 404, "there is no conversation 'gone'"),
-        ("/conversation", 400, "must have the name of a conversation"),
-        (f"/conversation?name={'x' * 2001}", 400, "must have the name of a conversation"),
+        ("/conversation", 400, "must name a conversation"),
+        (f"/conversation?name={'x' * 2001}", 400, "must name a conversation"),
         ("/eval?name=t&number=7", 404, "there is no eval 7"),
         ("/eval?name=t", 400, "takes a number"),
         ("/eval?name=t&number=-1", 400, "takes a number"),

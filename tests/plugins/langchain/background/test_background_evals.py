@@ -186,7 +186,7 @@ async def test_a_terminated_cell_leaves_nothing_running(
     (first,) = await agent.run("total += 1; await tools.slow({n: 1}); total")
     (refused,) = await agent.run("total")
     cell = cell_of(first)
-    assert f"cell {cell} is still at work and holds the variables; nothing was run" in refused
+    assert f"cell {cell} is still running and holds the variables; nothing was run" in refused
     (said,) = await agent.run(call("terminate", id=cell))
     assert said == (
         f"<terminated>cell {cell}: it was terminated; its changes to variables are undone; "
@@ -248,7 +248,7 @@ async def test_evals_of_one_message_do_not_share_a_realm(
 ) -> None:
     agent = chat()
     first, second = await agent.run(evals("await tools.slow({n: 1})", "1 + 1"))
-    assert f"cell {cell_of(first)} is still at work" in second
+    assert f"cell {cell_of(first)} is still running" in second
     bank.gate(1).set()
     assert await agent.run(wait(first)) == ["<result>1</result>"]
     assert await agent.run("1 + 1") == ["<result>2</result>"]

@@ -138,7 +138,7 @@ async def test_an_agent_without_background_does_not_change_the_variables(
     one, two = chat(checkpointer=saver), chat(checkpointer=saver, background=None)
     cell = await begun(one)
     (refused,) = await two.run("var lost = 5")
-    assert f"cell {cell} is still at work and holds the variables; nothing was run" in refused
+    assert f"cell {cell} is still running and holds the variables; nothing was run" in refused
     assert "background=True" in refused
     bank.gate(1).set()
     assert await one.run(call("wait", id=cell, seconds=60)) == ["<result>1paid</result>"]

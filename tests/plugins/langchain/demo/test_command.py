@@ -45,7 +45,7 @@ def test_every_file_is_counted_or_told_of(folder: Path) -> None:
     tally, shown = _shown(folder)
     assert "2 files with 3 lines" in " ".join(shown.split())
     for told in (
-        "folders of tools, not looked into: 1 (.git)",
+        "folders of tools, not searched: 1 (.git)",
         "symbolic links: 1 (link)",
         "not UTF-8 text: 1 (deep/picture.png)",
         "larger than 1 MiB: 1 (large.txt)",
@@ -115,7 +115,7 @@ def test_a_folder_without_text_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     done = CliRunner().invoke(main, ["demo", str(tmp_path)])
     assert (done.exit_code, done.stdout) == (2, "")
-    told = "has no text files to look at; name another FOLDER\n"
+    told = "has no text files to read; name another FOLDER\n"
     assert done.stderr == f"Error: {tmp_path.resolve()} {told}"
 
 

@@ -26,7 +26,7 @@ def test_text_files_are_listed_and_all_else_is_told(folder: Path) -> None:
     files, left_out = survey(folder)
     assert {one["path"]: one["bytes"] for one in files} == {"a/c.py": 1, "b.txt": 4}
     assert sorted(map(str, left_out)) == [
-        "folders of tools, not looked into: 1 (.git)",
+        "folders of tools, not searched: 1 (.git)",
         "larger than 1 MiB: 1 (large.txt)",
         "not UTF-8 text: 1 (image.png)",
     ]

@@ -262,7 +262,7 @@ async def test_a_second_answer_that_contradicts_the_first_is_refused(plain: bool
 
     assert await resume(notes, **given(approve)) == ()
     assert await resume(notes, **given(approve)) == (), "the same answer again"
-    with pytest.raises(UnfitAnswer, match="this question was answered before"):
+    with pytest.raises(UnfitAnswer, match="this question was already answered"):
         await resume(notes, **given(reject))
     assert notes.noted("decision 1")["type"] == "approve"
 
@@ -271,7 +271,7 @@ async def test_a_second_answer_to_a_tools_question_is_refused_if_it_contradicts_
     notes, _ = await paused(asking(1, "when"))
     assert await resume(notes, answers={"when": "Monday"}) == ()
     assert await resume(notes, answers={"when": "Monday"}) == ()
-    with pytest.raises(UnfitAnswer, match="this question was answered before"):
+    with pytest.raises(UnfitAnswer, match="this question was already answered"):
         await resume(notes, answers={"when": "Friday"})
 
 
@@ -284,7 +284,7 @@ async def test_a_contradicting_answer_leaves_the_next_question_open(seen: bool) 
     (asked,) = later.args[0]
     options: Any = {"answers": {first.id: {"decisions": [{"type": "reject"}]}}}
     if seen:
-        with pytest.raises(UnfitAnswer, match="answered before") as raised:
+        with pytest.raises(UnfitAnswer, match="already answered") as raised:
             await resume(notes, **options, shown=[asked.id])
         assert [one.id for one in raised.value.waiting] == [asked.id]
     else:

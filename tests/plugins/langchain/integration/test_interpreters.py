@@ -261,7 +261,9 @@ async def test_one_wrong_decision_of_several_leaves_the_others(
     right, wrong = {"decisions": [{"type": "approve"}]}, {"decisions": []}
     result = await agent.send(Command(resume={outer.id: right, inner.id: wrong}))
     (again,) = result["__interrupt__"]
-    assert again.value["refused"] == ["give one decision for each action request, 1 in all; got 0"]
+    assert again.value["refused"] == [
+        "give one decision for each action request, 1 in total; got 0"
+    ]
     assert (await agent.send(None))["__interrupt__"] == [again]
     await agent.send(Command(resume={again.id: right}))
     assert agent.done == [2, 1]

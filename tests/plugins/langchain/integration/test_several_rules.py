@@ -184,7 +184,7 @@ async def test_code_can_catch_that_a_key_cannot_be_shown(talk: Any, call: str, o
     chat = talk(tools=[pay, save], ptc=["pay", "save"], **how)
     code = f"let e; try {{ await tools.{call} }} catch (error) {{ e = error.message }}; e"
     (answer,) = await chat.run(code)
-    assert "nobody can be shown the key" in answer
+    assert "no person can be shown the key" in answer
     assert not paid
 
 

@@ -444,7 +444,7 @@ async def test_other_code_and_other_answers_are_noticed(record: Any) -> None:
     _tampered(agent, other_answer)
     found = await agent.one(status=1)
     assert found["text"] == "<result>forged</result>"
-    assert found["notes"] == ["The recorded answer is another."]
+    assert found["notes"] == ["The recorded answer differs."]
     _tampered(agent, lambda entry: entry.update(cell="0" * 32))
     found = await agent.one(status=3)
     assert (
@@ -572,7 +572,9 @@ async def test_values_encrypted_by_langgraph(
     await _told_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
     monkeypatch.setenv("AES", "short")
     await _told_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
-    await _told_on_one_line(agent, ["--aes-key-env", "NO_SUCH"], "no such environment variable")
+    await _told_on_one_line(
+        agent, ["--aes-key-env", "NO_SUCH"], "this environment variable is not set"
+    )
 
 
 async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
@@ -717,7 +719,7 @@ WRONG = [
     (["--eval", "2"], "--eval 2: the thread has 1 eval; it takes 1 to 1"),
     (["--eval", "0"], "--eval 0"),
     (["--tool-name", "repl"], "no call of 'repl'; tools called in it: eval"),
-    (["--signing-key-env", "NO_SUCH"], "no such environment variable"),
+    (["--signing-key-env", "NO_SUCH"], "this environment variable is not set"),
     (["--engine", "nope"], "unknown engine 'nope'"),
     (["--html", "no/such/page.html"], "there is no folder 'no/such'"),
     (["--html", "page.html", "--json"], "--html and --json exclude each other"),

@@ -125,7 +125,7 @@ async def test_evals_around_a_cell(thread: Any, slow: Slow, said: Any) -> None:
     cell, refused, same, after = await agent.replayed()
     assert cell["text"] == "<result>2</result>"
     assert refused["status"] == "not begun"
-    assert "still at work and held the variables" in refused["text"]
+    assert "still running and held the variables" in refused["text"]
     assert [one["text"] for one in (same, after)] == ["<result>7</result>"] * 2
     assert [one["text"] for one in (same, after)] == [
         one["recorded_answer"] for one in (same, after)

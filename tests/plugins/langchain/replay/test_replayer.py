@@ -91,7 +91,7 @@ async def test_an_eval_that_ended_ends_again() -> None:
 async def test_another_answer_than_the_recorded_one_is_noted() -> None:
     found = await replay(eval_of(PAY, await recorded(PAY), "<result>3</result>"))
     assert (found.status, found.differs, found.as_recorded) == ("ended", True, False)
-    assert found.notes == ["The recorded answer is another."]
+    assert found.notes == ["The recorded answer differs."]
 
 
 async def test_an_eval_without_an_answer_or_a_record_says_so() -> None:

@@ -32,7 +32,7 @@ def test_without_an_option_it_is_langgraphs_own() -> None:
         ("no.such:thing", None, "cannot be loaded: ModuleNotFoundError"),
         ("builtins:len", None, "cannot be loaded: TypeError"),
         ("builtins:dict", None, "a dict is not a serializer"),
-        (None, "MISSING", "there is no such environment variable"),
+        (None, "MISSING", "this environment variable is not set"),
         (None, "SHORT", "it holds 5 bytes; a key of AES has 16, 24 or 32"),
     ],
 )

@@ -282,10 +282,10 @@ WRONG = [
     ({"decision": APPROVE}, "resume with"),
     ({"decisions": APPROVE}, "resume with"),
     ({"decisions": ["approve"]}, "resume with"),
-    ({"decisions": []}, "give one decision for each action request, 1 in all; got 0"),
+    ({"decisions": []}, "give one decision for each action request, 1 in total; got 0"),
     (
         {"decisions": [APPROVE, APPROVE]},
-        "give one decision for each action request, 1 in all; got 2",
+        "give one decision for each action request, 1 in total; got 2",
     ),
     ({"decisions": [{}]}, "pay can be decided with approve, edit, respond; got None"),
     ({"decisions": [{"type": "reject"}]}, "approve, edit, respond; got 'reject'"),
@@ -451,7 +451,9 @@ async def test_answers_beside_an_invalid_decision_are_not_lost(chat: Any, effect
     approval, other = (await conversation.turn(code))["__interrupt__"]
     given = {approval.id: {"decisions": []}, other.id: "yes"}
     (again,) = (await conversation.send(Command(resume=given)))["__interrupt__"]
-    assert again.value["refused"] == ["give one decision for each action request, 1 in all; got 0"]
+    assert again.value["refused"] == [
+        "give one decision for each action request, 1 in total; got 0"
+    ]
     assert not effects
     result = await conversation.decide(APPROVE)
     assert told(result) == "<result>yes,receipt Ann 5</result>"

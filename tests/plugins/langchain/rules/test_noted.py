@@ -64,7 +64,7 @@ def _question(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_damaged_pause_is_refused(pause: Any) -> None:
-    with pytest.raises(UnreadableJournal, match="a pause has another form"):
+    with pytest.raises(UnreadableJournal, match="a pause is malformed"):
         read_pause(pause)
 
 
@@ -75,5 +75,5 @@ def test_a_damaged_decision_is_refused(number: int) -> None:
     damaged: list[Any] = [{k: v for k, v in sound.items() if k != key} for key in needed]
     damaged += [5, {**sound, "type": "other"}, {**sound, "type": []}, {**sound, "changed": 5}]
     for decision in damaged:
-        with pytest.raises(UnreadableJournal, match="a decision has another form"):
+        with pytest.raises(UnreadableJournal, match="a decision is malformed"):
             read_decision(decision)

@@ -768,7 +768,7 @@ async def test_a_tool_that_was_taken_away_is_refused(talk: Any) -> None:
     assert (await chat.run("const kept = tools.add; await kept({a: 1})"))[0].startswith("<result>")
     Filter.on = True
     told = await chat.run(CAUGHT.replace("tools.%s", "kept({a: 1})"), "typeof tools?.add")
-    assert "not offered in this session, or not any more" in told[0]
+    assert "not offered in this session, or no longer" in told[0]
     assert told[1] == "<result>undefined</result>"
 
 

@@ -176,7 +176,9 @@ async def test_limits_of_the_host_hold() -> None:
         assert "characters, at most 300 here" in long
         first = run_of(await talk.do("start", source=workflow("return agent('slow')")))
         second = await talk.do("start", source=workflow("return 2"))
-        assert second.startswith(f"1 runs are at work here, the most that may be: {first} (running")
+        assert second.startswith(
+            f"this conversation has 1 active run, the maximum: {first} (running"
+        )
         agent.go.set()
         await talk.do("status", run=first, wait_seconds=30)
         assert "result: 2" in await talk.do("start", source=workflow("return 2"), wait_seconds=30)
@@ -261,5 +263,5 @@ def test_wrong_arguments_say_what_is_accepted(options: dict[str, Any], says: str
 
 async def test_a_ready_runner_takes_nothing_beside_it() -> None:
     async with WorkflowRunner() as runner:
-        with pytest.raises(ConfigurationError, match="agents cannot be passed beside"):
+        with pytest.raises(ConfigurationError, match="agents cannot be passed together with"):
             WorkflowMiddleware(runner, agents={"default": Readers()})

@@ -65,7 +65,7 @@ def test_unknown_options_are_refused_with_those_that_are_known() -> None:
 
 async def test_nothing_is_handed_to_a_ready_runner() -> None:
     async with WorkflowRunner() as runner:
-        with pytest.raises(ConfigurationError, match="sandboxes cannot be passed beside a ready"):
+        with pytest.raises(ConfigurationError, match="sandboxes cannot be passed together with a"):
             WorkflowMiddleware(runner, sandboxes={})
     with pytest.raises(ConfigurationError, match="takes a WorkflowRunner; got"):
         WorkflowMiddleware({})  # type: ignore[arg-type]

@@ -127,5 +127,5 @@ def test_damaged_claims_are_refused(writes: Any) -> None:
     + [{"message": {"kind": "wake", name: 1}} for name in ("name", "id")],
 )
 def test_damaged_messages_are_refused(message: Any) -> None:
-    with pytest.raises(WorkflowError, match="a message has another form"):
+    with pytest.raises(WorkflowError, match="a message is malformed"):
         sent_messages("run", _found(message_1=message), 0)

@@ -375,9 +375,9 @@ async def test_a_stream_that_ends_without_an_answer_costs_its_own_call_only(
         ),
         (
             Response('{"message": "the quota is used up"}', headers=_JSON),
-            'it is no message of the protocol: {"message": "the quota is used up"}',
+            'it is not a message of the protocol: {"message": "the quota is used up"}',
         ),
-        (Response("data: [1, 2]\n\n", headers=_EVENTS), "no message of the protocol: [1, 2]"),
+        (Response("data: [1, 2]\n\n", headers=_EVENTS), "not a message of the protocol: [1, 2]"),
         (Response("", headers=_JSON), "is not accepted: it is empty"),
         (Response(status_code=202), "the server sends no answer to the request"),
         (Response(status_code=307, headers={"Location": "http://a.example/"}), "Redirect to http"),

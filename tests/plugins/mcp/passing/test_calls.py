@@ -118,7 +118,7 @@ async def test_answers_that_fit_no_question_are_passed_over() -> None:
     assert again.input_requests.keys() == first.input_requests.keys()
     (key,) = first.input_requests
     answer = await call.follow(_Modern(), {key: types.ListRootsResult(roots=[])})
-    assert answer.message == "the client's answer is of another kind than the question"
+    assert answer.message == "the client's answer does not match the kind of the question"
 
 
 async def test_the_state_of_others_belongs_to_no_call() -> None:

@@ -23,9 +23,11 @@ def text(result: Any) -> str:
 def test_servers_that_are_not_configured_are_refused(notes: Notes) -> None:
     servers = McpServers.of(passing(notes, "a", "b"))
     with InterpreterStack(plugins=["mcp", GATE]) as stack:
-        with pytest.raises(ConfigurationError, match=r"through names 'c'.*configured are: a, b"):
+        with pytest.raises(
+            ConfigurationError, match=r"through names 'c'.*configured servers: a, b"
+        ):
             CodeServer(stack, HostOffer(parts=[servers]), through=["c"])
-        with pytest.raises(ConfigurationError, match=r"none is \(--mcp FILE\)"):
+        with pytest.raises(ConfigurationError, match=r"no server is configured \(--mcp FILE\)"):
             CodeServer(stack, HostOffer(), through=["c"])
 
 

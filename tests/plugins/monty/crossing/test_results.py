@@ -65,7 +65,8 @@ def test_an_answer_of_another_form_fails_the_cell(output: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "allowed"), [(64 * 2**20, "may use 64 MiB"), (None, "may use no more")]
+    ("memory", "allowed"),
+    [(64 * 2**20, "used up its memory limit of 64 MiB"), (None, "used up all memory")],
 )
 def test_too_much_memory_is_told_with_the_limit(
     monkeypatch: pytest.MonkeyPatch, memory: int | None, allowed: str

@@ -61,5 +61,5 @@ def test_a_caller_that_is_gone_leaves_no_answer_behind(fake_node: Fake) -> None:
     talk = kernel.talk(["begin"], 1.0)
     next(talk)
     talk.close()
-    with pytest.raises(KernelDied, match="its caller is gone"):
+    with pytest.raises(KernelDied, match="its caller ended"):
         kernel.ask("say", "[]", seconds=1)

@@ -60,9 +60,9 @@ SILENT = (
         ("raise", "ZeroDivisionError: integer division or modulo by zero"),
         ("recurse", "RecursionError: maximum recursion depth exceeded"),
         ("huge", "it sent a frame of 1099511627776 bytes; at most 268435456"),
-        ("odd progress", "it sent data of another form: Progress takes an object; got "),
+        ("odd progress", "it sent malformed data: Progress takes an object; got "),
         ("answer another", "it sent an answer to another command"),
-        ("odd error", "it sent an error of another form"),
+        ("odd error", "it sent a malformed error"),
         ("refuse options", "it refused the cell that it runs (ConfigurationError: forged)"),
         ("refuse image", "it refused the cell that it runs (ImageError: forged)"),
         ("refuse all", "it refused the cell that it runs (NotImplementedError: forged)"),
@@ -98,7 +98,7 @@ def test_a_worker_does_not_stop_when_the_wall_time_is_up(
         assert outcome.error is not None
         assert outcome.error.name == "Timeout"
         assert outcome.error.message.startswith(
-            "the cell took longer than 3 s in all; "
+            "the cell took longer than 3 s in total; "
             "the worker process was killed because it did not stop within 0.5 s; "
         )
         if keep_state:
@@ -278,7 +278,8 @@ async def test_work_after_the_end_of_a_cell_is_lost_with_a_notice(make: Make, pi
     outcome = await asyncio.wait_for(cell, 30)
     assert (outcome.error, outcome.text) == (None, "1")
     assert outcome.notices == (
-        "the worker process was killed by SIGKILL; what ran after the end of the cell is undone",
+        "the worker process was killed by SIGKILL; changes by code that ran after the end of the "
+        "cell were undone",
     )
     assert (await session.eval("left")).text == "1"
 

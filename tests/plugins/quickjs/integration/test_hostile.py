@@ -86,7 +86,8 @@ def test_out_of_memory_says_what_happened(session: Session) -> None:
     assert error is not None
     assert (error.name, error.message) == (
         "OutOfMemory",
-        "the guest may use 16 MiB; what this cell did to variables is undone",
+        "the guest used up its memory limit of 16 MiB; this cell's changes to variables were "
+        "undone",
     )
     assert shown(session, "typeof a") == "undefined"
 
@@ -111,7 +112,8 @@ def test_builtins_that_run_out_of_memory_say_so(session: Session, source: str) -
     assert error is not None
     assert (error.name, error.message) == (
         "OutOfMemory",
-        "the guest may use 16 MiB; what this cell did to variables is undone",
+        "the guest used up its memory limit of 16 MiB; this cell's changes to variables were "
+        "undone",
     )
     assert shown(session, "await host.echo([keep.n, typeof s])") == '[41, "undefined"]'
 

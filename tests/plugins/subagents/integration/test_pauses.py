@@ -255,7 +255,9 @@ async def test_a_wrong_decision_for_the_code_of_a_subagent_is_asked_for_again(
     given = {one.id: approve for one in rest} | {first.id: {"decisions": []}}
     assert await crew.run(THREE, use_async, given=Command(resume=given)) == ""
     (first,) = await pending(crew)
-    assert first.value["refused"] == ["give one decision for each action request, 1 in all; got 0"]
+    assert first.value["refused"] == [
+        "give one decision for each action request, 1 in total; got 0"
+    ]
     assert len(kids.effects) == len(rest)
     crew = kids.crew("interpreting") if elsewhere else crew
     wrong = {"decisions": [{"type": "pay"}]}

@@ -65,8 +65,8 @@ async def test_a_cell_that_computes_is_left(session: Session, source: str) -> No
     after = await session.eval("keep + 1")
     assert (after.text, after.error) == ("42", None)
     assert after.notices == (
-        "A cancelled cell did not stop: variables have their values from before this cell again; "
-        "functions and classes are lost.",
+        "A cancelled cell did not stop: variables were reset to their values from before this "
+        "cell; functions and classes are lost.",
         "Variables were restored from their values; without a value, and so lost: twice.",
     )
     lost = (await session.eval("twice(1)")).error

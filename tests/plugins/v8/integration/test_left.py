@@ -11,7 +11,7 @@ from interpstack import BridgeSet, Cell, InterpreterStack, Limits, Session
 _FULL = "The guest's memory was full after the last cell: "
 _RESTORED = f"{_FULL}variables were restored from their values; functions and classes are lost."
 _LOST = "Variables were restored from their values; without a value, and so lost: twice."
-_UNDONE = f"{_FULL}what that cell did to variables is undone; functions and classes are lost."
+_UNDONE = f"{_FULL}that cell's changes to variables were undone; functions and classes are lost."
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def test_options_that_agents_refuse_are_named_behind_the_file(folder: Path) -> N
     body = "await agent('x', {lable: 'y'}).catch(() => null);\nexport default agent('x').length.z"
     first, note = _lines(_write("a", body))
     assert first == "a.js: a: d"
-    start = "a.js: with stand-ins for answers, a step fails: agent has no option 'lable'; it has "
+    start = "a.js: with made-up answers, a step fails: agent has no option 'lable'; it has "
     assert note.startswith(start)
 
 

@@ -431,8 +431,8 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
         (["run", "shout.workflow.js", "--worktrees", "."], "is not a git repository; name one"),
         (["list", "--status", "done"], "'done' is not one of"),
-        (["list", "--db", "gone.db"], "there is no database gone.db; a run makes it"),
-        (["resume", "run_x", "--db", "gone.db"], "there is no database gone.db; a run makes it"),
+        (["list", "--db", "gone.db"], "database gone.db not found. A run creates it"),
+        (["resume", "run_x", "--db", "gone.db"], "database gone.db not found. A run creates it"),
     ],
 )
 def test_wrong_input_is_answered_in_one_line(folder: Path, args: list[str], message: str) -> None:

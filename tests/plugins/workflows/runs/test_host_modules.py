@@ -67,7 +67,7 @@ def test_all_sources_are_text(modules: dict[str, Path | str]) -> None:
         ({"x": ""}, "takes specifiers with a scheme of their own"),
         ({"workflow:extra": ""}, "takes specifiers with a scheme of their own"),
         ({3: ""}, "modules"),
-        ({"team:x": "x" * 2**20 + "x"}, "at most 1 MiB of sources in all"),
+        ({"team:x": "x" * 2**20 + "x"}, "at most 1 MiB of sources in total"),
     ],
 )
 def test_others_are_refused(given: Any, message: str) -> None:

@@ -94,7 +94,7 @@ async def test_a_question_brings_a_run_to_rest() -> None:
         assert asked.status == "waiting"
         (question,) = asked.waiting_for
         assert (question["kind"], question["question"]) == ("ask", "Ship?")
-        with pytest.raises(WorkflowError, match="none of the choices"):
+        with pytest.raises(WorkflowError, match="not one of the choices"):
             await one.answer(asked.run_id, question["id"], "perhaps")
         with pytest.raises(WorkflowError, match=r"no open question 'x'; open are: .*\(Ship\?\)"):
             await one.answer(asked.run_id, "x", "yes")

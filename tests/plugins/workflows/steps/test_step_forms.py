@@ -59,14 +59,12 @@ def test_what_steps_record_is_taken(fields: Any) -> None:
     ],
 )
 def test_other_values_are_refused(fields: Any) -> None:
-    with pytest.raises(
-        WorkflowError, match=r"is damaged: the \w+ of the step 'a' has another form"
-    ):
+    with pytest.raises(WorkflowError, match=r"is damaged: the \w+ of the step 'a' is malformed"):
         check_entry(_entry(**fields))
 
 
 @pytest.mark.parametrize("budget", [{"spent": "1"}, {"total": []}, {"spent": float("inf")}])
 def test_another_budget_is_refused(budget: Any) -> None:
     check_entry(Entry(scope="root", now=1.0, budget={"total": None, "spent": 3}))
-    with pytest.raises(WorkflowError, match="the budget of an entry has another form"):
+    with pytest.raises(WorkflowError, match="the budget of an entry is malformed"):
         check_entry(Entry(scope="root", now=1.0, budget=budget))

@@ -31,7 +31,7 @@ async def test_a_path_is_a_database_of_sqlite(tmp_path: Path, form: str) -> None
 def test_a_database_is_made_only_where_it_may_be(tmp_path: Path, form: str) -> None:
     path = tmp_path / "runs.db"
     with pytest.raises(
-        ConfigurationError, match=r"there is no database .*runs\.db; a run makes it"
+        ConfigurationError, match=r"database .*runs\.db not found. A run creates it"
     ):
         open_store(form.format(path=path), create=False)
     assert not path.exists()

@@ -71,7 +71,7 @@ def test_other_data_are_refused(data: Any) -> None:
 )
 def test_a_field_of_another_form_is_refused(name: str, values: list[Any]) -> None:
     for value in values:
-        with pytest.raises(WorkflowError, match=f"is damaged: its {name} has another form"):
+        with pytest.raises(WorkflowError, match=f"is damaged: its {name} is malformed"):
             run_from_json({**run_to_json(RUN), name: value}, "run_1")
 
 

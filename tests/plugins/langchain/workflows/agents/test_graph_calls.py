@@ -230,7 +230,7 @@ async def test_a_decision_for_a_state_that_is_gone_does_nothing(own: Any) -> Non
     graph = create_agent(
         Acting(turns=[[("asks", {"what": "x"})]]), [tools.asks], checkpointer=own()
     )
-    with pytest.raises(AgentFailed, match="the agent's state is gone") as raised:
+    with pytest.raises(AgentFailed, match="the agent's state no longer exists") as raised:
         await LangChainAgent(graph).run(_call(None, decisions={"x": "yes"}))
     assert raised.value.final
     assert tools.done == []

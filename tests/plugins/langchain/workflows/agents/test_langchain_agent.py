@@ -306,7 +306,7 @@ def test_objects_that_cannot_be_agents_are_refused_with_a_reason() -> None:
     with pytest.raises(ConfigurationError, match=r"agent 'x': .* needs messages; .* has: words"):
         agent_of(builder.compile(), "x")
     asks = _graph(lambda state: {}, interrupt_before=["node"])
-    with pytest.raises(ConfigurationError, match="interrupt_after asks nobody; use interrupt"):
+    with pytest.raises(ConfigurationError, match="interrupt_after asks no question; use interrupt"):
         agent_of(asks, "x")
     with pytest.raises(ConfigurationError, match="runs elsewhere"):
         agent_of(RemoteGraph("g", url="http://localhost:1"), "x")

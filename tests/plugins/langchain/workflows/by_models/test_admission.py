@@ -51,5 +51,5 @@ async def test_waiting_runs_of_the_conversation_take_room() -> None:
             await one.run(script("return ctx.extra.ask('?')"), run_id=run_id)
         await admission(max_running=3).check_room(one, mine)
         await admission(max_running=2).check_room(one, other)
-        with pytest.raises(WorkflowError, match=r"2 runs .*: run_a_2 \(waiting\), run_a_1"):
+        with pytest.raises(WorkflowError, match=r"2 active runs.*: run_a_2 \(waiting\), run_a_1"):
             await admission(max_running=2).check_room(one, mine)

@@ -23,11 +23,11 @@ def test_a_report_counts_calls_and_tells_faults_with_their_places() -> None:
     assert text.splitlines() == [
         "2 errors; nothing has run",
         "error: w.js:3:7: Unknown agent: x",
-        "error: w.js:5: TypeError: no (agents and people answered with stand-ins)",
+        "error: w.js:5: TypeError: no (with made-up answers of agents and people)",
         "phases: One, Two",
         "would call agent reader 3 times: 'a', 'b', …",
         "would call workflow 1 times: 'kid'",
-        "the dry run was stopped after 500 steps; it may go on for longer",
+        "the dry run was stopped after 500 steps; it may continue beyond that",
     ]
 
 
@@ -35,7 +35,7 @@ def test_an_error_that_comes_of_a_fault_is_told_once() -> None:
     fault = ScriptFault(message="Unknown workflow: x", line=1, column=1)
     error = ScriptFault(message="UnknownWorkflow: Unknown workflow: x")
     _, text = report(Rehearsal(faults=(fault,), error=error), "w.js")
-    assert text.splitlines()[0] == "1 errors; nothing has run"
+    assert text.splitlines()[0] == "1 error; nothing has run"
 
 
 def test_hostile_texts_are_bounded() -> None:

@@ -52,7 +52,7 @@ async def test_a_person_answers_each_question_once(use_async: bool) -> None:
         first = question(await talk.turn(start()))
         assert (first["question"], first["type"]) == ("One?", "workflow_questions")
         wrong = question(await talk.resume(**{first["id"]: "perhaps"}))
-        assert "none of the choices" in wrong["fault"]
+        assert "not one of the choices" in wrong["fault"]
         second = question(await talk.resume(**{first["id"]: "yes"}))
         assert second["question"] == "Two?", "the first answer does not count for the second"
         assert "fault" not in second
@@ -112,13 +112,13 @@ async def test_a_model_answers_only_what_the_host_lets_it() -> None:
         asked = text.partition("question ")[2].partition(":")[0]
         run = run_of(text)
         refused = await talk.do("send", run=run, to=asked, value="yes")
-        assert refused == f"ask {asked} is a person's to answer, not yours"
+        assert refused == f"only a person may answer ask {asked}"
     async with WorkflowMiddleware(agents={"default": Readers()}, questions="model") as middleware:
         talk = Talk(middleware)
         (text,) = await talk.answers(start(ASKS))
         run, asked = run_of(text), text.partition("question ")[2].partition(":")[0]
         assert "answer it with workflow_send" in text
-        assert "none of the choices" in await talk.do("send", run=run, to=asked, value="perhaps")
+        assert "not one of the choices" in await talk.do("send", run=run, to=asked, value="perhaps")
         unknown = await talk.do("send", run=run, to="go", value=1)
         assert unknown == f"run {run} has no open question 'go'; open are: {asked}"
         told = await talk.do("send", run=run, to=asked, value="yes", wait_seconds=30)

@@ -40,8 +40,8 @@ def test_waits_say_who_may_end_them() -> None:
         "run run_1 'w': waiting; 0 agents, 0 tokens",
         'waits for question root/a: \'Ship?\', one of ["yes","no"]; a person answers it, not you',
         'waits for approval root/b:1: [{"id":"x","tool":"rm"}]; a person answers it, not you',
-        "waits for signal 'go'; it comes from outside",
-        "waits for a time to come; it goes on by itself",
+        "waits for signal 'go'; it is sent from outside",
+        "waits until a set time; it continues by itself",
     ]
     may = shown(record(), waits=_WAITS, questions="model", approvals="model", signals=True)
     assert may.text().count("workflow_send") == 3

@@ -12,7 +12,7 @@ from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.store import Message
 
-_REFUSED = "this question was answered before, and that answer counts"
+_REFUSED = "this question was already answered, and the first answer is final"
 _BODY = "const a = await ask('A?', {choices: ['yes', 'no']}); return [a, await ask('B?')]"
 
 

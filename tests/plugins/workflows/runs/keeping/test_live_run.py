@@ -101,7 +101,7 @@ async def test_a_stalled_run_ends_at_once(source: str) -> None:
         result = await one.run(source)
     assert result.error is not None
     assert result.error["name"] == "Stalled"
-    assert "nothing is outstanding" in result.error["message"]
+    assert "no request is open" in result.error["message"]
 
 
 async def test_agents_that_nobody_awaits_are_stopped_at_the_end() -> None:

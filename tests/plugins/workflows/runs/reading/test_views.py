@@ -73,7 +73,7 @@ async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() 
         await until(lambda: elsewhere.questions(handle.run_id))
         (question,) = await elsewhere.questions(handle.run_id)
         assert (question["question"], question["kind"]) == ("Ship?", "ask")
-        with pytest.raises(WorkflowError, match="none of the choices"):
+        with pytest.raises(WorkflowError, match="not one of the choices"):
             await elsewhere.answer(handle.run_id, question["id"], "no")
         await elsewhere.answer(handle.run_id, question["id"], "yes")
         await one.cancel(handle.run_id)

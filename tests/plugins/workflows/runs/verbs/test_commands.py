@@ -103,7 +103,7 @@ async def test_an_interrupted_command_is_not_repeated_until_somebody_says_so() -
         assert failed.status == "failed"
         assert failed.error is not None
         assert failed.error["name"] == "ExecInterrupted"
-        assert "nobody knows whether it ended" in failed.error["message"]
+        assert "it is unknown whether it ended" in failed.error["message"]
         same = await (await one.resume("run_a")).result()
         assert (same.status, sandbox.begun) == ("failed", 1)
         again = await (await one.resume("run_a", retry_failed=True)).result()
