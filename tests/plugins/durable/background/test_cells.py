@@ -337,7 +337,9 @@ async def test_another_eval_of_the_session_is_refused_and_changes_nothing(kit: K
         cells = BackgroundCells(session, kit.store)
         session.bind(HostOffer(parts=[cells.journals]))
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
-        with pytest.raises(ConfigurationError, match=f"cell {first.id} of session .* still running"):
+        with pytest.raises(
+            ConfigurationError, match=f"cell {first.id} of session .* still running"
+        ):
             await session.eval("2")
         kit.let(1)
         ended = await cells.wait(first.id, 30)

@@ -77,7 +77,7 @@ async def test_of_two_decisions_at_once_that_differ_one_is_refused(
         (refused,) = [end for end in ends if isinstance(end, BaseException)]
         (done,) = [end for end in ends if not isinstance(end, BaseException)]
         assert isinstance(refused, ValueError)
-        assert "this question was answered before, and that answer counts" in str(refused)
+        assert "this question was already answered, and the first answer is final" in str(refused)
         assert ("paid A" in done["messages"][-2].text) == (made == ["A"])
         state = await first.agent.aget_state(config)
         assert (state.next, state.interrupts) == ((), ())
