@@ -456,7 +456,7 @@ def test_a_worker_gets_its_own_environment_and_limits(
     assert told["environ"].keys() <= accepted | {"PYTHONPATH", "TZ", "XDG_CACHE_HOME"}
     assert told["environ"]["CHOSEN"] == "yes"
     assert told["cwd"] == "/"
-    assert (told["CORE"], told["DATA"]) == ([0, 0], [2**32, 2**32])
+    assert (told["CORE"], told["DATA"]) == ([0, 0], [2**31, 2**31])
     assert told["NOFILE"] == [128, 128]
 
 
