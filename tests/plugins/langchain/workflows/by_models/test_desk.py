@@ -210,7 +210,7 @@ async def test_two_runs_that_ask_in_one_message_are_answered_apart() -> None:
     [
         ({}, "give either source or name"),
         ({"source": "export default 1", "name": "x"}, "give either source or name"),
-        ({"source": "/etc/passwd.js"}, "valid literal metadata"),
+        ({"source": "/etc/passwd.js"}, "the module does not parse"),
         ({"source": "export const meta = x"}, "workflow.js:1:21"),
         ({"source": "x" * 70_000}, "the source has 70000 characters, at most 65536"),
         ({"name": "/etc/passwd.js"}, "Unknown workflow: '/etc/passwd.js'"),
