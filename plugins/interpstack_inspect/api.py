@@ -7,15 +7,19 @@ from interpstack_inspect.contract.records import (
     AskedCall,
     Binding,
     CellLook,
+    ChatMessage,
     Computing,
     Conversation,
     ConversationRow,
     EvalRecord,
     EvalSummary,
     InnerCall,
+    ModelCall,
     PauseEvent,
     Question,
+    TokenUse,
     Turn,
+    TurnEntry,
 )
 from interpstack_inspect.contract.source import (
     AnswerRefused,
@@ -23,9 +27,10 @@ from interpstack_inspect.contract.source import (
     RunSource,
     SourceRequest,
 )
+from interpstack_inspect.shown.answers import failure_reason
 from interpstack_inspect.shown.code import highlighted
 from interpstack_inspect.shown.templates import record_style, templates
-from interpstack_inspect.shown.texts import visible
+from interpstack_inspect.shown.texts import brief, visible
 from interpstack_inspect.shown.timeline import BAR_WIDTH, Row, computed, last_second, timeline_rows
 
 __all__ = [
@@ -34,20 +39,26 @@ __all__ = [
     "AskedCall",
     "Binding",
     "CellLook",
+    "ChatMessage",
     "Computing",
     "Conversation",
     "ConversationRow",
     "EvalRecord",
     "EvalSummary",
     "InnerCall",
+    "ModelCall",
     "NotRecorded",
     "PauseEvent",
     "Question",
     "Row",
     "RunSource",
     "SourceRequest",
+    "TokenUse",
     "Turn",
+    "TurnEntry",
+    "brief",
     "computed",
+    "failure_reason",
     "highlighted",
     "last_second",
     "reading_options",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
+from typing import Final
 
 import click
 
@@ -10,8 +13,27 @@ from interpstack_core import ConfigurationError
 from interpstack_inspect.contract.options import reading_options
 from interpstack_inspect.contract.source import SourceRequest
 from interpstack_inspect.opening import open_source
+from interpstack_workflows.api import Prices
 
 __all__ = ["command"]
+
+_PRICES: Final = '{"acme-large": {"input": 3, "output": 15, "cached_input": 0.3}}'
+
+
+def _prices(ctx: click.Context, option: click.Parameter, text: str | None) -> Prices:
+    """The prices of a JSON text, or of a file that is named as `@file`."""
+    if text is None:
+        return Prices()
+    try:
+        return Prices(json.loads(Path(text[1:]).read_text("utf-8") if text[:1] == "@" else text))
+    except OSError as error:
+        raise click.BadParameter(
+            f"cannot read {text[1:]!r}: {error.strerror}", ctx, option
+        ) from error
+    except (ValueError, RecursionError, ConfigurationError) as error:
+        raise click.BadParameter(
+            f"takes JSON such as {_PRICES}, or @FILE; got {text!r:.80}: {error}", ctx, option
+        ) from error
 
 
 @click.command()
@@ -23,11 +45,19 @@ __all__ = ["command"]
     metavar="N",
     help="The port on the loopback address. [default: a free one]",
 )
+@click.option(
+    "--prices",
+    callback=_prices,
+    metavar="JSON",
+    help="Prices of a million tokens by model, for models that do not report their cost, such as "
+    '\'{"acme-*": {"input": 3, "output": 15}}\'; or @FILE.',
+)
 @reading_options
 def command(
     *,
     target: str,
     port: int,
+    prices: Prices,
     tool_name: str | None,
     signing_key_env: str | None,
     aes_key_env: str | None,
@@ -56,6 +86,7 @@ def command(
         serializer=serializer,
         aes_key_env=aes_key_env,
         signing_key_env=signing_key_env,
+        prices=prices,
     )
     source = open_source(request)
     asyncio.run(serve(source, port, lambda link: click.echo(f"Open this link: {link}")))

@@ -50,6 +50,7 @@ from interpstack_workflows.events.hub import Subscription
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.module.metadata import PhaseMetadata, WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.dry_run import ScriptDifference, StepPreview
+from interpstack_workflows.runs.reading.open_questions import run_questions
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, RehearsedStep, ScriptFault
 from interpstack_workflows.runs.run_records import RunOptions
 from interpstack_workflows.runs.runner import RunHandle, WorkflowRunner
@@ -197,5 +198,6 @@ __all__ = [
     "open_store",
     "read_metadata",
     "run_from_json",
+    "run_questions",
     "run_to_json",
 ]

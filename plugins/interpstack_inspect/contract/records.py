@@ -6,6 +6,7 @@ All texts may come from guests, models and damaged databases: a page escapes the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -13,16 +14,54 @@ __all__ = [
     "AskedCall",
     "Binding",
     "CellLook",
+    "ChatMessage",
     "Computing",
     "Conversation",
     "ConversationRow",
     "EvalRecord",
     "EvalSummary",
     "InnerCall",
+    "ModelCall",
     "PauseEvent",
     "Question",
+    "TokenUse",
     "Turn",
+    "TurnEntry",
 ]
+
+
+@attrs.frozen(kw_only=True)
+class TokenUse:
+    """Tokens that models report with their messages, and the money that they cost.
+
+    Attributes:
+        input_tokens: Tokens that models read.
+        output_tokens: Tokens that models wrote.
+        cached_tokens: Part of the input tokens: those read from a cache of the provider.
+        cost: Money, in the currency of the prices; `None` if no message has a known cost.
+        unpriced: Names of models whose messages have no known cost, so that `cost` lacks them.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: TokenUse) -> TokenUse:
+        costs = [one.cost for one in (self, other) if one.cost is not None]
+        return TokenUse(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost=sum(costs) if costs else None,
+            unpriced=tuple(dict.fromkeys([*self.unpriced, *other.unpriced])),
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -32,14 +71,14 @@ class ConversationRow:
     Attributes:
         name: The name of the conversation; a thread, for LangGraph.
         changed: Time of the last recorded step, in ISO 8601; empty if it is unknown.
-        steps: Number of recorded steps.
         waits: Whether the last step waits for a person's answer.
+        version: A text that changes with the conversation, as `RunSource.version` returns it.
     """
 
     name: str
     changed: str
-    steps: int
     waits: bool
+    version: str
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +95,8 @@ class EvalSummary:
         code: The code, as the model wrote it.
         calls: Number of the recorded calls of the code.
         seconds: Seconds from the beginning to the last recorded event; `None` if none is recorded.
-        problem: The reason why the record of the eval cannot be read; empty if it can.
+        reason: The reason for the status: the error, the questions that the eval waits for, or why
+            it did not begin or cannot be read; empty if there is none.
     """
 
     number: int
@@ -68,36 +108,110 @@ class EvalSummary:
     code: str
     calls: int = 0
     seconds: float | None = None
-    problem: str = ""
+    reason: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the eval, or its record, has a failure."""
+        return self.status in ("failed", "unreadable")
+
+
+@attrs.frozen(kw_only=True)
+class ChatMessage:
+    """One message of a conversation, without the calls that it makes.
+
+    Attributes:
+        author: `person`, `agent`, `task` for the input of a subagent, or another role.
+        text: The text; empty if the message only makes calls.
+        graph: The graph of the message; empty for the outermost, else that of a subagent.
+        model: The name of the model, as it reports it; empty if it does not, and for people.
+        use: Tokens of the message; `None` if none are reported.
+    """
+
+    author: str
+    text: str
+    graph: str = ""
+    model: str = ""
+    use: TokenUse | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ModelCall:
+    """A call that a model made of another tool than the interpreter.
+
+    Attributes:
+        name: The name of the tool.
+        args: Its arguments, as JSON.
+        graph: The graph of the call; empty for the outermost, else that of a subagent.
+        result: The result that the model got; `None` if there is none yet.
+        failed: Whether the result is an error.
+    """
+
+    name: str
+    args: str
+    graph: str = ""
+    result: str | None = None
+    failed: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The error; empty if the call has not failed."""
+        return (self.result or "") if self.failed else ""
+
+
+TurnEntry: TypeAlias = ChatMessage | ModelCall | EvalSummary
 
 
 @attrs.frozen(kw_only=True)
 class Turn:
-    """One turn of the agent: an input, and the evals of the run that it began.
+    """One turn of the agent: an input, and everything that the run did that it began.
 
     Attributes:
-        number: The position of the turn, from 1; 0 for evals whose input is not recorded.
+        number: The position of the turn, from 1; 0 for entries whose input is not recorded.
         began: Time of the input, in ISO 8601.
         text: The input.
-        evals: The evals, in order.
+        entries: Messages, calls and evals, in order, without the input.
+        problem: The error that ended the run; empty if none did.
     """
 
     number: int
     began: str
     text: str
-    evals: Sequence[EvalSummary]
+    entries: Sequence[TurnEntry] = ()
+    problem: str = ""
+
+    @property
+    def evals(self) -> Sequence[EvalSummary]:
+        """The evals, in order."""
+        return [one for one in self.entries if isinstance(one, EvalSummary)]
+
+    @property
+    def use(self) -> TokenUse:
+        """The tokens of all messages."""
+        uses = [one.use for one in self.entries if isinstance(one, ChatMessage) and one.use]
+        return sum(uses, TokenUse())
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """The reasons of all failures: of evals, of calls, and of the run."""
+        failed = [
+            one for one in self.entries if isinstance(one, EvalSummary | ModelCall) and one.failed
+        ]
+        return [*(one.reason for one in failed), *([self.problem] if self.problem else [])]
 
 
 @attrs.frozen(kw_only=True)
 class AskedCall:
-    """A call that waits for a decision.
+    """A call that waits for a decision, or a part of a question that takes any answer.
 
     Attributes:
-        name: The name of the tool.
-        args: Its arguments, as JSON.
+        name: The name of the tool; empty for a question that is not about a call.
+        args: Its arguments, or what is asked, as JSON.
         description: A text for the person who decides.
-        allowed: The decisions that are allowed: `approve`, `edit`, `reject`, `respond`.
+        allowed: The decisions that are allowed: `approve`, `edit`, `reject`, `respond`; `answer`
+            alone if it takes any value.
         refused: The reason why the last decision was refused; empty if there was none.
+        id: The name of the call in the answer; empty if decisions are listed in order.
     """
 
     name: str
@@ -105,17 +219,19 @@ class AskedCall:
     description: str = ""
     allowed: Sequence[str] = ()
     refused: str = ""
+    id: str = ""
 
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """An open question of a conversation.
+    """An open question of a conversation, or of a run of a workflow.
 
     Attributes:
         id: The id of the question.
         digest: A digest of the whole question, by which an answer to another question is noticed.
         calls: The calls that wait for decisions; empty for a question of another form.
-        text: The question as JSON, if there are no such calls.
+        text: The question, if there are no such calls.
+        choices: The answers to choose from, as JSON; `None` if any value is an answer.
         still_running: Calls that still run while the question is open.
     """
 
@@ -123,6 +239,7 @@ class Question:
     digest: str
     calls: Sequence[AskedCall] = ()
     text: str = ""
+    choices: Sequence[Any] | None = None
     still_running: Sequence[str] = ()
 
 
@@ -136,6 +253,8 @@ class Conversation:
         questions: The questions that it waits for.
         resuming: Whether a run that was resumed by an answer is at work.
         problem: The failure of the last such run; empty if it did not fail.
+        run: The run of a workflow to whose step the conversation belongs; empty for none. Its
+            questions are those of the run, and are answered there.
     """
 
     name: str
@@ -143,6 +262,18 @@ class Conversation:
     questions: Sequence[Question] = ()
     resuming: bool = False
     problem: str = ""
+    run: str = ""
+
+    @property
+    def use(self) -> TokenUse:
+        """The tokens of all turns."""
+        return sum((turn.use for turn in self.turns), TokenUse())
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """The reasons of all failures."""
+        own = [self.problem] if self.problem else []
+        return [*(reason for turn in self.turns for reason in turn.failures), *own]
 
 
 @attrs.frozen(kw_only=True)

@@ -9,8 +9,13 @@ from typing import Any
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_inspect.contract.records import Conversation, ConversationRow, EvalRecord
-from interpstack_workflows.api import RunRecord, RunTree
+from interpstack_inspect.contract.records import (
+    Conversation,
+    ConversationRow,
+    EvalRecord,
+    Question,
+)
+from interpstack_workflows.api import Prices, RunRecord, RunTree
 
 __all__ = ["AnswerRefused", "NotRecorded", "RunSource", "SourceRequest"]
 
@@ -33,6 +38,7 @@ class SourceRequest:
         serializer: `MODULE:ATTR` of the serializer of stored values; `None` for the usual one.
         aes_key_env: The environment variable with the key of encrypted values; `None` for none.
         signing_key_env: The environment variable with the key that variables are signed with.
+        prices: Prices of tokens, for models that do not report their cost.
     """
 
     target: str
@@ -40,6 +46,7 @@ class SourceRequest:
     serializer: str | None = None
     aes_key_env: str | None = None
     signing_key_env: str | None = None
+    prices: Prices = attrs.field(factory=Prices)
 
 
 class RunSource(abc.ABC):
@@ -60,17 +67,23 @@ class RunSource(abc.ABC):
         """Whether `answer` can continue a conversation; false by default."""
         return False
 
+    @property
+    def takes_run_answers(self) -> bool:
+        """Whether `answer_run` can answer the questions of workflows; false by default."""
+        return False
+
     async def open(self) -> None:  # noqa: B027 - optional
         """Get ready on the event loop, before anything else; does nothing by default."""
 
     @abc.abstractmethod
     async def conversations(
-        self, *, containing: str = "", limit: int = 100, skip: int = 0
+        self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
     ) -> Sequence[ConversationRow]:
         """The conversations, those that changed last first.
 
         Args:
             containing: Only conversations with this text in their names, in upper or lower case.
+            waiting: Only conversations that wait for a person's answer.
             limit: How many at most.
             skip: Number of conversations to leave out at the beginning.
         """
@@ -113,6 +126,28 @@ class RunSource(abc.ABC):
             NotRecorded: There is no run of this id; raised always by default.
         """
         raise NotRecorded(f"there is no run {run_id!r:.200}")
+
+    async def run_questions(self, run_id: str) -> Sequence[Question]:
+        """The open questions of a run that have no answer yet; none by default.
+
+        Raises:
+            NotRecorded: There is no run of this id.
+        """
+        return ()
+
+    async def answer_run(self, run_id: str, question: str, digest: str, value: Any) -> None:
+        """Store the answer to a question of a run, whose runner takes it. Refuses by default.
+
+        Args:
+            run_id: The id of the run.
+            question: The id of an open question.
+            digest: The digest of the question that was shown.
+            value: The answer, as plain JSON; for calls that wait, decisions by their ids.
+
+        Raises:
+            AnswerRefused: Nothing was stored; the message says why.
+        """
+        raise AnswerRefused("These records can only be read, so they take no answer.")
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
         """Continue a conversation; returns when the run has begun. Refuses by default.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -57,16 +57,41 @@ def answer_of(question: Question, form: Mapping[str, str]) -> Any:
     """The answer to a question that a form gives.
 
     Raises:
-        FormFault: A decision is missing or not allowed, or a text is not JSON.
+        FormFault: An answer or a decision is missing or not allowed, or a text is not JSON.
     """
+    if question.choices is not None:
+        return _choice(question.choices, form.get("choice", ""))
     if not question.calls:
-        return _json(form.get("answer", ""), "the answer")
-    return {
-        "decisions": [_decision(call, number, form) for number, call in enumerate(question.calls)]
-    }
+        return _value(form.get("answer", ""))
+    decisions = [_decision(call, number, form) for number, call in enumerate(question.calls)]
+    if all(call.id for call in question.calls):
+        return {call.id: one for call, one in zip(question.calls, decisions, strict=True)}
+    return {"decisions": decisions}
 
 
-def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> dict[str, Any]:
+def _choice(choices: Sequence[Any], place: str) -> Any:
+    """The choice with a number, from 0."""
+    if not (place.isascii() and place.isdigit() and len(place) < 9 and int(place) < len(choices)):
+        raise FormFault("Choose one of the answers.")
+    return choices[int(place)]
+
+
+def _value(text: str) -> Any:
+    """A value that a person wrote: JSON, or else a plain text."""
+    written = text.replace("\r\n", "\n").strip()
+    if not written:
+        raise FormFault("Write an answer.")
+    if written[0] in '{["':
+        return _json(written, "the answer")
+    try:
+        return _parsed(written)
+    except (ValueError, RecursionError):
+        return written
+
+
+def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> Any:
+    if [*call.allowed] == ["answer"]:
+        return _value(form.get(f"answer-{number}", ""))
     kind = form.get(f"decision-{number}", "")
     if not kind:
         raise FormFault(f"Choose a decision for call {number + 1}, {call.name}.")
@@ -85,14 +110,15 @@ def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> dict[str
 
 def _json(text: str, what: str) -> Any:
     try:
-        return json.loads(
-            text,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            object_pairs_hook=_once_each,
-        )
+        return _parsed(text)
     except (ValueError, RecursionError) as error:
         raise FormFault(f"In the form, {what} is not JSON: {error}.") from error
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(
+        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once_each
+    )
 
 
 def _finite(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial, wraps
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,15 +20,19 @@ from interpstack_inspect.serving.changes import versions
 from interpstack_inspect.serving.compare_views import Choice, compare_view
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
 from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
+from interpstack_inspect.serving.overview import FILTERS, LISTED, Overview, version_of
 from interpstack_inspect.serving.views import Views, code_lines, eval_view
 from interpstack_inspect.serving.visitors import Visitor, Visitors
-from interpstack_inspect.serving.workflow_views import pruned
+from interpstack_inspect.serving.workflow_views import asked_in, pruned, run_version
 from interpstack_inspect.shown.templates import record_style, static_file
 
 __all__ = ["inspector"]
 
-#: Conversations on a page of the list.
+#: Runs of workflows in the list.
 _LISTED: Final = 100
+#: Seconds between two looks at a page that is followed: at one conversation, and at others.
+_LOOK_SECONDS: Final = 1.0
+_WIDE_LOOK_SECONDS: Final = 3.0
 #: Pages that follow a conversation at once.
 _STREAMS: Final = 64
 #: Characters of a name that is asked for, and of a number.
@@ -103,6 +107,7 @@ class _Pages:
         self._source = source
         self._visitors = visitors
         self._views = Views(source.title)
+        self._overview = Overview(source)
         self._streams = 0
 
     def static_routes(self) -> list[Route]:
@@ -154,16 +159,33 @@ class _Pages:
     async def conversations(self, request: Request) -> Response:
         """The list of conversations."""
         containing = request.query_params.get("containing", "")[:_NAME_CHARS]
-        skip = _number(request, "skip", 0)
-        rows = await self._source.conversations(containing=containing, limit=_LISTED + 1, skip=skip)
+        only, skip = request.query_params.get("only", ""), _number(request, "skip", 0)
+        if only not in FILTERS:
+            known = ", ".join(filter(None, FILTERS))
+            raise HTTPException(400, f"Its part only takes one of: {known}.")
+        waiting, more_waiting = await self._overview.waiting()
         return self._page(
             "conversations",
-            rows=rows[:_LISTED],
-            more=len(rows) > _LISTED,
-            limit=_LISTED,
+            live="",
+            version=version_of(waiting),
+            limit=LISTED,
+            waiting=waiting,
+            more_waiting=more_waiting,
+            listed=await self._overview.listed(containing=containing, only=only, skip=skip),
+            filters=FILTERS,
+            only=only,
             skip=skip,
             containing=containing,
+            **self._asking(request),
         )
+
+    def _asking(self, request: Request) -> dict[str, Any]:
+        """The values of pages with questions."""
+        return {
+            "form_token": _visitor(request).form_token,
+            "takes_answers": self._source.takes_answers,
+            "takes_run_answers": self._source.takes_run_answers,
+        }
 
     @_shown
     async def conversation(self, request: Request) -> Response:
@@ -172,29 +194,37 @@ class _Pages:
         version = await self._source.version(name)  # before: else a change could be missed
         return self._page(
             "conversation",
-            live=name,
+            live=f"name={quote(name)}",
             version=version,
             found=await self._source.conversation(name),
-            form_token=_visitor(request).form_token,
-            takes_answers=self._source.takes_answers,
+            **self._asking(request),
         )
 
     @_shown
     async def answer(self, request: Request) -> Response:
-        """Answer a question, and go on to its conversation."""
-        name, form = _name(request), await read_form(request)
+        """Answer a question, and go on to its conversation, its run, or the first page."""
+        is_run = "run" in request.query_params
+        name = _name(request, "run", "a run") if is_run else _name(request)
+        form = await read_form(request)
         if not _visitor(request).sent(form.get("token", "")):
             return self.problem(403, "This form belongs to another browser: open the page again.")
         asked = (form.get("question", ""), form.get("digest", ""))
-        found = await self._source.conversation(name)
-        open_questions = {(one.id, one.digest): one for one in found.questions}
+        if is_run:
+            questions = await self._source.run_questions(name)
+        else:
+            questions = (await self._source.conversation(name)).questions
+        open_questions = {(one.id, one.digest): one for one in questions}
         if asked not in open_questions:
             raise AnswerRefused(
                 "This question is no longer open, or it was asked again. Nothing was done; open "
-                "the conversation again."
+                f"the {'run' if is_run else 'conversation'} again."
             )
-        await self._source.answer(name, *asked, answer_of(open_questions[asked], form))
-        return RedirectResponse(f"/conversation?{urlencode({'name': name})}", 303)
+        answer = answer_of(open_questions[asked], form)
+        await (self._source.answer_run if is_run else self._source.answer)(name, *asked, answer)
+        if form.get("back") == "first":
+            return RedirectResponse("/", 303)
+        page = "/workflow" if is_run else "/conversation"
+        return RedirectResponse(f"{page}?{urlencode({'run' if is_run else 'name': name})}", 303)
 
     @_shown
     async def eval(self, request: Request) -> Response:
@@ -202,7 +232,8 @@ class _Pages:
         name = _name(request)
         version = await self._source.version(name)
         one = await self._source.eval(name, _number(request, "number"))
-        return self._page("eval", name=name, live=name, version=version, **eval_view(one))
+        live = f"name={quote(name)}"
+        return self._page("eval", name=name, live=live, version=version, **eval_view(one))
 
     @_shown
     async def compare(self, request: Request) -> Response:
@@ -212,20 +243,33 @@ class _Pages:
 
     @_shown
     async def changes(self, request: Request) -> Response:
-        """A stream of the versions of a conversation, for pages that follow it."""
+        """A stream of the versions of a conversation, a run or the questions, for their pages."""
         if self._streams >= _STREAMS:
             return self.problem(
                 503, f"{_STREAMS} other pages are live already; reload this one to see more."
             )
-        return StreamingResponse(self._versions(_name(request)), media_type="text/event-stream")
+        if "run" in request.query_params:
+            run = partial(self._run_version, _name(request, "run", "a run"))
+            stream = self._versions(run, _WIDE_LOOK_SECONDS)
+        elif "name" in request.query_params:
+            stream = self._versions(partial(self._source.version, _name(request)), _LOOK_SECONDS)
+        else:
+            stream = self._versions(self._overview.version, _WIDE_LOOK_SECONDS)
+        return StreamingResponse(stream, media_type="text/event-stream")
 
-    async def _versions(self, name: str) -> AsyncIterator[str]:
+    async def _versions(
+        self, read: Callable[[], Awaitable[str]], seconds: float
+    ) -> AsyncIterator[str]:
         self._streams += 1
         try:
-            async for version in versions(self._source, name):
+            async for version in versions(read, seconds):
                 yield version
         finally:
             self._streams -= 1
+
+    async def _run_version(self, run_id: str) -> str:
+        run, _ = await self._source.workflow(run_id)
+        return run_version(run, await self._source.run_questions(run_id))
 
     @_shown
     async def workflows(self, request: Request) -> Response:
@@ -235,11 +279,24 @@ class _Pages:
     @_shown
     async def workflow(self, request: Request) -> Response:
         """One run of a workflow, as a tree."""
-        run, tree = await self._source.workflow(_name(request, "run", "a run"))
+        run_id = _name(request, "run", "a run")
+        run, tree = await self._source.workflow(run_id)
+        questions = await self._source.run_questions(run_id)
         hidden = pruned(tree)
         ending = run.source_name.rpartition(".")[2]  # a name of the language, too
         code = code_lines(run.source, ending)
-        return self._page("workflow", run=run, tree=tree, hidden=hidden, code=code)
+        return self._page(
+            "workflow",
+            live=f"run={quote(run_id)}",
+            version=run_version(run, questions),
+            run=run,
+            tree=tree,
+            hidden=hidden,
+            code=code,
+            questions=questions,
+            asks=asked_in(run),
+            **self._asking(request),
+        )
 
     def _page(self, template: str, **given: Any) -> Response:
         return HTMLResponse(self._views.page(template, **given))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -41,7 +43,12 @@ class Views:
         self._templates.globals["place"] = place
         self._templates.filters.update(FILTERS)
         self._templates.filters.update(
-            brief=_first_line, change=_change, lines=_line_count, time=_time
+            brief=_first_line,
+            change=_change,
+            compact=_compact,
+            lines=_line_count,
+            money=_money,
+            time=_time,
         )
 
     def page(self, name: str, /, **given: Any) -> str:
@@ -92,7 +99,7 @@ def _facts(one: EvalRecord) -> Iterator[tuple[str, str]]:
     if one.summary.graph:
         yield "graph", one.summary.graph
     if one.state_bytes is not None:
-        yield "state", f"{one.state_bytes:,} bytes"
+        yield "variables", f"{one.state_bytes:,} bytes"
     if one.stored_bytes is not None:
         yield "stored", f"{one.stored_bytes:,} bytes"
     for kind, amount in one.drawn.items():
@@ -107,12 +114,35 @@ def _line_count(text: str) -> int:
     return text.count("\n") + 1
 
 
-def _time(value: str) -> str:
-    """A time in ISO 8601 for people, in the time zone that it was noted in."""
-    day, _, rest = value.partition("T")
-    clock, plus, _ = rest.partition("+")
-    zone = " UTC" if plus and value.endswith("+00:00") else value[len(day) + 1 + len(clock) :]
-    return f"{day} {clock[:12]}{zone}" if rest else value
+def _time(value: str | float) -> Markup | str:
+    """A time for people: in UTC, which the script of the page replaces by the reader's zone.
+
+    Args:
+        value: A time in ISO 8601, or in seconds since 1970; another text stays as it is.
+    """
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value).astimezone(UTC)
+        else:
+            found = datetime.fromtimestamp(value, UTC)
+    except (OverflowError, ValueError, OSError):
+        return value if isinstance(value, str) else f"{value:g} s since 1970"
+    made: Markup = Markup('<time datetime="{}">{} UTC</time>').format(
+        found.isoformat(timespec="milliseconds"), found.strftime("%Y-%m-%d %H:%M:%S")
+    )
+    return made
+
+
+def _money(amount: float) -> str:
+    """An amount in the currency of the prices, which nobody names."""
+    if amount >= 10:
+        return f"{amount:,.2f}"
+    return f"{amount:.4f}" if amount >= 0.001 else f"{amount:.2g}"
+
+
+def _compact(value: Any) -> str:
+    """A choice as a person reads it: a text as it is, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
 
 
 def _change(binding: Binding) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from interpstack_inspect.contract.records import Question
 from interpstack_inspect.shown.texts import brief
-from interpstack_workflows.api import RunTree, StepNode, Usage, WorkflowNode
+from interpstack_workflows.api import RunRecord, RunTree, StepNode, Usage, WorkflowNode
 
-__all__ = ["FILTERS", "pruned"]
+__all__ = ["FILTERS", "asked_in", "pruned", "run_version"]
 
 #: Characters of a value, and steps of a run, that a page shows.
 _VALUE_CHARS: Final = 20_000
 _MOST_STEPS: Final = 2_000
+_REASON_CHARS: Final = 300
 
 
 def pruned(tree: RunTree) -> int:
@@ -31,6 +32,34 @@ def pruned(tree: RunTree) -> int:
     for node, name in left_out:
         del node.steps[name]
     return len(left_out)
+
+
+def asked_in(run: RunRecord) -> int:
+    """The number of questions that a run says that it waits for, answered ones included."""
+    return sum(wait.get("kind") in ("ask", "approval") for wait in run.waiting_for)
+
+
+def run_version(run: RunRecord, questions: Sequence[Question]) -> str:
+    """A text that changes with a run and its open questions."""
+    return "-".join([str(run.version), run.status, *(one.digest[:16] for one in questions)])
+
+
+def _reason(run: RunRecord) -> str:
+    """The reason for the state of a run, in a line: its failure, or what it waits for."""
+    if run.error is not None:
+        return brief(f"{run.error.get('name')}: {run.error.get('message')}", _REASON_CHARS)
+    return brief("; ".join(map(_wait, run.waiting_for)), _REASON_CHARS)
+
+
+def _wait(wait: Mapping[str, Any]) -> str:
+    """What a run waits for, in a few words."""
+    if approvals := wait.get("approvals"):
+        return f"approval of {', '.join(str(one.get('tool') or 'a value') for one in approvals)}"
+    if wait.get("kind") == "ask":
+        return f"question: {wait.get('question')}"
+    if wait.get("kind") == "signal":
+        return f"signal {wait.get('signal')}"
+    return str(wait.get("kind"))
 
 
 def _nodes(node: WorkflowNode) -> Iterator[WorkflowNode]:
@@ -55,14 +84,6 @@ def _json(value: Any) -> str:
     return brief(text, _VALUE_CHARS)
 
 
-def _moment(seconds: float) -> str:
-    """A time for people."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:g} s since 1970"
-
-
 def _tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
@@ -70,7 +91,8 @@ def _tokens(usage: Usage) -> int:
 #: Filters of the templates.
 FILTERS: Final[Mapping[str, Any]] = {
     "json": _json,
-    "moment": _moment,
     "phases": _phases,
+    "reason": _reason,
+    "wait": _wait,
     "tokens": _tokens,
 }

@@ -196,7 +196,7 @@ def _facts(one: EvalRecord) -> list[_Entry]:
         "engine": one.engine or None,
         "tool": summary.tool,
         "graph": summary.graph or None,
-        "state of variables": None if one.state_bytes is None else f"{one.state_bytes:,} bytes",
+        "variables": None if one.state_bytes is None else f"{one.state_bytes:,} bytes",
         **{f"drawn: {kind}": f"{amount:g}" for kind, amount in one.drawn.items()},
     }
     return [

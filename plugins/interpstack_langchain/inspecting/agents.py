@@ -8,8 +8,9 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
@@ -21,13 +22,20 @@ from interpstack import ConfigurationError
 from interpstack_inspect.api import (
     AnswerRefused,
     Conversation,
+    ConversationRow,
+    Question,
     SourceRequest,
 )
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
-from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
+from interpstack_langchain.inspecting.conversations import ReadingOptions, run_of_step
+from interpstack_langchain.inspecting.workflow_runs import (
+    read_run,
+    read_run_questions,
+    read_runs,
+)
 from interpstack_langchain.rules.approvals import UnfitAnswer
-from interpstack_workflows.api import RunRecord, RunTree
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import RunRecord, RunTree, WorkflowStore
 
 __all__ = ["AgentSource", "is_reference"]
 
@@ -62,6 +70,7 @@ class AgentSource(CheckpointerSource):
     _opened: AsyncExitStack = attrs.field(factory=AsyncExitStack, init=False)
     _running: dict[str, asyncio.Task[None]] = attrs.field(factory=dict, init=False)
     _failed: dict[str, str] = attrs.field(factory=dict, init=False)
+    _ends: Counter[str] = attrs.field(factory=Counter, init=False)
 
     @classmethod
     def of(cls, request: SourceRequest) -> AgentSource:
@@ -124,14 +133,33 @@ class AgentSource(CheckpointerSource):
             found, resuming=name in self._running, problem=self._failed.get(name, "")
         )
 
+    async def conversations(
+        self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        rows = await super().conversations(
+            containing=containing, waiting=waiting, limit=limit, skip=skip
+        )
+        return [attrs.evolve(row, version=self._with_runs(row.name, row.version)) for row in rows]
+
     async def version(self, name: str) -> str:
-        return f"{await super().version(name)} {name in self._running}"
+        return self._with_runs(name, await super().version(name))
+
+    def _with_runs(self, name: str, version: str) -> str:
+        """A version that changes with the runs that answers have resumed, too."""
+        return f"{version} {name in self._running} {self._ends[name]}"
 
     async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
         return await read_runs(self._agent.checkpointer, limit)
 
     async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
         return await read_run(self._agent.checkpointer, run_id)
+
+    async def run_questions(self, run_id: str) -> Sequence[Question]:
+        return await read_run_questions(self._agent.checkpointer, run_id)
+
+    @asynccontextmanager
+    async def _run_store(self) -> AsyncIterator[WorkflowStore]:
+        yield CheckpointWorkflowStore(self._agent.checkpointer)
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
         """Resume the agent with an answer; returns when the run has begun.
@@ -145,6 +173,11 @@ class AgentSource(CheckpointerSource):
         Raises:
             AnswerRefused: The question is not open any more, or another answer is at work.
         """
+        if run_of_step(name):
+            raise AnswerRefused(
+                "This conversation belongs to a step of a workflow, whose agent is another one. "
+                "Answer the question on the page of its run."
+            )
         if name in self._running:
             raise AnswerRefused(
                 "A run with an earlier answer is still active. Try again when it has ended."
@@ -176,6 +209,7 @@ class AgentSource(CheckpointerSource):
     def _ended(self, name: str, run: asyncio.Task[None]) -> None:
         """Note the end of a run; one that was refused has raised where it was asked for."""
         del self._running[name]
+        self._ends[name] += 1
         error = None if run.cancelled() else run.exception()
         if error is not None and not isinstance(error, AnswerRefused):
             if isinstance(error, UnfitAnswer):  # the question stays open, and its page says why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,6 +16,8 @@ from interpstack_langchain.inspecting.conversations import (
     read_eval,
 )
 from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
+from interpstack_langchain.inspecting.workflow_runs import store_answer
+from interpstack_workflows.api import WorkflowStore
 
 __all__ = ["CheckpointerSource"]
 
@@ -35,10 +38,12 @@ class CheckpointerSource(RunSource):
         """Read the checkpointer in a thread."""
 
     async def conversations(
-        self, *, containing: str = "", limit: int = 100, skip: int = 0
+        self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
     ) -> Sequence[ConversationRow]:
         return await self._look(
-            lambda saver: thread_rows(saver, containing=containing, limit=limit, skip=skip)
+            lambda saver: thread_rows(
+                saver, containing=containing, waiting=waiting, limit=limit, skip=skip
+            )
         )
 
     async def conversation(self, name: str) -> Conversation:
@@ -46,6 +51,23 @@ class CheckpointerSource(RunSource):
 
     async def eval(self, name: str, number: int) -> EvalRecord:
         return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+
+    @property
+    def takes_run_answers(self) -> bool:
+        return True
+
+    async def answer_run(self, run_id: str, question: str, digest: str, value: Any) -> None:
+        """Store the answer to a question of a run; a runner takes it, in this process or another.
+
+        Raises:
+            AnswerRefused: The question is no longer open, or takes no such answer.
+        """
+        async with self._run_store() as store:
+            await store_answer(store, run_id, (question, digest), value)
+
+    @abc.abstractmethod
+    def _run_store(self) -> AbstractAsyncContextManager[WorkflowStore]:
+        """The store of the runs of workflows, to be written."""
 
     async def version(self, name: str) -> str:
         return await self._look(lambda saver: thread_version(saver, name))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,12 +13,14 @@ import attrs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from interpstack import ConfigurationError
-from interpstack_inspect.api import (
-    SourceRequest,
-)
+from interpstack_inspect.api import Question, SourceRequest
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
+from interpstack_langchain.inspecting.workflow_runs import (
+    read_run,
+    read_run_questions,
+    read_runs,
+)
 from interpstack_langchain.replay.checkpointers import (
     existing_file,
     is_at_rest,
@@ -25,7 +28,8 @@ from interpstack_langchain.replay.checkpointers import (
     open_checkpointer,
     shown_url,
 )
-from interpstack_workflows.api import RunRecord, RunTree
+from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
+from interpstack_workflows.api import RunRecord, RunTree, WorkflowStore
 
 __all__ = ["DatabaseSource"]
 
@@ -89,6 +93,19 @@ class DatabaseSource(CheckpointerSource):
 
     async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
         return await self._look(lambda saver: asyncio.run(read_run(saver, run_id)))
+
+    async def run_questions(self, run_id: str) -> Sequence[Question]:
+        return await self._look(lambda saver: asyncio.run(read_run_questions(saver, run_id)))
+
+    @asynccontextmanager
+    async def _run_store(self) -> AsyncIterator[WorkflowStore]:
+        """The store of the database, opened to be written: only an answer does so."""
+        make = open_postgres if is_postgres(self.url, _OPTION) else open_sqlite
+        store = await asyncio.to_thread(make, self.url, create=False, serde=self.options.serde)
+        try:
+            yield store
+        finally:
+            await store.aclose()
 
     async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
         async with self._looks:

@@ -18,6 +18,8 @@ from interpstack_inspect.api import (
     EvalRecord,
     EvalSummary,
     InnerCall,
+    brief,
+    failure_reason,
     last_second,
 )
 from interpstack_langchain.durability.checkpoint_writes import recorded_spending
@@ -30,6 +32,8 @@ __all__ = ["eval_record", "eval_summary"]
 #: Characters of a variable's value, and variables, that are shown.
 _VALUE_CHARS: Final = 500
 _MOST_BINDINGS: Final = 500
+#: Characters of a reason.
+_REASON_CHARS: Final = 300
 
 
 def eval_summary(found: RecordedEval) -> EvalSummary:
@@ -47,14 +51,16 @@ def eval_summary(found: RecordedEval) -> EvalSummary:
         with reading(f"eval {found.number}"):
             timeline = read_timeline(found.entries)
             events = timeline.shown()
+            status = _status(found, timeline)
             return attrs.evolve(
                 summary,
-                status=_status(found, timeline),
+                status=status,
+                reason=_reason(status, found, timeline),
                 calls=sum(isinstance(event, InnerCall) for event in events),
                 seconds=last_second(events, timeline.computing) if events else None,
             )
     except InterpstackError as error:
-        return attrs.evolve(summary, problem=str(error))
+        return attrs.evolve(summary, reason=str(error))
 
 
 def eval_record(
@@ -68,8 +74,8 @@ def eval_record(
         signing_key: Variables of other keys are not shown; `None` to check none.
     """
     summary = eval_summary(found)
-    if summary.problem:
-        return EvalRecord(summary=summary, answer=found.answer, notes=[summary.problem])
+    if summary.status == "unreadable":
+        return EvalRecord(summary=summary, answer=found.answer)
     timeline = read_timeline(found.entries)
     spent = read_spent(recorded_spending(found.key, found.saved.pending_writes or ()))
     record = EvalRecord(
@@ -83,7 +89,6 @@ def eval_record(
             for look in (found.cell.before if found.cell else ())
         ],
         drawn={} if spent is None else dict(spent.drawn),
-        notes=[found.not_begun] if found.not_begun else [],
     )
     with reading(f"the variables of eval {found.number}"):
         return _with_state(record, saver, found, signing_key)
@@ -99,6 +104,15 @@ def _status(found: RecordedEval, timeline: Timeline) -> str:
     message = found.step.answers.get(found.call_id)
     failed = message is not None and message.status == "error"
     return "failed" if failed or "<error " in found.answer else "ended"
+
+
+def _reason(status: str, found: RecordedEval, timeline: Timeline) -> str:
+    """The reason for the status of an eval; empty if there is none."""
+    if status == "failed":
+        return brief(failure_reason(found.answer or ""), _REASON_CHARS)
+    if status == "paused" and timeline.paused is not None:
+        return brief(f"waits for {', '.join(timeline.paused.waits_for)}", _REASON_CHARS)
+    return found.not_begun
 
 
 def _with_state(

@@ -6,28 +6,33 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from interpstack_inspect.api import ConversationRow
+from interpstack_langchain.inspecting.questions import NOT_ENDED, open_interrupts
 
 __all__ = ["thread_rows", "thread_version"]
 
 #: Threads of SQLite and PostgreSQL, which have the same tables under other names. Runs of
 #: workflows are threads, too, and have a namespace that no graph has.
 _LIST: Final = (
-    "SELECT c.thread_id, MAX(c.checkpoint_id) AS newest, COUNT(*) AS steps FROM checkpoints c "
+    "SELECT c.thread_id, MAX(c.checkpoint_id) AS newest FROM checkpoints c "
     "GROUP BY c.thread_id "
     "HAVING SUM(CASE WHEN c.checkpoint_ns = 'workflow_entries' THEN 1 ELSE 0 END) = 0 "
-    "{containing} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
+    "{containing} {waiting} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
 )
 _CONTAINING: Final = "AND {place}(LOWER(c.thread_id), LOWER({mark})) > 0"
+#: Whether a task of the last step of a thread waits for an answer.
 _ASKS: Final = (
-    "SELECT 1 FROM {writes} w WHERE w.thread_id = {mark} AND w.checkpoint_ns = '' "
+    "EXISTS (SELECT 1 FROM {writes} w WHERE w.thread_id = {thread} AND w.checkpoint_ns = '' "
     "AND w.channel = '__interrupt__' AND w.checkpoint_id = "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = {mark} AND checkpoint_ns = '') "
-    "LIMIT 1"
+    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = {thread} "
+    "AND checkpoint_ns = '') AND NOT EXISTS (SELECT 1 FROM {writes} e "
+    "WHERE e.thread_id = w.thread_id AND e.checkpoint_ns = '' AND e.task_id = w.task_id "
+    "AND e.checkpoint_id = w.checkpoint_id AND e.channel NOT IN ({open})))"
 )
 #: Of a thread, numbers that grow with each row, also with one that takes the place of another.
 _VERSION: Final = (
@@ -36,11 +41,15 @@ _VERSION: Final = (
 )
 #: Between the first day of such ids, in 1582, and that of Unix, in 100 nanoseconds.
 _UUID_EPOCH: Final = 0x01B21DD213814000
-_INTERRUPT: Final = "__interrupt__"
 
 
 def thread_rows(
-    saver: BaseCheckpointSaver[Any], *, containing: str, limit: int, skip: int
+    saver: BaseCheckpointSaver[Any],
+    *,
+    containing: str,
+    limit: int,
+    skip: int,
+    waiting: bool = False,
 ) -> list[ConversationRow]:
     """The threads of a checkpointer, those that changed last first.
 
@@ -49,24 +58,29 @@ def thread_rows(
         containing: Only threads with this text in their names, in any case.
         limit: How many at most.
         skip: How many of the first to leave out.
+        waiting: Only threads that wait for an answer.
     """
     tables = _tables(saver)
     if tables is None:
-        return _listed(saver, containing)[skip : skip + limit]
+        rows = [row for row in _listed(saver, containing) if row.waits or not waiting]
+        return rows[skip : skip + limit]
     connection: Any = getattr(saver, "conn")  # noqa: B009 - checkpointers in memory have none
     filtered = _CONTAINING.format(**tables) if containing else ""
-    query = _LIST.format(containing=filtered, **tables)
+    channels = ", ".join(f"'{channel}'" for channel in sorted(NOT_ENDED))
+    asks = partial(_ASKS.format, open=channels, **tables)
+    waits = f"AND {asks(thread='c.thread_id')}" if waiting else ""
+    query = _LIST.format(containing=filtered, waiting=waits, **tables)
     given = [*([containing] if containing else []), limit, skip]
-    rows = [_columns(row) for row in connection.execute(query, given).fetchall()]
-    asks = _ASKS.format(**tables)
+    found = [_columns(row) for row in connection.execute(query, given).fetchall()]
+    asked = f"SELECT CASE WHEN {asks(thread=tables['mark'])} THEN 1 ELSE 0 END AS waits"
     return [
         ConversationRow(
             name=str(name),
             changed=_time(str(newest)),
-            steps=int(steps),
-            waits=connection.execute(asks, [name, name]).fetchone() is not None,
+            waits=waiting or bool(_columns(connection.execute(asked, [name] * 2).fetchone())[0]),
+            version=thread_version(saver, str(name)),
         )
-        for name, newest, steps in rows
+        for name, newest in found
     ]
 
 
@@ -74,13 +88,16 @@ def thread_version(saver: BaseCheckpointSaver[Any], name: str) -> str:
     """A text that is another one whenever more of a thread is stored."""
     tables = _tables(saver)
     if tables is None:
-        saved = [*saver.list({"configurable": {"thread_id": name}})]
-        places = sorted((_graph(one), str(one.checkpoint["id"])) for one in saved)
-        writes = sorted(repr((t, c)) for one in saved for t, c, _ in one.pending_writes or ())
-        return hashlib.sha256(repr((places, writes)).encode()).hexdigest()
+        return _version([*saver.list({"configurable": {"thread_id": name}})])
     connection: Any = getattr(saver, "conn")  # noqa: B009 - see `thread_rows`
     row = connection.execute(_VERSION.format(**tables), [name, name]).fetchone()
     return "-".join(map(str, _columns(row)))
+
+
+def _version(saved: Sequence[Any]) -> str:
+    places = sorted((_graph(one), str(one.checkpoint["id"])) for one in saved)
+    writes = sorted(repr((t, c)) for one in saved for t, c, _ in one.pending_writes or ())
+    return hashlib.sha256(repr((places, writes)).encode()).hexdigest()
 
 
 def _tables(saver: BaseCheckpointSaver[Any]) -> Mapping[str, str] | None:
@@ -118,8 +135,8 @@ def _row(name: str, saved: Sequence[Any]) -> ConversationRow:
     return ConversationRow(
         name=name,
         changed=str(newest.checkpoint["ts"]),
-        steps=len(saved),
-        waits=any(channel == _INTERRUPT for _, channel, _ in last.pending_writes or ()),
+        waits=bool(open_interrupts(last.pending_writes or ())),
+        version=_version(saved),
     )
 
 

@@ -7,12 +7,20 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from interpstack_inspect.api import NotRecorded
+from interpstack_inspect.api import AnswerRefused, NotRecorded, Question
+from interpstack_langchain.inspecting.questions import run_questions_of
 from interpstack_langchain.replay.serializers import reading
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import RunRecord, RunTree
+from interpstack_workflows.api import (
+    RunRecord,
+    RunTree,
+    WorkflowError,
+    WorkflowRunner,
+    WorkflowStore,
+    run_questions,
+)
 
-__all__ = ["read_run", "read_runs"]
+__all__ = ["read_run", "read_run_questions", "read_runs", "store_answer"]
 
 
 async def read_runs(saver: BaseCheckpointSaver[Any], limit: int) -> Sequence[RunRecord]:
@@ -27,8 +35,61 @@ async def read_run(saver: BaseCheckpointSaver[Any], run_id: str) -> tuple[RunRec
         NotRecorded: There is none of this id.
     """
     store = CheckpointWorkflowStore(saver)
+    run = await _run(store, run_id)
+    with reading(f"run {run_id!r:.200}"):
+        return run, RunTree.of(run, await store.entries(run_id))
+
+
+async def read_run_questions(saver: BaseCheckpointSaver[Any], run_id: str) -> Sequence[Question]:
+    """The open questions of a run that have no answer yet.
+
+    Raises:
+        NotRecorded: There is none of this id.
+    """
+    return await _questions(CheckpointWorkflowStore(saver), run_id)
+
+
+async def store_answer(
+    store: WorkflowStore, run_id: str, asked: tuple[str, str], value: Any
+) -> None:
+    """Store the answer to a question of a run.
+
+    Args:
+        store: The store of the run.
+        run_id: The id of the run.
+        asked: The id and the digest of the question that was shown.
+        value: The answer.
+
+    Raises:
+        AnswerRefused: The question is no longer open, or takes no such answer.
+        NotRecorded: There is no such run.
+    """
+    if asked not in [(one.id, one.digest) for one in await _questions(store, run_id)]:
+        raise AnswerRefused(
+            "This question is no longer open, or it was asked again: another answer came first. "
+            "Nothing was done; look at the run again."
+        )
+    try:
+        async with WorkflowRunner(store=store) as runner:
+            await runner.answer(run_id, asked[0], value)
+    except WorkflowError as error:
+        raise AnswerRefused(str(error)) from error
+
+
+async def _questions(store: WorkflowStore, run_id: str) -> list[Question]:
+    run = await _run(store, run_id)
+    with reading(f"run {run_id!r:.200}"):
+        sent = [message for _, message in await store.messages(run_id, 0)]
+        answered = {message.id for message in sent if message.kind == "answer"}
+        return [
+            one
+            for one in run_questions_of(await run_questions(store, run))
+            if one.id not in answered
+        ]
+
+
+async def _run(store: WorkflowStore, run_id: str) -> RunRecord:
     run = await store.read(run_id)
     if run is None:
         raise NotRecorded(f"there is no run {run_id!r:.200}; it may have been deleted")
-    with reading(f"run {run_id!r:.200}"):
-        return run, RunTree.of(run, await store.entries(run_id))
+    return run

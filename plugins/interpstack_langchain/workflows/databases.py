@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
@@ -26,12 +28,15 @@ _PAUSE_SECONDS: Final = 0.02
 _SETTING_UP: Final = 7_320_583_017_224
 
 
-def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
+def open_sqlite(
+    url: str, *, create: bool = True, serde: SerializerProtocol | None = None
+) -> CheckpointWorkflowStore:
     """A store in a database of SQLite.
 
     Args:
         url: A path, or a URL: with three slashes a relative path, with four an absolute one.
         create: Make the database if there is none.
+        serde: The serializer of stored values; `None` for the checkpointer's default.
 
     Raises:
         ConfigurationError: The database cannot be opened, or a package is missing.
@@ -51,7 +56,7 @@ def open_sqlite(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     with ExitStack() as opening:
         try:
             waiting = _opened_file(path, opening)
-            made = saver(waiting)
+            made = saver(waiting, serde=serde)
             _set_up(made)
             (mode,) = waiting.execute("PRAGMA journal_mode").fetchone()
             at_once = _opened_file(path, opening, isolation_level=None)
@@ -96,12 +101,15 @@ def _set_up(saver: Any) -> None:
             return
 
 
-def open_postgres(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
+def open_postgres(
+    url: str, *, create: bool = True, serde: SerializerProtocol | None = None
+) -> CheckpointWorkflowStore:
     """A store in a database of PostgreSQL, whose tables are made if there are none.
 
     Args:
         url: As PostgreSQL writes it, `postgresql://user@host/database`.
         create: Changes nothing: the database itself has to be there.
+        serde: The serializer of stored values; `None` for the checkpointer's default.
 
     Raises:
         ConfigurationError: The database cannot be opened, or a package is missing.
@@ -118,7 +126,7 @@ def open_postgres(url: str, *, create: bool = True) -> CheckpointWorkflowStore:
     except psycopg.Error as error:
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
     try:
-        made = saver(connection)
+        made = saver(connection, serde=serde)
         with _setting_up(connection):
             made.setup()
     except (psycopg.Error, TimeoutError) as error:

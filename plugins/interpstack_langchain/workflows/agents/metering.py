@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +11,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from interpstack_langchain.durability.spending import reported_cost
 from interpstack_langchain.langgraph_internals.refusals import refusal
+from interpstack_langchain.model_reports import message_cost, message_tokens, model_name
 from interpstack_workflows.api import AgentFailed, Prices, Usage
 
 __all__ = ["Meter", "TokenLimitExceeded"]
@@ -118,48 +117,20 @@ class Meter(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count one call of a model, once."""
         message = _message(response)
-        used = None if message is None else _tokens(message)
+        used = None if message is None else message_tokens(message)
         with self._lock:
             if run_id in self._counted:
                 return
             self._counted.add(run_id)
-            name = _name(message) or self._names.pop(run_id, None)
-            cost = self._cost(message, used, name)
+            name = model_name(message) or self._names.pop(run_id, None)
+            cost = None if message is None else message_cost(message, self._prices, name)
             self._silent = self._silent or used is None
             if cost is None:
                 self._unpriced = name or "unknown"
             self._usage = self._usage + attrs.evolve(used or Usage(), cost=cost or 0.0)
-
-    def _cost(
-        self, message: AIMessage | None, used: Usage | None, name: str | None
-    ) -> float | None:
-        """The cost of a call, as the model reports it, or by its price; `None` if unknown."""
-        reported = None if message is None else reported_cost(message)
-        price = self._prices.find(name)
-        if reported is not None or message is None or used is None or price is None:
-            return reported
-        told: Mapping[str, Any] = message.usage_metadata or {}
-        details = told.get("input_token_details") or {}
-        cached = max(0, int(details.get("cache_read") or 0))
-        return price.cost(used.input_tokens, used.output_tokens, cached)
 
 
 def _message(response: LLMResult) -> AIMessage | None:
     first = next((one for batch in response.generations for one in batch), None)
     message = first.message if isinstance(first, ChatGeneration) else None
     return message if isinstance(message, AIMessage) else None
-
-
-def _tokens(message: AIMessage) -> Usage | None:
-    told = message.usage_metadata
-    if told is None:
-        return None
-    read, written = told.get("input_tokens") or 0, told.get("output_tokens") or 0
-    return Usage(input_tokens=max(0, int(read)), output_tokens=max(0, int(written)))
-
-
-def _name(message: AIMessage | None) -> str | None:
-    """The name of a model, as it reports it."""
-    metadata: dict[str, Any] = {} if message is None else message.response_metadata
-    found = metadata.get("model_name") or metadata.get("model")
-    return found if isinstance(found, str) else None

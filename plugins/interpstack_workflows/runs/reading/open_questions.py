@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.waits import approval_id, wait_id
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import approvals_of
+from interpstack_workflows.stores.store import RunRecord, WorkflowStore
 
-__all__ = ["open_questions"]
+__all__ = ["open_questions", "run_questions"]
+
+
+async def run_questions(store: WorkflowStore, record: RunRecord) -> Sequence[Mapping[str, Any]]:
+    """The open questions and approvals of a run, also while it is at work in any process.
+
+    Args:
+        store: The store of the run.
+        record: The run.
+
+    Returns:
+        See `WorkflowRunner.questions`.
+    """
+    if record.status == "waiting":
+        return [one for one in record.waiting_for if one["kind"] in ("ask", "approval")]
+    if record.status in ENDED:
+        return []
+    return open_questions(await store.entries(record.id))
 
 
 def open_questions(entries: Iterable[Entry]) -> list[dict[str, Any]]:

@@ -18,11 +18,10 @@ from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.changes import compared
 from interpstack_workflows.runs.dry_run import ScriptDifference
 from interpstack_workflows.runs.parts import RunParts
-from interpstack_workflows.runs.reading.open_questions import open_questions
+from interpstack_workflows.runs.reading.open_questions import run_questions
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
-from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.stores.store import STATUSES, RunRecord, RunStatus
 
 __all__ = ["RunnerViews"]
@@ -141,9 +140,4 @@ class RunnerViews:
         Raises:
             UnknownRun: The store has no such run.
         """
-        record = await self.show(run_id)
-        if record.status == "waiting":
-            return [one for one in record.waiting_for if one["kind"] in ("ask", "approval")]
-        if record.status in ENDED:
-            return []
-        return open_questions(await self._parts.store.entries(run_id))
+        return await run_questions(self._parts.store, await self.show(run_id))
