@@ -21,8 +21,10 @@ from interpstack_inspect.api import (
     InnerCall,
     NotRecorded,
     PauseEvent,
+    Question,
     RunSource,
     Turn,
+    TurnEntry,
 )
 from interpstack_inspect.serving.pages import inspector
 from interpstack_inspect.serving.visitors import Visitors
@@ -95,7 +97,14 @@ def hostile_record() -> EvalRecord:
         decisions=[HOSTILE],
     )
     return record(
-        summary=summary(code=HOSTILE, tool=HOSTILE, call_id=HOSTILE, graph=HOSTILE, status=HOSTILE),
+        summary=summary(
+            code=HOSTILE,
+            tool=HOSTILE,
+            call_id=HOSTILE,
+            graph=HOSTILE,
+            status=HOSTILE,
+            reason=HOSTILE,
+        ),
         language=HOSTILE,
         engine=HOSTILE,
         events=[call, PauseEvent(number=1, at=0.0, waits_for=[HOSTILE], resumed=False)],
@@ -113,21 +122,29 @@ class RecordSource(RunSource):
     Attributes:
         evals: Evals by the name of their conversation.
         problem: Raised by every look, if there is one.
+        before: Entries before the evals, by the name of the conversation.
+        problems: Errors that ended the run, by the name of the conversation.
+        questions: Open questions, by the name of the conversation.
     """
 
     evals: dict[str, list[EvalRecord]] = attrs.field(factory=lambda: {"t": [record()]})
     problem: Exception | None = None
+    before: dict[str, list[TurnEntry]] = attrs.field(factory=dict)
+    problems: dict[str, str] = attrs.field(factory=dict)
+    questions: dict[str, list[Question]] = attrs.field(factory=dict)
 
     @property
     def title(self) -> str:
         return "records"
 
     async def conversations(
-        self, *, containing: str = "", limit: int = 100, skip: int = 0
+        self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
     ) -> Sequence[ConversationRow]:
         self._look()
         rows = [
-            ConversationRow(name=name, changed=evals[-1].summary.began, steps=3, waits=True)
+            ConversationRow(
+                name=name, changed=evals[-1].summary.began, waits=True, version=str(len(evals))
+            )
             for name, evals in self.evals.items()
             if containing.lower() in name.lower()
         ]
@@ -138,8 +155,14 @@ class RecordSource(RunSource):
         if name not in self.evals:
             raise NotRecorded(f"there is no conversation {name!r}")
         evals = [one.summary for one in self.evals[name]]
-        turn = Turn(number=1, began=evals[0].began, text=f"input of {name}", evals=evals)
-        return Conversation(name=name, turns=[turn])
+        turn = Turn(
+            number=1,
+            began=evals[0].began,
+            text=f"input of {name}",
+            entries=[*self.before.get(name, ()), *evals],
+            problem=self.problems.get(name, ""),
+        )
+        return Conversation(name=name, turns=[turn], questions=self.questions.get(name, ()))
 
     async def version(self, name: str) -> str:
         self._look()

@@ -191,16 +191,10 @@ class Overview:
         ]
         runs = [run for run in await self._source.workflows(_RUNS) if _may_ask(run)]
         for run in runs[:_QUESTIONS]:
-            questions = await self._run_questions(run)
-            if questions:
-                found.insert(
-                    0,
-                    Waiting(
-                        name=run.id,
-                        workflow=run.name,
-                        since=float(run.updated),
-                        questions=questions,
-                    ),
+            if questions := await self._run_questions(run):
+                since = float(run.updated)
+                found.append(
+                    Waiting(name=run.id, workflow=run.name, since=since, questions=questions)
                 )
         return found[::-1], max(len(rows), len(runs)) > _QUESTIONS
 

@@ -33,6 +33,8 @@ from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowS
 
 #: The folder for pictures; none are made without it.
 _PICTURES = os.environ.get("INTERPSTACK_PICTURES")
+#: A folder for pictures that somebody looks at, and that no page shows; none are made without it.
+_LOOKED = os.environ.get("INTERPSTACK_LOOKED_AT")
 _WINDOW = {"width": 900, "height": 700}
 _ORDERS = """\
 const totals = []
@@ -141,17 +143,18 @@ async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
     async with site(_source(made)) as seen:
         page = seen.page
         await seen.accessible()
+        await seen.picture("inspect-first.png", "table")
         await page.keyboard.press("Tab")
         assert await page.evaluate("document.activeElement.textContent") == "Skip to the content"
         await page.get_by_label("Names that contain").fill("ORDERS")
         await page.keyboard.press("Enter")
         await page.wait_for_url("**/?containing=ORDERS")
         assert await page.locator("tbody tr").count() == 1
-        await page.get_by_role("link", name="orders of today").focus()
+        await page.locator("tbody").get_by_role("link", name="orders of today").focus()
         await page.keyboard.press("Enter")
         await page.wait_for_url("**/conversation?**")
         await seen.accessible()
-        await seen.picture("inspect-approval.png", ".question")
+        await seen.picture("inspect-approval.png", ".talk")
         await page.get_by_role("link", name="Eval 1").click()
         await page.wait_for_url("**/eval?**")
         await seen.accessible()
@@ -240,8 +243,9 @@ async def test_a_decision_resumes_the_run_and_the_page_shows_it(
     async with site(_source(made)) as seen:
         page = await seen.go("/conversation?name=t")
         assert await page.locator(".status.paused").count() == 1
+        assert "approval of pay" in await seen.text()
         await decide(page)
-        await page.get_by_role("button", name="Resume").click()
+        await page.get_by_role("button", name="Send the decision").click()
         await page.wait_for_url("**/conversation?name=t")
         await page.wait_for_selector(".status.paused", state="detached")  # without a reload
         await page.wait_for_selector("text=The run goes on", state="detached")
@@ -285,6 +289,125 @@ async def _reject(page: Any) -> None:
     await page.get_by_label("Message, for").fill("too much")
 
 
+async def test_questions_are_answered_on_the_first_page_with_keys_alone(made: Any) -> None:
+    for name in ("first", "second"):
+        await made.ainvoke(turn("await tools.pay({amount: 70})"), config(name))
+    async with site(_source(made)) as seen:
+        page, press = seen.page, seen.page.keyboard.press
+        assert await page.title() == "(2) Conversations · Inspector"
+        await press("j")
+        focused = page.locator(":focus")
+        assert "Call 1 of 1: pay" in await focused.inner_text()
+        assert await focused.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+        await press("j")
+        await press("k")
+        await press("r")
+        assert await focused.evaluate("one => one.id") == "message-0-0-0"
+        await page.keyboard.type("jars cost less?")
+        assert await focused.input_value() == "jars cost less?"  # a letter is a letter here
+        await press("Control+Enter")
+        await page.wait_for_function("document.title.startsWith('(1)')")
+        assert PAID == []
+        await press("j")
+        await press("a")
+        assert await focused.inner_text() == "Send the decision"
+        assert PAID == []  # a key decides nothing before it is sent
+        await press("Enter")
+        await page.wait_for_function("document.title.startsWith('Conversations')")
+        assert PAID == [70]
+        await press("j")
+        await press("Enter")
+        await page.wait_for_url("**/conversation?**")
+        assert seen.errors == []
+
+
+async def test_shortcuts_are_listed_and_can_be_turned_off(made: Any) -> None:
+    await made.ainvoke(turn("await tools.pay({amount: 70})"), config())
+    async with site(_source(made)) as seen:
+        page, press = seen.page, seen.page.keyboard.press
+        await press("?")
+        assert await page.get_by_role("dialog", name="Keyboard shortcuts").is_visible()
+        await seen.accessible()
+        await page.get_by_label("Use shortcuts of a single key").uncheck()
+        await press("Escape")
+        assert await page.locator("dialog[open]").count() == 0
+        await page.reload()
+        await press("j")
+        assert await page.locator("[data-item]:focus").count() == 0
+        await page.get_by_role("button", name="Keyboard shortcuts").focus()
+        await press("Enter")
+        assert await page.locator("dialog[open]").count() == 1
+        assert seen.errors == []
+
+
+async def test_tab_goes_through_all_of_a_page_and_out_of_it(made: Any) -> None:
+    await made.ainvoke(turn("await tools.pay({amount: 70})"), config())
+    async with site(_source(made)) as seen:
+        page = await seen.go("/conversation?name=t")
+        reached = []
+        for _ in range(60):
+            await page.keyboard.press("Tab")
+            if await page.evaluate("document.activeElement === document.body"):
+                break
+            reached.append(await page.evaluate("document.activeElement.textContent"))
+        else:
+            raise AssertionError("the focus does not leave the page")
+        assert "Send the decision" in reached
+        assert "Compare with another conversation" in reached
+
+
+async def test_times_are_those_of_the_readers_zone(made: Any) -> None:
+    source = RecordSource({"t": [record()]})
+    async with site(source) as seen:
+        context = await seen.page.context.browser.new_context(timezone_id="Asia/Tokyo")
+        page = await context.new_page()
+        await page.goto(seen.links[1])
+        await page.wait_for_url("**/")
+        shown = page.locator("tbody time")
+        assert "12:04:05" in await shown.inner_text()
+        assert await shown.get_attribute("title") == "2026-01-02 03:04:05 UTC"
+
+
+async def test_pages_fit_a_phone(made: Any) -> None:
+    await made.ainvoke(turn(_ORDERS), config("orders of today"))
+    saver = made.checkpointer
+    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+        asked = await running.run(script("return await ask('Ship?', {choices: ['yes', 'no']})"))
+    async with site(_source(made)) as seen:
+        await seen.page.set_viewport_size({"width": 360, "height": 740})
+        name = "name=orders%20of%20today"
+        paths = ["/", f"/conversation?{name}", f"/eval?{name}&number=1", "/workflows"]
+        for number, path in enumerate([*paths, f"/workflow?run={asked.run_id}"]):
+            page = await seen.go(path)
+            wide = await page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= 360, path
+            await seen.accessible()
+            if _LOOKED:
+                for scheme in ("light", "dark"):
+                    await page.emulate_media(color_scheme=scheme)
+                    picture = Path(_LOOKED, f"phone-{number}-{scheme}.png")
+                    await page.screenshot(path=picture, full_page=True)
+        assert seen.errors == []
+
+
+async def test_the_question_of_a_workflow_is_answered_in_place(made: Any) -> None:
+    saver = made.checkpointer
+    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+        asked = await running.run(script("return await ask('Ship?', {choices: ['yes', 'no']})"))
+    async with site(_source(made)) as seen:
+        page = await seen.go(f"/workflow?run={asked.run_id}")
+        await seen.accessible()
+        await page.keyboard.press("j")
+        await page.keyboard.press("2")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("text=An answer is stored")
+        async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+            result = await (await running.resume(asked.run_id)).rest()
+        assert result.result == "no"
+        await page.wait_for_selector("text=completed")  # without a reload
+        assert seen.errors == []
+
+
 async def test_a_workflow_is_a_tree() -> None:
     saver = InMemorySaver()
     async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
@@ -323,7 +446,7 @@ async def test_hostile_texts_stay_text() -> None:
     source = RecordSource({"<b>": [hostile_record()], "other": [record()]})
     async with site(source) as seen:
         page = seen.page
-        await page.get_by_role("link", name="<b>").click()
+        await page.locator("tbody").get_by_role("link", name="<b>").click()
         await page.wait_for_url("**/conversation?**")
         await page.get_by_role("link", name="Eval 1").click()
         await page.wait_for_url("**/eval?**")

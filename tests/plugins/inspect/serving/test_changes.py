@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from inspected import RecordSource, record
 
 from interpstack import ConfigurationError
-from interpstack_inspect.serving import changes
 from interpstack_inspect.serving.changes import versions
 
 
-async def test_each_version_is_sent_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "_PAUSE_SECONDS", 0.0)
+async def test_each_version_is_sent_once() -> None:
     source = RecordSource()
-    stream = versions(source, "t")
+    stream = versions(lambda: source.version("t"), 0.0)
     assert [await anext(stream) for _ in range(2)] == ["data: 1\n\n", ":\n\n"]
     source.evals["t"].append(record())
     assert await anext(stream) == "data: 2\n\n"

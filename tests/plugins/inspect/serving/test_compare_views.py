@@ -51,7 +51,9 @@ async def test_two_evals_and_two_conversations() -> None:
         assert "Evals in order: 1 difference" in page.words
         page = await looked_at(client, "/compare?run=a/b?c")
         assert "Choose a second eval or conversation." in page.words
-        assert [one["value"] for one in page.of("input") if one["name"] == "run"] == ["a/b?c"] * 2
+        assert [one["value"] for one in page.of("input") if one.get("name") == "run"] == [
+            "a/b?c"
+        ] * 2
         page = await looked_at(client, "/compare?run=d&run=d&eval=1&eval=")
         assert "Give the numbers of both evals" in page.words
         await looked_at(client, "/compare?run=a/b?c&eval=1&eval=3", 404)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from starlette.requests import Request
 
@@ -94,8 +95,41 @@ def test_each_call_has_a_decision_of_its_own() -> None:
         answer_of(asked, {"decision-0": "approve"})
 
 
-def test_a_question_of_another_form_takes_json() -> None:
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("yes", "yes"),
+        (' "1" ', "1"),
+        ("1", 1),
+        ("two\r\nlines", "two\nlines"),
+        ("NaN", "NaN"),
+    ],
+)
+def test_a_question_of_another_form_takes_json_or_a_text(text: str, value: Any) -> None:
     asked = Question(id="q", digest="d", text="?")
-    assert answer_of(asked, {"answer": '{"a": 1}'}) == {"a": 1}
-    with pytest.raises(FormFault, match="the answer is not JSON"):
-        answer_of(asked, {"answer": "yes"})
+    assert answer_of(asked, {"answer": text}) == value
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [({}, "Write an answer"), ({"answer": " "}, "Write an"), ({"answer": "{a}"}, "is not JSON")],
+)
+def test_an_answer_that_is_missing_or_half_json(form: dict[str, str], message: str) -> None:
+    with pytest.raises(FormFault, match=message):
+        answer_of(Question(id="q", digest="d", text="?"), form)
+
+
+def test_a_choice_is_one_of_those_that_were_shown() -> None:
+    asked = Question(id="q", digest="d", text="?", choices=["1", 1, None])
+    assert [answer_of(asked, {"choice": str(place)}) for place in range(3)] == ["1", 1, None]
+    for wrong in ({}, {"choice": "3"}, {"choice": "-1"}, {"choice": "\u00b2"}, {"answer": "1"}):
+        with pytest.raises(FormFault, match="Choose one"):
+            answer_of(asked, wrong)
+
+
+def test_decisions_of_a_run_have_the_ids_of_its_approvals() -> None:
+    value = AskedCall(name="", args='"Which?"', allowed=["answer"], id="b")
+    asked = Question(id="q", digest="d", calls=[attrs.evolve(CALL, id="a"), value])
+    form = {"decision-0": "approve", "answer-1": "the second"}
+    assert answer_of(asked, form) == {"a": {"type": "approve"}, "b": "the second"}

@@ -50,6 +50,22 @@ def test_steps_that_have_succeeded_are_left_out_first(
 def test_values_times_and_tokens() -> None:
     assert FILTERS["json"]({"a": "é"}) == '{\n  "a": "é"\n}'
     assert len(FILTERS["json"]("x" * 30_000)) == 20_001
-    assert FILTERS["moment"](0.0) == "1970-01-01 00:00:00 UTC"
-    assert FILTERS["moment"](1e300) == "1e+300 s since 1970"
     assert FILTERS["tokens"](Usage(input_tokens=2, output_tokens=3)) == 5
+
+
+def test_the_reason_for_the_state_of_a_run() -> None:
+    def reason(**given: Any) -> str:
+        return str(FILTERS["reason"](RunRecord(id="r", **given)))
+
+    failed = {"name": "ValueError", "message": "no orders"}
+    assert reason(status="failed", error=failed) == "ValueError: no orders"
+    waits: list[dict[str, Any]] = [
+        {"kind": "ask", "question": "Ship?"},
+        {"kind": "signal", "signal": "paid"},
+        {"kind": "approval", "approvals": [{"tool": "pay"}, {"value": 1}]},
+        {"kind": "sleep"},
+    ]
+    assert reason(status="waiting", waiting_for=waits) == (
+        "question: Ship?; signal paid; approval of pay, a value; sleep"
+    )
+    assert reason(status="completed") == ""

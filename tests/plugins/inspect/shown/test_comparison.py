@@ -129,9 +129,9 @@ def test_equal_rows_far_from_a_difference_are_counted_and_too_many_rows_left_out
 
 def test_conversations_have_their_evals_paired() -> None:
     evals = [summary(number=1), summary(number=2, code="2")]
-    left = Conversation(name="a", turns=[Turn(number=1, began="", text="pay", evals=evals)])
+    left = Conversation(name="a", turns=[Turn(number=1, began="", text="pay", entries=evals)])
     evals = [summary(number=1, code="2", calls=7)]
-    right = Conversation(name="b", turns=[Turn(number=1, began="", text="say", evals=evals)])
+    right = Conversation(name="b", turns=[Turn(number=1, began="", text="say", entries=evals)])
     inputs, found = compared_conversations(left, right)
     assert _different(inputs.rows[0].left) == ["=p"]
     assert found.differences == 2

@@ -50,6 +50,7 @@ async def test_calls_a_pause_and_a_failure(tmp_path: Path) -> None:
         0 <= first.began <= first.ended == look.asked <= second.began <= second.ended == pay.asked
     )
     assert pause.waits_for == ['approval of pay({"amount": 5})']
+    assert one.summary.reason == 'waits for approval of pay({"amount": 5})'
     assert (one.answer, one.language) == (None, "javascript")
     failed = await source(place).eval("f", 1)
     assert failed.summary.status == "failed"
@@ -97,24 +98,25 @@ def test_a_record_of_a_later_release_is_named_and_hides_no_other() -> None:
     (found,) = recorded_evals(saver, "t", ["eval"])
     summary = eval_summary(found)
     assert summary.status == "unreadable"
-    assert "9.9" in summary.problem
+    assert "9.9" in summary.reason
     record = eval_record(saver, found, None)
     assert record.answer == "<result>1</result>"
-    assert list(record.notes) == [summary.problem]
+    assert record.summary == summary
 
 
 @pytest.mark.parametrize(
-    ("changes", "status"),
+    ("changes", "status", "reason"),
     [
-        ({"not_begun": "it waits"}, "not begun"),
-        ({}, "ended"),
-        ({"answer": None}, "in flight"),
-        ({"answer": '<error type="E">no</error>'}, "failed"),
+        ({"not_begun": "it waits"}, "not begun", "it waits"),
+        ({}, "ended", ""),
+        ({"answer": None}, "in flight", ""),
+        ({"answer": '<error type="E">no</error>'}, "failed", "E: no"),
     ],
 )
-def test_states(changes: dict[str, Any], status: str) -> None:
+def test_states_and_their_reasons(changes: dict[str, Any], status: str, reason: str) -> None:
     thread = Thread()
     thread.step(call("a", "1"), writes=answer("a", "<result>1</result>"))
     saver: Any = thread
     (found,) = recorded_evals(saver, "t", ["eval"])
-    assert eval_summary(attrs.evolve(found, **changes)).status == status
+    made = eval_summary(attrs.evolve(found, **changes))
+    assert (made.status, made.reason) == (status, reason)

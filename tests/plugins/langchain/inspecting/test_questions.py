@@ -10,7 +10,7 @@ from langgraph.types import Interrupt
 from recorded_steps import Thread, call
 
 from interpstack_inspect.api import AskedCall, Question
-from interpstack_langchain.inspecting.questions import questions_of
+from interpstack_langchain.inspecting.questions import questions_of, run_questions_of
 from interpstack_langchain.replay.recorded_evals import recorded_steps
 
 APPROVAL = {
@@ -86,3 +86,27 @@ def test_a_digest_covers_all_that_is_asked() -> None:
     digests = {asked(value)[0].digest for value in (APPROVAL, other, "x")}
     assert len(digests) == 3
     assert asked(APPROVAL)[0].digest in digests
+
+
+def test_a_question_whose_task_has_ended_is_closed_while_another_is_open() -> None:
+    thread = Thread()
+    first = ("t", "__interrupt__", [Interrupt("a", id="1")])
+    second = ("u", "__interrupt__", [Interrupt("b", id="2")])
+    done = [("t", "__resume__", ["yes"]), ("t", "messages", [])]
+    thread.step(call("a"), writes=[first, second, *done])
+    saver: Any = thread
+    assert [one.id for one in questions_of(recorded_steps(saver, "t"))] == ["2"]
+
+
+def test_questions_and_approvals_of_a_run() -> None:
+    ask = {"id": "root/ask:1", "kind": "ask", "question": "Ship?", "options": {"choices": ["y"]}}
+    call_ = {"id": "i.0", "tool": "pay", "args": {"a": 1}, "decisions": ["approve"], "fault": "no"}
+    approval = {"id": "x:1", "kind": "approval", "approvals": [call_, {"id": "j", "value": "Who?"}]}
+    first, second = run_questions_of([ask, approval])
+    assert (first.text, first.choices, first.calls) == ("Ship?", ["y"], [])
+    assert [(one.id, one.name, [*one.allowed], one.refused) for one in second.calls] == [
+        ("i.0", "pay", ["approve"], "no"),
+        ("j", "", ["answer"], ""),
+    ]
+    changed = {**ask, "question": "Ship it all?"}
+    assert run_questions_of([changed])[0].digest != first.digest

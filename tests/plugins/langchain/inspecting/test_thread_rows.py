@@ -55,7 +55,10 @@ async def test_threads_of_a_checkpointer(
             ("Waits", True),
             ("ends", False),
         ]
-        assert all(row.steps >= 4 for row in rows)
+        assert [
+            row.name for row in thread_rows(saver, containing="", waiting=True, limit=9, skip=0)
+        ] == ["Waits"]
+        assert [row.version for row in rows] == [thread_version(saver, row.name) for row in rows]
         for row in rows:
             changed = datetime.fromisoformat(row.changed)
             assert timedelta(0) <= datetime.now(UTC) - changed < timedelta(minutes=5)

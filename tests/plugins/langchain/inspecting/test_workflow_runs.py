@@ -6,14 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from inspected import HOSTILE, HOSTILE_SEEN, Server, looked_at
+from inspected import ADDRESS, HOSTILE, HOSTILE_SEEN, Server, looked_at
 from inspected_agents import agent, config, source, turn
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from workflow_runs import Prompts, runner, script
 
-from interpstack_inspect.api import NotRecorded
+from interpstack_inspect.api import AnswerRefused, NotRecorded
 from interpstack_langchain.inspecting.agents import AgentSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
 from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
@@ -92,3 +93,90 @@ async def test_a_place_without_workflows_says_so(tmp_path: Path) -> None:
             "No run of a workflow is recorded here."
             in (await looked_at(client, "/workflows")).words
         )
+
+
+ASKS = (
+    "const city = await ask('Which city?'); "
+    "const ship = await ask(`Ship to ${city}?`, {choices: ['yes', 1]}); return [city, ship]"
+)
+
+
+async def _asking(saver: Any) -> str:
+    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+        return str((await running.run(script(ASKS, "ships"))).run_id)
+
+
+async def _sent(client: httpx.AsyncClient, page: str, **fields: str) -> httpx.Response:
+    """Send the form of the question on a page."""
+    shown = await looked_at(client, page)
+    (action,) = [form["action"] for form in shown.of("form") if form.get("method") == "post"]
+    hidden = {
+        str(one["name"]): str(one["value"])
+        for one in shown.of("input")
+        if one.get("type") == "hidden"
+    }
+    return await client.post(str(action), data={**hidden, **fields}, headers={"origin": ADDRESS})
+
+
+@pytest.mark.parametrize("kind", ["database", "agent"])
+async def test_the_questions_of_a_run_are_answered_in_place_and_its_runner_goes_on(
+    kind: str, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "w.db")
+    if kind == "agent":
+        saver: Any = InMemorySaver()
+        run_id = await _asking(saver)
+        there: Any = AgentSource("tests:agent", agent(saver), ReadingOptions())
+        await there.open()
+    else:
+        with SqliteSaver.from_conn_string(place) as saver:
+            run_id = await _asking(saver)
+        there = source(place)
+
+    async def resumed() -> Any:
+        if kind == "agent":
+            store = CheckpointWorkflowStore(saver)
+            async with runner(Prompts(), store) as running:
+                return await (await running.resume(run_id)).rest()
+        with SqliteSaver.from_conn_string(place) as own:
+            async with runner(Prompts(), CheckpointWorkflowStore(own)) as running:
+                return await (await running.resume(run_id)).rest()
+
+    page = f"/workflow?run={run_id}"
+    async with Server.of(there).browser() as client:
+        assert "Which city?" in (await looked_at(client, "/")).words
+        answer = await _sent(client, page, answer="Paris")
+        assert (answer.status_code, answer.headers["location"]) == (303, page)
+        words = (await looked_at(client, page)).words
+        assert "An answer is stored. The run continues when a runner takes it" in words
+        assert "Open questions" not in words
+        assert "Open questions" not in (await looked_at(client, "/")).words
+        assert (await resumed()).status == "waiting"
+        assert "Ship to Paris?" in (await looked_at(client, "/")).words
+        assert (await _sent(client, page, choice="2")).status_code == 422
+        first = await _sent(client, "/", choice="1")
+        assert (first.status_code, first.headers["location"]) == (303, "/")
+        result = await resumed()
+        assert (result.status, result.result) == ("completed", ["Paris", 1])
+    await there.aclose()
+
+
+async def test_an_answer_to_another_question_of_a_run_is_refused_and_not_stored() -> None:
+    saver = InMemorySaver()
+    run_id = await _asking(saver)
+    there = AgentSource("tests:agent", agent(saver), ReadingOptions())
+    await there.open()
+    (asked,) = await there.run_questions(run_id)
+    for question, digest in (("root/ask:9", asked.digest), (asked.id, "0" * 64)):
+        with pytest.raises(AnswerRefused, match="no longer open"):
+            await there.answer_run(run_id, question, digest, "x")
+    await there.answer_run(run_id, asked.id, asked.digest, "Rome")
+    with pytest.raises(AnswerRefused, match="no longer open"):
+        await there.answer_run(run_id, asked.id, asked.digest, "Oslo")
+    sent = await CheckpointWorkflowStore(saver).messages(run_id, 0)
+    assert [message.value for _, message in sent] == ["Rome"]
+    with pytest.raises(NotRecorded):
+        await there.answer_run("gone", asked.id, asked.digest, "x")
+    with pytest.raises(AnswerRefused, match="belongs to a step of a workflow"):
+        await there.answer("workflow:r/root/agent:1", asked.id, asked.digest, "x")
+    await there.aclose()

@@ -156,7 +156,7 @@ async def test_a_database_shows_questions_and_takes_no_answer(tmp_path: Any) -> 
         page = await looked_at(client, PAGE)
         assert "Call 1 of 1: pay" in page.words
         assert "interpstack inspect MODULE:ATTR" in page.words
-        assert [form["action"] for form in page.of("form")] == ["/compare"]
+        assert [form["action"] for form in page.of("form") if "action" in form] == ["/compare"]
         assert page.of("textarea") == []
         assert (await sent(client, {})).status_code == 422
         assert (await sent(client, {"token": "x"})).status_code == 403
