@@ -68,6 +68,7 @@ def command(
     DB is the database of its checkpointer: a path, sqlite:///relative.db, sqlite:////absolute.db or
     postgresql://… MODULE:ATTR is the agent itself, or a function or a context manager that makes
     it. Then you can decide on approvals on the pages, and the agent continues in this process.
+    Questions of workflows can be answered in both.
 
     The pages are served only to this machine. Each printed link opens one browser; when it has
     been used, the next one is printed. Viewing changes nothing. Ctrl-C ends the server, and with

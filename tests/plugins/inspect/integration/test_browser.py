@@ -86,7 +86,7 @@ class Site:
         """Photograph the page, from its top to the end of an element."""
         if _PICTURES:
             await self.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-            box = await self.page.locator(until).bounding_box()
+            box = await self.page.locator(until).first.bounding_box()
             clip = {"x": 0, "y": 0, "width": _WINDOW["width"], "height": 0}
             clip["height"] = int(box["y"] + box["height"]) + 24
             await self.page.screenshot(path=Path(_PICTURES, name), full_page=True, clip=clip)
@@ -143,7 +143,7 @@ async def test_from_the_link_to_an_eval_by_keyboard(made: Any) -> None:
     async with site(_source(made)) as seen:
         page = seen.page
         await seen.accessible()
-        await seen.picture("inspect-first.png", "table")
+        await seen.picture("inspect-first.png", ".waiting")
         await page.keyboard.press("Tab")
         assert await page.evaluate("document.activeElement.textContent") == "Skip to the content"
         await page.get_by_label("Names that contain").fill("ORDERS")

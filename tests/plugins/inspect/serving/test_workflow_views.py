@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from interpstack_inspect.serving import workflow_views
 from interpstack_inspect.serving.workflow_views import FILTERS, pruned
-from interpstack_workflows.api import RunTree, StepNode, Usage, WorkflowNode
+from interpstack_workflows.api import RunRecord, RunTree, StepNode, Usage, WorkflowNode
 
 
 def _tree() -> RunTree:
