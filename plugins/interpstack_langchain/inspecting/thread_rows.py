@@ -25,14 +25,16 @@ _LIST: Final = (
     "{containing} {waiting} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
 )
 _CONTAINING: Final = "AND {place}(LOWER(c.thread_id), LOWER({mark})) > 0"
-#: Whether a task of the last step of a thread waits for an answer.
+#: Whether a task of the last step of a thread waits for an answer, and has not ended.
 _ASKS: Final = (
     "EXISTS (SELECT 1 FROM {writes} w WHERE w.thread_id = {thread} AND w.checkpoint_ns = '' "
-    "AND w.channel = '__interrupt__' AND w.checkpoint_id = "
-    "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = {thread} "
-    "AND checkpoint_ns = '') AND NOT EXISTS (SELECT 1 FROM {writes} e "
-    "WHERE e.thread_id = w.thread_id AND e.checkpoint_ns = '' AND e.task_id = w.task_id "
-    "AND e.checkpoint_id = w.checkpoint_id AND e.channel NOT IN ({open})))"
+    "AND w.channel = '__interrupt__' AND w.checkpoint_id = (SELECT MAX(checkpoint_id) "
+    "FROM checkpoints WHERE thread_id = {thread} AND checkpoint_ns = '') AND NOT {ended})"
+)
+_ENDED: Final = (
+    "EXISTS (SELECT 1 FROM {writes} e WHERE e.thread_id = w.thread_id AND e.checkpoint_ns = '' "
+    "AND e.task_id = w.task_id AND e.checkpoint_id = w.checkpoint_id "
+    "AND e.channel NOT IN ({open}))"
 )
 #: Of a thread, numbers that grow with each row, also with one that takes the place of another.
 _VERSION: Final = (
@@ -67,7 +69,7 @@ def thread_rows(
     connection: Any = getattr(saver, "conn")  # noqa: B009 - checkpointers in memory have none
     filtered = _CONTAINING.format(**tables) if containing else ""
     channels = ", ".join(f"'{channel}'" for channel in sorted(NOT_ENDED))
-    asks = partial(_ASKS.format, open=channels, **tables)
+    asks = partial(_ASKS.format, ended=_ENDED.format(open=channels, **tables), **tables)
     waits = f"AND {asks(thread='c.thread_id')}" if waiting else ""
     query = _LIST.format(containing=filtered, waiting=waits, **tables)
     given = [*([containing] if containing else []), limit, skip]

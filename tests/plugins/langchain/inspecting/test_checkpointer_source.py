@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from inspected_agents import agent, config, turn
@@ -11,6 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
+from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import WorkflowStore
 
 
 class Source(CheckpointerSource):
@@ -28,6 +31,9 @@ class Source(CheckpointerSource):
     async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], Any]) -> Any:
         self.looks += 1
         return read(self.saver)
+
+    def _run_store(self) -> AbstractAsyncContextManager[WorkflowStore]:
+        return nullcontext(CheckpointWorkflowStore(self.saver))
 
 
 async def test_each_question_is_one_look() -> None:

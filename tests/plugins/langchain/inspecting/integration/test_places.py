@@ -37,7 +37,7 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = _state(tmp_path)
     listed, found, one = await _looks(place, "/", "/conversation?name=t", "/eval?name=t&number=1")
-    assert "waits for an answer" in listed
+    assert "waits for a person" in listed
     assert "paused" in found
     assert "approval of pay" in one
     assert _state(tmp_path) == before
@@ -103,7 +103,8 @@ async def test_databases_of_earlier_releases(tmp_path: Path, release: str) -> No
     before = _state(tmp_path)
     async with Server.of(source(str(place))).browser() as client:
         listed = await looked_at(client, "/")
-        names = [link for link in listed.links if link.startswith("/conversation")]
+        links = [link for link in listed.links if link.startswith("/conversation")]
+        names = [*dict.fromkeys(links)]  # those that wait are linked with their questions, too
         assert len(names) == len(THREADS)
         for name in names:
             page = await looked_at(client, name)
