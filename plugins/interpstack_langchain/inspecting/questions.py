@@ -18,7 +18,6 @@ __all__ = ["NOT_ENDED", "ended_tasks", "open_interrupts", "questions_of", "run_q
 NOT_ENDED: Final = frozenset({ERROR, "__error_source_node__", INTERRUPT, RESUME, SCHEDULED})
 #: Decisions on a call whose question does not list them.
 _DECISIONS: Final = ("approve", "edit", "reject", "respond")
-_SHOWN_CHARS: Final = 20_000
 
 
 def questions_of(steps: Sequence[RecordedStep]) -> list[Question]:
@@ -60,7 +59,7 @@ def _question(name: str, value: Any) -> Question:
         id=name,
         digest=_digest(value),
         calls=calls,
-        text="" if calls else _cut(text),
+        text="" if calls else text,  # whole: an answer counts for what was shown
         still_running=[
             f"{one.get('name')}({one.get('input')})"
             for one in running or ()
@@ -116,7 +115,7 @@ def _run_question(wait: Mapping[str, Any]) -> Question:
         id=str(wait["id"]),
         digest=_digest(wait),
         calls=[_approval(one) for one in approvals or ()],
-        text=_cut(str(wait.get("question") or "")),
+        text=str(wait.get("question") or ""),
         choices=choices if isinstance(choices, list) else None,
     )
 
@@ -145,7 +144,3 @@ def _json(value: Any) -> str:
 
 def _shown_json(value: Any) -> str:
     return json.dumps(value, default=repr, ensure_ascii=False, indent=2, skipkeys=True)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

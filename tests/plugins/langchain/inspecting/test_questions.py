@@ -32,6 +32,13 @@ def asked(*values: Any, namespace: str = "") -> list[Question]:
     return questions_of(recorded_steps(saver, "t"))
 
 
+def test_a_long_question_is_shown_whole_since_an_answer_counts_for_what_was_shown() -> None:
+    long = "x" * 200_000 + "the end"
+    (one,) = asked(long)
+    (of_a_run,) = run_questions_of([{"id": "q", "question": long}])
+    assert (one.text, of_a_run.text) == (f'"{long}"', long)
+
+
 def test_an_approval_of_calls() -> None:
     (one,) = asked({**APPROVAL, "still_running": [{"name": "tools.slow", "input": "{}"}]})
     (shown,) = one.calls
