@@ -233,7 +233,7 @@ class _Loop:
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
         self._became(progress)
-        self.unanswered.update((request.id, request.bridge) for request in progress.requests)
+        self.unanswered.update({one.id: one.bridge for one in progress.requests})
         await self.steps.take(progress)
         return progress
 
