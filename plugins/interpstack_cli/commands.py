@@ -17,7 +17,7 @@ from interpstack_cli.installed.summaries import summary_of
 from interpstack_cli.printing import Problem, flush_output, write
 from interpstack_cli.usage_errors import worded
 
-__all__ = ["GROUP", "Commands"]
+__all__ = ["GROUP", "CommandGroup"]
 
 #: The entry-point group in which plugins register commands, by name.
 GROUP = "interpstack.commands"
@@ -29,7 +29,7 @@ _INTERRUPTED = 130
 _NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """The commands of all installed distributions, ours too; each is imported only to be run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -48,7 +48,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, _summary(name, entries)) for name, entries in sorted(_commands().items())]
-        with formatter.section("Commands"):
+        with formatter.section("CommandGroup"):
             formatter.write_dl(rows)
 
     def resolve_command(

@@ -10,12 +10,14 @@ from __future__ import annotations
 import click
 
 from interpstack import __version__
-from interpstack_cli.commands import Commands
+from interpstack_cli.commands import CommandGroup
 
 __all__ = ["main"]
 
 
-@click.group("interpstack", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "interpstack", cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Run code in the interpreters that LLM agents use.

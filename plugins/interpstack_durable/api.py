@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from interpstack_durable.background.cells import BackgroundCells, CellAnswer
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import Look, Shown, StillRunning, cut_off
-from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.background.looks import Look, SeenOutput, StillRunning, cut_off
+from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.entries import answered_by, noted_in
@@ -27,12 +27,12 @@ __all__ = [
     "JournalStore",
     "Journals",
     "Look",
-    "MemoryStore",
+    "MemoryJournalStore",
     "RecordedCell",
     "RecordedEntry",
     "RecordedRequest",
     "ReplayDivergence",
-    "Shown",
+    "SeenOutput",
     "StillRunning",
     "Suspension",
     "UndeliveredAnswers",

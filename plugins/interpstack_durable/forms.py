@@ -18,7 +18,7 @@ from interpstack_durable.retries import effective
 
 __all__ = [
     "VERSION",
-    "Recorded",
+    "RecordedJournal",
     "UnreadableJournal",
     "damage_told",
     "form_of",
@@ -44,7 +44,7 @@ class UnreadableJournal(InterpstackError, RuntimeError):
 
 
 @attrs.frozen
-class Recorded:
+class RecordedJournal:
     """A journal, in the newest form.
 
     Attributes:
@@ -68,14 +68,14 @@ def damage_told() -> Iterator[None]:
         ) from error
 
 
-def read_recorded(entries: Sequence[Entry]) -> Recorded:
+def read_recorded(entries: Sequence[Entry]) -> RecordedJournal:
     """A journal as it is stored, in the newest form.
 
     Raises:
         UnreadableJournal: The journal has an unknown form.
     """
     if not entries:
-        return Recorded()
+        return RecordedJournal()
     form = form_of(entries)
     reader = _READERS.get(form) if type(form) is int else None
     if reader is None:
@@ -96,7 +96,7 @@ def form_of(entries: Sequence[Entry]) -> Any:
     return entries[0].get("version") if entries else None
 
 
-def _first(entries: Sequence[Entry]) -> Recorded:
+def _first(entries: Sequence[Entry]) -> RecordedJournal:
     """Form 1: requests have the engine's own ids, and undelivered answers belong to a pause."""
     read = [
         {**entry, "kept": {**entry["kept"], "pausing": True}} if "kept" in entry else entry
@@ -104,12 +104,15 @@ def _first(entries: Sequence[Entry]) -> Recorded:
     ]
     asked = (one for entry in read for one in entry.get("kept", entry).get("asked", ()))
     first = next(asked, None)
-    return Recorded(read, 1 if first is None else int(first[0]))
+    return RecordedJournal(read, 1 if first is None else int(first[0]))
 
 
-def _second(entries: Sequence[Entry]) -> Recorded:
+def _second(entries: Sequence[Entry]) -> RecordedJournal:
     """Form 2: requests are numbered from 1 in each cell."""
-    return Recorded(entries)
+    return RecordedJournal(entries)
 
 
-_READERS: Final[Mapping[int, Callable[[Sequence[Entry]], Recorded]]] = {1: _first, 2: _second}
+_READERS: Final[Mapping[int, Callable[[Sequence[Entry]], RecordedJournal]]] = {
+    1: _first,
+    2: _second,
+}

@@ -8,18 +8,18 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from interpstack_langchain.durability.spending import reported_cost
-from interpstack_workflows.api import Prices, Usage
+from interpstack_workflows.api import Prices, WorkflowUsage
 
 __all__ = ["cached_tokens", "message_cost", "message_tokens", "model_name"]
 
 
-def message_tokens(message: AIMessage) -> Usage | None:
+def message_tokens(message: AIMessage) -> WorkflowUsage | None:
     """The tokens that a model reports for a message; `None` if it reports none."""
     told = message.usage_metadata
     if told is None:
         return None
     read, written = told.get("input_tokens") or 0, told.get("output_tokens") or 0
-    return Usage(input_tokens=max(0, int(read)), output_tokens=max(0, int(written)))
+    return WorkflowUsage(input_tokens=max(0, int(read)), output_tokens=max(0, int(written)))
 
 
 def cached_tokens(message: AIMessage) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from interpstack import Bridge, CellContext, GuestLanguage, HostTool
 from interpstack_agents import found_tools, tool_handler
-from interpstack_mcp.catalog import Catalog
+from interpstack_mcp.catalog import ToolCatalog
 
 __all__ = ["tool_bridges"]
 
@@ -18,7 +18,7 @@ _ABOUT_CHARS: Final = 4000
 _LINE_CHARS: Final = 200
 
 
-def tool_bridges(catalog: Catalog, language: GuestLanguage) -> Iterator[Bridge]:
+def tool_bridges(catalog: ToolCatalog, language: GuestLanguage) -> Iterator[Bridge]:
     """Bridges for the tools of a catalog, as the guest's language calls them."""
     for name, tool in catalog.tools.items():
         yield Bridge(
@@ -43,7 +43,7 @@ def _declaration(language: GuestLanguage, name: str, tool: HostTool) -> str:
     return language.signature(name.rpartition(".")[2], tool) if language.declares else ""
 
 
-def _search(catalog: Catalog) -> Any:
+def _search(catalog: ToolCatalog) -> Any:
     async def search(text: Any) -> list[dict[str, str]]:
         """Names and summaries of the tools that have all words of a text, best first."""
         return found_tools(catalog.tools, text)
@@ -51,7 +51,7 @@ def _search(catalog: Catalog) -> Any:
     return search
 
 
-def _read(catalog: Catalog) -> Any:
+def _read(catalog: ToolCatalog) -> Any:
     async def read(link: Any, context: CellContext) -> list[dict[str, Any]]:
         """The contents of a resource to which a result of a tool links, by the link or its URI."""
         if catalog.read is None:
@@ -62,7 +62,7 @@ def _read(catalog: Catalog) -> Any:
     return read
 
 
-def _describe(catalog: Catalog, language: GuestLanguage) -> Any:
+def _describe(catalog: ToolCatalog, language: GuestLanguage) -> Any:
     async def describe(name: Any) -> str:
         """The signature and description of one tool, or the tools of one server."""
         wanted = name.removeprefix("mcp.") if isinstance(name, str) else ""
@@ -78,7 +78,7 @@ def _describe(catalog: Catalog, language: GuestLanguage) -> Any:
     return describe
 
 
-def _server(catalog: Catalog, server: str) -> str:
+def _server(catalog: ToolCatalog, server: str) -> str:
     """A server's own words, and a line on each of its tools."""
     about = catalog.servers[server].strip()[:_ABOUT_CHARS]
     lines = [

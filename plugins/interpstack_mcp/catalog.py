@@ -17,7 +17,7 @@ from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.values import BLOCKS
 from interpstack_python.language import PYTHON
 
-__all__ = ["HELPERS", "Catalog", "check_servers", "code_name", "made_catalog", "server_names"]
+__all__ = ["HELPERS", "ToolCatalog", "check_servers", "code_name", "made_catalog", "server_names"]
 
 #: Functions of `mcp` itself, whose names no server can have.
 HELPERS: Final = ("describe", "read", "search")
@@ -32,7 +32,7 @@ Caller = Callable[[str, types.Tool], Callable[[dict[str, Any], CellContext], Any
 
 
 @attrs.frozen(eq=False)
-class Catalog:
+class ToolCatalog:
     """Tools of MCP servers that code may call.
 
     Attributes:
@@ -48,7 +48,7 @@ class Catalog:
     tools: Mapping[str, HostTool]
     faults: tuple[str, ...] = ()
     read: Callable[[Any, CellContext], Awaitable[Any]] | None = None
-    source: Catalog | None = None
+    source: ToolCatalog | None = None
 
 
 def check_servers(names: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ def made_catalog(
     limits: McpLimits,
     caller: Caller,
     read: Callable[[Any, CellContext], Awaitable[Any]] | None = None,
-) -> Catalog:
+) -> ToolCatalog:
     """The catalog of what servers list.
 
     Args:
@@ -130,7 +130,7 @@ def made_catalog(
         for name, tool in named.items():
             tools[f"{spelt[server]}.{name}"] = _host_tool(server, tool, caller(server, tool))
     about = {spelt[server]: listing.instructions for server, listing in listings.items()}
-    return Catalog(about, tools, tuple(faults), read)
+    return ToolCatalog(about, tools, tuple(faults), read)
 
 
 def _named(

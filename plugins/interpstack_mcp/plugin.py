@@ -21,7 +21,7 @@ from interpstack import (
 )
 from interpstack_mcp.bridges import tool_bridges
 from interpstack_mcp.call_names import CallName
-from interpstack_mcp.catalog import Catalog
+from interpstack_mcp.catalog import ToolCatalog
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.prompt import servers_section
 
@@ -74,7 +74,7 @@ class McpPlugin:
         if servers is None:
             return
         names = servers.names(stack.language)
-        catalog = offer.part(Catalog) or Catalog(dict.fromkeys(names.values(), ""), {})
+        catalog = offer.part(ToolCatalog) or ToolCatalog(dict.fromkeys(names.values(), ""), {})
         for bridge in tool_bridges(catalog, stack.language):
             register.bridge(bridge)
 
@@ -84,7 +84,7 @@ class McpPlugin:
         if servers is None:
             return None
         names = servers.names(stack.language).values()
-        catalog = offer.part(Catalog) or servers.last(stack.language)
+        catalog = offer.part(ToolCatalog) or servers.last(stack.language)
         return servers_section(names, catalog, stack.language, offer.code_tool)
 
     @hookimpl
@@ -126,29 +126,29 @@ class McpPlugin:
             self._sessions[session] = (servers, set())
         return self._sessions[session][1]
 
-    def _with(self, offer: HostOffer, catalog: Catalog, calls: McpCalls | None) -> HostOffer:
+    def _with(self, offer: HostOffer, catalog: ToolCatalog, calls: McpCalls | None) -> HostOffer:
         """The offer with the tools of a catalog; the same one for the same offer and catalog."""
-        bound = offer.part(Catalog)
+        bound = offer.part(ToolCatalog)
         if bound is not None and catalog in (bound, bound.source):
             return offer
         key = (id(offer), id(catalog))
         known = self._offers.get(key)
         if known is not None and known[0] is offer:
             return known[1]
-        rest = tuple(part for part in offer.parts if not isinstance(part, Catalog))
+        rest = tuple(part for part in offer.parts if not isinstance(part, ToolCatalog))
         made = attrs.evolve(offer, parts=(*rest, _adapted(catalog, calls)))
         self._offers = {**dict(list(self._offers.items())[1 - _REMEMBERED :]), key: (offer, made)}
         return made
 
 
-def _adapted(catalog: Catalog, calls: McpCalls | None) -> Catalog:
+def _adapted(catalog: ToolCatalog, calls: McpCalls | None) -> ToolCatalog:
     if calls is None:
         return catalog
     tools = {name: calls.adapt(tool) for name, tool in catalog.tools.items()}
     return attrs.evolve(catalog, tools=tools, source=catalog)
 
 
-def _check_required(calls: McpCalls, catalog: Catalog, servers: McpServers) -> None:
+def _check_required(calls: McpCalls, catalog: ToolCatalog, servers: McpServers) -> None:
     """Refuse rules for tools that do not exist: a misspelt name would let calls run without them.
 
     Raises:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 from interpstack_core import GuestLanguage, HostTool
-from interpstack_mcp.catalog import Catalog
+from interpstack_mcp.catalog import ToolCatalog
 
 __all__ = ["servers_section"]
 
@@ -20,7 +20,7 @@ _NAMES_CHARS: Final = 400
 
 
 def servers_section(
-    servers: Iterable[str], catalog: Catalog | None, language: GuestLanguage, code_tool: str
+    servers: Iterable[str], catalog: ToolCatalog | None, language: GuestLanguage, code_tool: str
 ) -> str:
     """The section for some servers.
 

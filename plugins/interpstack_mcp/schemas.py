@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack_schemas import OutOfTime, bounded_dialect, within
+from interpstack_schemas import EvaluationTimeout, bounded_dialect, within
 
 __all__ = ["OutputSchema"]
 
@@ -56,20 +56,20 @@ class OutputSchema:
         if self._validator is not None and not self._slow and _is_small(value):
             try:
                 return self._fault(value, _AT_ONCE_SECONDS)
-            except OutOfTime:
+            except EvaluationTimeout:
                 self._slow = True
         return await asyncio.to_thread(self._found, value)
 
     def _found(self, value: Any) -> str:
         try:
             return self._fault(value, _SECONDS)
-        except OutOfTime:
+        except EvaluationTimeout:
             return self._unusable(f"it takes more than {_SECONDS:g} seconds")
 
     def _fault(self, value: Any, seconds: float) -> str:
         try:
             error = within(seconds, lambda: next(self._checking().iter_errors(value), None))
-        except OutOfTime:
+        except EvaluationTimeout:
             raise
         except Exception as error:  # noqa: BLE001 - of a schema in any form, or nested too deeply
             return self._unusable(f"{type(error).__name__}: {error}")

@@ -18,7 +18,7 @@ from interpstack_core import (
 try:
     from interpstack_monty.images import ENGINE, Saved, unpack
     from interpstack_monty.realm import MontyRealm
-    from interpstack_monty.state import RealmState
+    from interpstack_monty.state import MontyState
     from interpstack_monty.workers import Workers
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -74,7 +74,7 @@ class MontyEngine(Engine):
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         opened = (Saved(), {}, b"") if image is None else unpack(image, self.name, limits)
         saved, suspended, snapshot = opened
-        state = RealmState(self.workers, limits, bridges, saved, type_check=self.type_check)
+        state = MontyState(self.workers, limits, bridges, saved, type_check=self.type_check)
         if image is not None:
             state.check_room()
         return MontyRealm(state, suspended, snapshot)

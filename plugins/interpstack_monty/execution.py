@@ -14,13 +14,13 @@ from interpstack_monty.crossing.errors import describe, fault, is_memory_limit, 
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved
 from interpstack_monty.preparation.sources import prepared_source
-from interpstack_monty.preparation.timeouts import OutOfTime, Timeout
+from interpstack_monty.preparation.timeouts import ScanDeadline, ScanTimeout
 from interpstack_monty.running.cancel import cancel
 from interpstack_monty.running.emitted import Emitted
-from interpstack_monty.running.turns import Turns
+from interpstack_monty.running.turns import SuspensionAnswers
 from interpstack_monty.running.workplaces import Workplace
-from interpstack_monty.state import RealmState
-from interpstack_monty.workers import KernelReplaced, Worker
+from interpstack_monty.state import MontyState
+from interpstack_monty.workers import KernelReplaced, MontyWorker
 from interpstack_protocol import naming_missing
 
 __all__ = ["MontyExecution"]
@@ -46,14 +46,14 @@ class MontyExecution(Execution):
     """
 
     def __init__(
-        self, state: RealmState, cell: Cell, ended: Callable[[MontyExecution], None]
+        self, state: MontyState, cell: Cell, ended: Callable[[MontyExecution], None]
     ) -> None:
         self._state = state
         self._cell = cell
         self._tell_end = ended
         self._before: Saved = state.saved
         self._emitted = Emitted(state.limits, state.bridges)
-        self._turns = Turns(self._emitted)
+        self._turns = SuspensionAnswers(self._emitted)
         self._place = Workplace(state, self._turns)
         self._spent = 0.0
         self._turn_began = 0.0  # in the worker, by `time.perf_counter`
@@ -65,7 +65,7 @@ class MontyExecution(Execution):
     @classmethod
     def restored(
         cls,
-        state: RealmState,
+        state: MontyState,
         ended: Callable[[MontyExecution], None],
         told: Mapping[str, Any],
         snapshot: bytes,
@@ -87,7 +87,7 @@ class MontyExecution(Execution):
         self._place.unpark()
         prepared = 0.0
         if self._place.worker is None:
-            timeout = Timeout(cpu_seconds, lambda: self._stopped)
+            timeout = ScanDeadline(cpu_seconds, lambda: self._stopped)
             ended = self._begin(timeout)
             if ended is not None:
                 return ended
@@ -167,7 +167,7 @@ class MontyExecution(Execution):
 
     # -- from one suspension to the next ---------------------------------------------------
 
-    def _run(self, worker: Worker, end: float | None) -> Completion | None:
+    def _run(self, worker: MontyWorker, end: float | None) -> Completion | None:
         """Run until the cell has ended, waits for the host, or has used up its time.
 
         Args:
@@ -242,7 +242,7 @@ class MontyExecution(Execution):
         told = naming_missing(told, self._cell, self._state.bridges)
         return attrs.evolve(told, place=fault(error, self._cell.source))
 
-    def _commit(self, worker: Worker) -> None:
+    def _commit(self, worker: MontyWorker) -> None:
         """Store the state, and add notices for the parts that are not stored."""
         taken = self._state.commit(worker)
         for name in taken[:_TAKEN]:
@@ -250,11 +250,11 @@ class MontyExecution(Execution):
                 f"{name} is the name of a bridge; what the cell assigned to it ends with the cell"
             )
 
-    def _begin(self, timeout: Timeout) -> Progress | None:
+    def _begin(self, timeout: ScanDeadline) -> Progress | None:
         """Prepare the cell and take a worker; the last progress of a cell that cannot be run."""
         try:
             prepared = prepared_source(self._cell, self._state, timeout)
-        except OutOfTime:
+        except ScanTimeout:
             return self._exhausted(timeout.spent)
         if isinstance(prepared, GuestError):
             completion = Completion(error=prepared)
@@ -263,7 +263,7 @@ class MontyExecution(Execution):
         self._place.open()
         return None
 
-    def _wound_down(self, worker: Worker) -> bool:
+    def _wound_down(self, worker: MontyWorker) -> bool:
         """End the cell. Returns whether the cell ended cleanly, so that its state can be stored."""
         at = self._turns.at
         if worker.killed or at is None:

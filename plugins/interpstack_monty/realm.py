@@ -26,8 +26,8 @@ from interpstack_monty.crossing.values import to_guest
 from interpstack_monty.execution import MontyExecution
 from interpstack_monty.images import ENGINE, pack, unpack
 from interpstack_monty.offer import tree
-from interpstack_monty.state import FAILURES, RealmState
-from interpstack_monty.workers import RESERVED, TRUSTED_SECONDS, KernelReplaced, Worker
+from interpstack_monty.state import FAILURES, MontyState
+from interpstack_monty.workers import RESERVED, TRUSTED_SECONDS, KernelReplaced, MontyWorker
 
 __all__ = ["MontyRealm"]
 
@@ -43,7 +43,7 @@ class MontyRealm(Realm):
 
     starts_at_once: ClassVar[bool] = True
 
-    def __init__(self, state: RealmState, suspended: Mapping[str, Any], snapshot: bytes) -> None:
+    def __init__(self, state: MontyState, suspended: Mapping[str, Any], snapshot: bytes) -> None:
         self.state = state
         self._running: MontyExecution | None = None
         self._suspended = suspended
@@ -126,7 +126,7 @@ class MontyRealm(Realm):
         return refused
 
 
-def _bound(worker: Worker, inputs: Mapping[str, Any]) -> Mapping[str, str]:
+def _bound(worker: MontyWorker, inputs: Mapping[str, Any]) -> Mapping[str, str]:
     try:
         worker.run("None", inputs=inputs)
     except (pydantic_monty.MontyRuntimeError, KernelReplaced) as error:

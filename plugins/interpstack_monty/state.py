@@ -17,12 +17,12 @@ from interpstack_monty.workers import (
     EMIT,
     TRUSTED_SECONDS,
     KernelReplaced,
-    Worker,
+    MontyWorker,
     Workers,
     kernel_source,
 )
 
-__all__ = ["FAILURES", "RealmState", "unopened"]
+__all__ = ["FAILURES", "MontyState", "unopened"]
 
 #: Seconds for the export of values, whose size is bounded, on a busy machine.
 _EXPORT_SECONDS: Final = 15.0
@@ -33,7 +33,7 @@ FAILURES: Final = (pydantic_monty.MontyError, KernelReplaced)
 
 
 @attrs.define(eq=False)
-class RealmState:
+class MontyState:
     """A realm's state: bytes, which are brought into a worker only for a turn.
 
     Attributes:
@@ -63,7 +63,7 @@ class RealmState:
         saved = self.saved
         return tuple(dict.fromkeys([*saved.kept, *saved.lost, *saved.names]))
 
-    def open_worker(self) -> Worker:
+    def open_worker(self) -> MontyWorker:
         """A worker with the state in it, and the bridges bound.
 
         Raises:
@@ -104,7 +104,7 @@ class RealmState:
         except EngineFailure as error:
             raise ImageError(str(error)) from error
 
-    def commit(self, worker: Worker) -> Sequence[str]:
+    def commit(self, worker: MontyWorker) -> Sequence[str]:
         """Store the state of a worker as the state of the realm; call this method inside `watched`.
 
         Returns:

@@ -23,7 +23,7 @@ __all__ = [
     "RESERVED",
     "TRUSTED_SECONDS",
     "KernelReplaced",
-    "Worker",
+    "MontyWorker",
     "Workers",
     "kernel_source",
 ]
@@ -65,7 +65,7 @@ def kernel_source() -> str:
     return (files("interpstack_monty") / "kernel.txt").read_text("utf-8")
 
 
-_all: weakref.WeakSet[Workers | Worker] = weakref.WeakSet()
+_all: weakref.WeakSet[Workers | MontyWorker] = weakref.WeakSet()
 #: Objects of a forked process's parent: dropping them would end processes that the parent uses.
 _left: list[object] = []
 #: Ids of the processes that used Monty: this one, and those it was forked from. Monty's client
@@ -98,7 +98,7 @@ class Workers:
         """Whether the pool is so short of workers that waiting cells should return theirs."""
         return self._held > _WAITING
 
-    def take(self, limits: Limits) -> Worker:
+    def take(self, limits: Limits) -> MontyWorker:
         """A worker with an empty session.
 
         Raises:
@@ -111,9 +111,9 @@ class Workers:
             given["max_memory"] = _COPIES * limits.memory_bytes
         # Output goes out line by line: a process that has to be killed keeps none back.
         session = self._checkout(limits=given, os_policy=_POLICY, print_flush_interval=0)
-        return Worker(session, self._returned, timed=limits.cpu_seconds is not None)
+        return MontyWorker(session, self._returned, timed=limits.cpu_seconds is not None)
 
-    def take_checker(self, stubs: str) -> Worker:
+    def take_checker(self, stubs: str) -> MontyWorker:
         """A worker that checks the types of its code.
 
         Raises:
@@ -125,7 +125,7 @@ class Workers:
             type_check_stubs=stubs,
             type_check_format="json",
         )
-        return Worker(session, self._returned)
+        return MontyWorker(session, self._returned)
 
     def close(self) -> None:
         with self._lock:
@@ -169,7 +169,7 @@ class Workers:
             return self._pool
 
 
-class Worker:
+class MontyWorker:
     """One process with one session in it.
 
     Attributes:

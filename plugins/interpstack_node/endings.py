@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from interpstack_core import Call, GuestError, Limits, Progress
-from interpstack_node.kernels.conversation import Answer
+from interpstack_node.kernels.conversation import KernelAnswer
 from interpstack_node.kernels.process import KernelDied
 
 __all__ = ["UNDONE", "is_overfull", "lost", "remains", "undone"]
@@ -20,7 +20,7 @@ UNDONE: Final = (
 _GARBAGE_BYTES: Final = 16 * 2**20
 
 
-def is_overfull(answer: Answer, limits: Limits) -> bool:
+def is_overfull(answer: KernelAnswer, limits: Limits) -> bool:
     """Whether a guest has more in memory than it may."""
     limit = limits.memory_bytes
     return limit is not None and answer.memory_bytes > limit + _GARBAGE_BYTES
@@ -46,7 +46,7 @@ def lost(death: KernelDied, limits: Limits, output: str) -> Progress:
     return Progress(calls=calls, failure=error, state="undone")
 
 
-def remains(answer: Answer, limits: Limits, importing: int) -> str:
+def remains(answer: KernelAnswer, limits: Limits, importing: int) -> str:
     """Remains of an ended cell in its kernel with which no other cell can live.
 
     Args:

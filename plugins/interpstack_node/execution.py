@@ -20,7 +20,7 @@ from interpstack_core import (
 )
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.cells import (
-    OutOfTime,
+    CellTimeout,
     Prepared,
     SourceError,
     ThreadClock,
@@ -32,7 +32,7 @@ from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_node.endings import is_overfull, lost, remains, undone
 from interpstack_node.errors import guest_error
 from interpstack_node.home import Home
-from interpstack_node.kernels.conversation import Answer, Callbacks
+from interpstack_node.kernels.conversation import Callbacks, KernelAnswer
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.stops import Stop
 from interpstack_node.kernels.waiting import Talk, converse, converse_blocking
@@ -83,7 +83,7 @@ class NodeExecution(ParkableExecution):
             return Progress(exhausted=True)
         try:
             self._make_ready(cpu_seconds)
-        except OutOfTime:
+        except CellTimeout:
             return self._late(cpu_seconds)
         except SourceError as error:
             return self._never_ran(error)
@@ -118,7 +118,7 @@ class NodeExecution(ParkableExecution):
                 self._make_ready(cpu_seconds)
             else:
                 await run_guest(partial(self._make_ready, cpu_seconds), self.interrupt)
-        except OutOfTime:
+        except CellTimeout:
             return self._late(cpu_seconds)
         except SourceError as error:
             return check(self._never_ran(error))
@@ -191,7 +191,7 @@ class NodeExecution(ParkableExecution):
 
         Raises:
             EngineFailure: No kernel can be started.
-            OutOfTime: The cell's time is up.
+            CellTimeout: The cell's time is up.
             SourceError: The source does not parse.
         """
         if self._begun:
@@ -216,7 +216,7 @@ class NodeExecution(ParkableExecution):
         if self._stop is not None:
             self._stop.send()
 
-    def _talk(self, now: float, cpu_seconds: float | None) -> Talk[Answer]:
+    def _talk(self, now: float, cpu_seconds: float | None) -> Talk[KernelAnswer]:
         kernel = self._kernel
         if kernel is None:
             raise EngineFailure("a cell is polled that has no kernel")
@@ -249,7 +249,7 @@ class NodeExecution(ParkableExecution):
 
     # -- answers ---------------------------------------------------------------------------
 
-    def _read(self, answer: Answer) -> Progress:
+    def _read(self, answer: KernelAnswer) -> Progress:
         """The progress in an answer of a kernel that is not trusted."""
         kernel, spent = self._kernel, answer.cpu_seconds + self._spent
         self._spent = 0.0
@@ -270,7 +270,7 @@ class NodeExecution(ParkableExecution):
             self._realm.ended(answer.values)
         return attrs.evolve(progress, cpu_seconds=spent, notices=notices)
 
-    def _progress(self, answer: Answer) -> Progress:
+    def _progress(self, answer: KernelAnswer) -> Progress:
         if not answer.drained:
             return Progress()
         if len(answer.drained) > 1:

@@ -14,8 +14,8 @@ from interpstack import Cell, ConfigurationError, InterpstackError, Outcome
 from interpstack_display.api import attachments_of
 from interpstack_notebook.arguments import CellArguments, read_arguments, read_engine
 from interpstack_notebook.failures import CellFailed, GuestCodeError, interrupted
-from interpstack_notebook.sessions import GuestSession, Sessions
-from interpstack_notebook.shown import Shown, outcome_bundle
+from interpstack_notebook.sessions import GuestSession, NotebookSessions
+from interpstack_notebook.shown import CellView, outcome_bundle
 from interpstack_notebook.texts import ConsoleWriter
 from interpstack_notebook.values import as_frame, is_records
 
@@ -39,7 +39,7 @@ class GuestMagics:
     """
 
     shell: Any
-    sessions: Sessions = attrs.field(factory=Sessions)
+    sessions: NotebookSessions = attrs.field(factory=NotebookSessions)
     _replaced: dict[str, Any] = attrs.field(factory=dict, init=False)
 
     def register(self) -> None:
@@ -61,7 +61,7 @@ class GuestMagics:
         known["line"].pop(_RESET, None)
         self.sessions.reset()
 
-    def cell(self, magic: str, line: str, source: str) -> Shown | None:
+    def cell(self, magic: str, line: str, source: str) -> CellView | None:
         """Run a cell of guest code.
 
         Args:
@@ -103,7 +103,7 @@ class GuestMagics:
         if arguments.ins:
             guest.load({name: self._variable(name) for name in arguments.ins})
 
-    def _run(self, guest: GuestSession, cell: Cell) -> Shown | None:
+    def _run(self, guest: GuestSession, cell: Cell) -> CellView | None:
         writer = ConsoleWriter()
         try:
             outcome = guest.run(cell, writer)
@@ -115,7 +115,7 @@ class GuestMagics:
             raise GuestCodeError(outcome.error)
         # The text tells whether it is worth a crossing to fetch the value.
         value = guest.last() if outcome.text.startswith("[") else None
-        shown = Shown(outcome, value if is_records(value) else None)
+        shown = CellView(outcome, value if is_records(value) else None)
         return None if outcome.undefined and not outcome.notices else shown
 
     def _take_out(self, guest: GuestSession, arguments: CellArguments) -> None:

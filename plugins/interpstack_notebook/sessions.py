@@ -27,7 +27,7 @@ from interpstack import (
 )
 from interpstack_notebook.handover import Handover, tool_bridge
 
-__all__ = ["GuestSession", "Sessions"]
+__all__ = ["GuestSession", "NotebookSessions"]
 
 _MIB: Final = 2**20
 #: A person looks at the output, and interrupts what takes too long.
@@ -126,7 +126,7 @@ class GuestSession:
         return run_sync(self.session.eval(Cell(source=source, name="--out")))
 
 
-class Sessions:
+class NotebookSessions:
     """All sessions of a notebook, by engine."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import attrs
 from interpstack import UNDEFINED, GuestError, Outcome
 from interpstack_notebook.texts import escaped, printable
 
-__all__ = ["Shown", "outcome_bundle", "table"]
+__all__ = ["CellView", "outcome_bundle", "table"]
 
 #: Rows and columns of a table, and characters of one of its cells.
 _ROWS: Final = 100
@@ -21,7 +21,7 @@ _PRE: Final = '<pre style="white-space: pre-wrap">{}</pre>'
 
 
 @attrs.frozen
-class Shown:
+class CellView:
     """The value of a cell, as the output of the cell.
 
     Attributes:

@@ -19,7 +19,7 @@ from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observa
 from interpstack import Session, __version__
 from interpstack_otel.names import METRICS, SCOPE
 
-__all__ = ["Instruments", "Sessions"]
+__all__ = ["Instruments", "OpenSessions"]
 
 #: The metric that is not a sum of amounts.
 _SESSIONS: Final = "interpstack.sessions"
@@ -39,7 +39,7 @@ class _Process:
 _PROCESS: Final = _Process()
 
 
-class Sessions:
+class OpenSessions:
     """The open sessions of all stacks with the plugin; holds none of them alive."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Instruments:
     """
 
     def __init__(self, meter: Meter) -> None:
-        self.sessions = Sessions()
+        self.sessions = OpenSessions()
         self._record: dict[str, Callable[..., None]] = {}
         self._totals: dict[str, dict[_Attributes, float]] = {}
         for name, metric in METRICS.items():

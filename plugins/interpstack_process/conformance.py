@@ -9,10 +9,10 @@ from interpstack import InterpreterStack
 from interpstack_core import Engine
 from interpstack_testing import JAVASCRIPT, EngineConformance
 
-__all__ = ["QuickJSConformance", "V8Conformance"]
+__all__ = ["ProcessQuickJSConformance", "ProcessV8Conformance"]
 
 
-class QuickJSConformance(EngineConformance):
+class ProcessQuickJSConformance(EngineConformance):
     """Conformance tests of `process:quickjs`, with its gaps."""
 
     guest = JAVASCRIPT
@@ -27,7 +27,7 @@ class QuickJSConformance(EngineConformance):
         return InterpreterStack("process:quickjs", options={"grace_seconds": 60.0}).engine
 
 
-class V8Conformance(EngineConformance):
+class ProcessV8Conformance(EngineConformance):
     """Conformance tests of `process:v8`, with its gaps."""
 
     guest = JAVASCRIPT

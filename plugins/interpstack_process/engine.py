@@ -21,7 +21,7 @@ from interpstack_core import (
 from interpstack_process.confine import WorkerLimits
 from interpstack_process.processes.launch import WorkerConfig, default_python
 from interpstack_process.processes.pool import WorkerPool
-from interpstack_workers import OuterEngine, Residence, SavedState, WorkerRealm
+from interpstack_workers import OuterEngine, Residence, SavedRealm, WorkerRealm
 from interpstack_workers.outer import check_flag, check_number
 
 __all__ = ["ProcessEngine"]
@@ -101,7 +101,7 @@ class ProcessEngine(OuterEngine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         self.pool.check_open()
-        saved = SavedState(image=image)
+        saved = SavedRealm(image=image)
         residence = Residence(self, self.pool, limits, bridges, saved, repeats=self._repeats)
         if image is not None:  # else the first cell finds a worker, and no guest thread waits here
             residence.attach()

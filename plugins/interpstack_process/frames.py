@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from interpstack_protocol import read_json
-from interpstack_workers import Malformed
+from interpstack_workers import MalformedMessage
 
 __all__ = ["SLICE_SECONDS", "Channel", "Closed", "pack_frame"]
 
@@ -140,7 +140,7 @@ class Channel:
 
         Raises:
             Closed: The other side is gone.
-            Malformed: The received bytes are not a frame, or are too large.
+            MalformedMessage: The received bytes are not a frame, or are too large.
         """
         self._wait_in_slices(check, unread=False)
         frame = self.frame()
@@ -155,14 +155,14 @@ class Channel:
         """Take the next frame out of what was received; `None` if its end has not come.
 
         Raises:
-            Malformed: The received bytes are not a frame, or are too large.
+            MalformedMessage: The received bytes are not a frame, or are too large.
         """
         data = self._received
         if len(data) < _HEAD.size:
             return None
         text_size, attached_size = _HEAD.unpack_from(data)
         if text_size + attached_size > self._max_bytes:
-            raise Malformed(
+            raise MalformedMessage(
                 f"a frame of {text_size + attached_size} bytes; at most {self._max_bytes}"
             )
         text_end = _HEAD.size + text_size
@@ -175,7 +175,7 @@ class Channel:
         try:
             return read_json(str(text, "ascii")), attached
         except (ValueError, RecursionError) as error:
-            raise Malformed(f"text that is not JSON ({error})") from error
+            raise MalformedMessage(f"text that is not JSON ({error})") from error
 
     @property
     def has_more(self) -> bool:

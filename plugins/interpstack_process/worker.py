@@ -22,7 +22,7 @@ from interpstack_process.frames import Channel, Closed
 from interpstack_workers import Service, load_engine
 from interpstack_workers.memory import held_bytes, watch_memory
 
-__all__ = ["INTERRUPT", "OUT_OF_MEMORY", "Commands", "main"]
+__all__ = ["INTERRUPT", "OUT_OF_MEMORY", "CommandStream", "main"]
 
 #: A message on the control socket: the number of a command to interrupt, or to skip if it has not
 #: begun.
@@ -46,7 +46,7 @@ def main(connection: socket.socket, control: socket.socket) -> None:
     config, _ = channel.receive()
     confine(_watched(config["limits"]) if config["counts_held"] else config["limits"])
     threading.stack_size(_STACK_BYTES)
-    commands = Commands()
+    commands = CommandStream()
     threading.Thread(target=_serve, args=(channel, config, commands), name="guests").start()
     _listen(control, channel, commands)
 
@@ -61,7 +61,7 @@ def _watched(limits: Mapping[str, int | None]) -> Mapping[str, int | None]:
     return {**limits, "memory_bytes": None}
 
 
-class Commands:
+class CommandStream:
     """The commands of the host, which come one after another and may be stopped at any time."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Commands:
         return False
 
 
-def _listen(control: socket.socket, channel: Channel, commands: Commands) -> None:
+def _listen(control: socket.socket, channel: Channel, commands: CommandStream) -> None:
     """Stop the command that the host names, and end the process at once when the host ends."""
     try:
         while len(data := control.recv(INTERRUPT.size, socket.MSG_WAITALL)) == INTERRUPT.size:
@@ -106,7 +106,7 @@ def _listen(control: socket.socket, channel: Channel, commands: Commands) -> Non
         os._exit(0)
 
 
-def _serve(channel: Channel, config: Mapping[str, Any], commands: Commands) -> None:
+def _serve(channel: Channel, config: Mapping[str, Any], commands: CommandStream) -> None:
     status = 1
     try:
         _answer_all(channel, config, commands)
@@ -121,7 +121,7 @@ def _serve(channel: Channel, config: Mapping[str, Any], commands: Commands) -> N
         os._exit(status)  # no clean-up of a broken engine's may keep the process alive
 
 
-def _answer_all(channel: Channel, config: Mapping[str, Any], commands: Commands) -> None:
+def _answer_all(channel: Channel, config: Mapping[str, Any], commands: CommandStream) -> None:
     engine = load_engine(config["engine"])(**config["options"])
     service = Service(engine, channel.send, keep=config["keep"])
     commands.serve(service)

@@ -20,7 +20,7 @@ from interpstack_javascript.turns.guest_threads import guest_threads
 from interpstack_quickjs.heap.base import Base, base_heaps
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.realm import QuickJSRealm
-from interpstack_quickjs.states import ENGINE, RealmState, fresh_state, state_of
+from interpstack_quickjs.states import ENGINE, QuickJSState, fresh_state, state_of
 
 __all__ = ["QuickJSEngine"]
 
@@ -49,7 +49,7 @@ class QuickJSEngine(Engine):
         await guest_threads.run(id(function), function, lambda: None)
 
 
-def _opened(base: Base, limits: Limits, state: RealmState, bridges: BridgeSet) -> Realm:
+def _opened(base: Base, limits: Limits, state: QuickJSState, bridges: BridgeSet) -> Realm:
     live = LiveGuest(base, limits, state)
     try:
         live.bind(bridges)

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
-from interpstack_javascript.cells import OutOfTime as PreparationLate
-from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
+from interpstack_javascript.cells import (
+    CellTimeout,
+    Prepared,
+    SourceError,
+    ThreadClock,
+    load,
+    prepared,
+)
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.execution import KernelExecution
 from interpstack_quickjs.guest import from_column_one
@@ -20,7 +26,7 @@ from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
 from interpstack_quickjs.states import MAX_MEMORY
-from interpstack_quickjs.webassembly.machine import OutOfTime, Trapped
+from interpstack_quickjs.webassembly.machine import CpuLimitReached, Trapped
 
 if TYPE_CHECKING:
     from interpstack_javascript.edits import Shifts
@@ -99,7 +105,7 @@ class QuickJSExecution(KernelExecution):
                 guest.look_on(self._ear.look)
             try:
                 self._run(now * 1000)
-            except OutOfTime:
+            except CpuLimitReached:
                 pass  # raised with `guest.interrupted` set, which ends the poll below
             except Trapped as trap:
                 return self._recover(trap, time.thread_time() - begun)
@@ -142,7 +148,7 @@ class QuickJSExecution(KernelExecution):
                 guest.run_jobs()
                 if not guest.interrupted and guest.has_room() and not self._importing:
                     return progress
-            except (Trapped, OutOfTime, EngineFailure) as error:
+            except (Trapped, CpuLimitReached, EngineFailure) as error:
                 why = str(error)
                 if not progress.calls:
                     progress = Progress(calls=self._output())
@@ -192,7 +198,7 @@ class QuickJSExecution(KernelExecution):
             self._prepared = prepared(self._cell.source, self._cell.language, clock)
         except SourceError as error:
             return self._refused(error)
-        except PreparationLate:
+        except CellTimeout:
             return Progress(exhausted=True)
         return Progress(exhausted=True) if self._interrupted else None
 

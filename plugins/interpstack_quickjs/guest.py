@@ -117,7 +117,7 @@ class Guest(GuestMemory):
         """Run all pending promise jobs.
 
         Raises:
-            OutOfTime: The time is up; more of them are waiting.
+            CpuLimitReached: The time is up; more of them are waiting.
         """
         self._go_on(self.call("execute_pending_jobs"))
 
@@ -142,7 +142,7 @@ class Guest(GuestMemory):
             False if one of the functions failed.
 
         Raises:
-            OutOfTime: The time is up; more jobs are waiting.
+            CpuLimitReached: The time is up; more jobs are waiting.
         """
         done = self._pass("tell", function, text, further, _JOBS_PER_CALL)
         while done:

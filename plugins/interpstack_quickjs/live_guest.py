@@ -15,7 +15,7 @@ from interpstack_quickjs.guest import STATUS_OK, Guest, from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
-from interpstack_quickjs.states import ENGINE, RealmState, state_of
+from interpstack_quickjs.states import ENGINE, QuickJSState, state_of
 from interpstack_quickjs.webassembly.instance import spares
 from interpstack_quickjs.webassembly.machine import Trapped
 from interpstack_quickjs.webassembly.templates import template_of
@@ -50,7 +50,7 @@ class LiveGuest:
         running: Name of the cell that runs; `None` between cells.
     """
 
-    def __init__(self, base: Base, limits: Limits, state: RealmState) -> None:
+    def __init__(self, base: Base, limits: Limits, state: QuickJSState) -> None:
         self.base = base
         self.limits = limits
         self.modules = state.modules

@@ -12,7 +12,7 @@ from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 
-__all__ = ["ENGINE", "MAX_MEMORY", "RealmState", "fresh_state", "state_of"]
+__all__ = ["ENGINE", "MAX_MEMORY", "QuickJSState", "fresh_state", "state_of"]
 
 #: Name of the engine, in images and elsewhere.
 ENGINE: Final = "quickjs"
@@ -21,7 +21,7 @@ MAX_MEMORY: Final = 2**32 - 65536
 
 
 @attrs.frozen(eq=False, repr=False)
-class RealmState:
+class QuickJSState:
     """State that a realm begins with.
 
     Attributes:
@@ -39,16 +39,16 @@ class RealmState:
     is_fresh: bool = False
 
 
-def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> RealmState:
+def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> QuickJSState:
     """The state of a new realm: bound already, if an earlier one was bound to the same."""
     digest = offer_digest(bridges, limits)
     heap = bound_heaps.get(base, digest)
     if heap is None:
-        return RealmState(base.heap, is_fresh=True)
-    return RealmState(heap, bound=digest, is_fresh=True)
+        return QuickJSState(base.heap, is_fresh=True)
+    return QuickJSState(heap, bound=digest, is_fresh=True)
 
 
-def state_of(image: Image, base: Base, limits: Limits, *, apart: bool = True) -> RealmState:
+def state_of(image: Image, base: Base, limits: Limits, *, apart: bool = True) -> QuickJSState:
     """The state that an image holds.
 
     Args:
@@ -74,6 +74,6 @@ def state_of(image: Image, base: Base, limits: Limits, *, apart: bool = True) ->
     if cell is not None and not isinstance(cell, str):
         raise ImageError("the image is damaged: its cell has no name")
     try:
-        return RealmState(heap, cell, ModuleTable(extra.get("modules", "")), bound)
+        return QuickJSState(heap, cell, ModuleTable(extra.get("modules", "")), bound)
     except (ValueError, TypeError) as error:
         raise ImageError(f"the image is damaged: {error}") from error

@@ -16,7 +16,14 @@ import attrs
 from interpstack_core import EngineFailure
 from interpstack_protocol import read_json
 from interpstack_ray.actor import Message, about_here
-from interpstack_workers import Answer, Command, Malformed, Worker, WorkerDied, checked_answer
+from interpstack_workers import (
+    Command,
+    MalformedMessage,
+    Worker,
+    WorkerAnswer,
+    WorkerDied,
+    checked_answer,
+)
 from interpstack_workers.messages import PRINTED_CHARS, read_text
 
 __all__ = ["ActorConfig", "ActorWorker"]
@@ -55,7 +62,7 @@ class ActorConfig:
 class _Asked:
     number: int
     command: Command
-    answer: Future[Answer | None]
+    answer: Future[WorkerAnswer | None]
     #: When the actor was told to stop it; 0 before.
     stopping: float = 0.0
 
@@ -126,11 +133,11 @@ class ActorWorker(Worker):
         """Commands that are not answered."""
         return len(self._waiting) + len(self._sent)
 
-    def ask(self, command: Command) -> Answer | None:
+    def ask(self, command: Command) -> WorkerAnswer | None:
         return self.submit(command).result()
 
-    def submit(self, command: Command) -> Future[Answer | None]:
-        answer: Future[Answer | None] = Future()
+    def submit(self, command: Command) -> Future[WorkerAnswer | None]:
+        answer: Future[WorkerAnswer | None] = Future()
         answer.set_running_or_notify_cancel()
         one = _Asked(next(_commands), command, answer)
         with self._lock:
@@ -209,7 +216,7 @@ class ActorWorker(Worker):
         try:
             for text, attached in told.result():
                 self._read(text, attached)
-        except (Malformed, ValueError, TypeError, RecursionError) as broken:
+        except (MalformedMessage, ValueError, TypeError, RecursionError) as broken:
             self.end(f"was killed because it sent {broken}")
         self._send()
 
@@ -217,13 +224,13 @@ class ActorWorker(Worker):
         """Read a message of the actor.
 
         Raises:
-            Malformed: It has another form, or is too large.
+            MalformedMessage: It has another form, or is too large.
         """
         if len(text) + len(attached) > self._config.max_bytes:
-            raise Malformed(f"a message of more than {self._config.max_bytes} bytes")
+            raise MalformedMessage(f"a message of more than {self._config.max_bytes} bytes")
         told = read_json(str(text, "ascii"))
         if not isinstance(told, dict) or not isinstance(told.get("number"), int):
-            raise Malformed("a message without the number of a command")
+            raise MalformedMessage("a message without the number of a command")
         if "printed" in told:
             if (one := self._sent.get(told["number"])) is not None:
                 one.command.hear(read_text(told["printed"], PRINTED_CHARS))
@@ -233,7 +240,7 @@ class ActorWorker(Worker):
             if not self._sent and not self._waiting:
                 self.idle_since = time.monotonic()
         if one is None:
-            raise Malformed("an answer to a command that was not sent")
+            raise MalformedMessage("an answer to a command that was not sent")
         if told.get("skipped") is True:
             one.answer.set_result(None)
             return
@@ -242,7 +249,7 @@ class ActorWorker(Worker):
     def _deliver(self, one: _Asked, told: Any, attached: bytes) -> None:
         try:
             answer = checked_answer(told if isinstance(told, dict) else {"error": told}, attached)
-        except Malformed as broken:
+        except MalformedMessage as broken:
             self.end(f"was killed because it sent {broken}")
             one.answer.set_exception(WorkerDied(self.reason, unread=False))
         except Exception as error:  # noqa: BLE001 - the engine's refusal of the command

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from interpstack_core import EngineFailure
 
-__all__ = ["Connection"]
+__all__ = ["ClusterConnection"]
 
 #: Options of `ray.init` unless the host gives others. Output of actors may be a guest's.
 _DEFAULTS: Final[Mapping[str, Any]] = {
@@ -21,12 +21,12 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 _lock = threading.Lock()
 #: Connections of this process that Ray was started for; the last one shuts it down.
-_users: set[Connection] = set()
+_users: set[ClusterConnection] = set()
 #: The kernel ends the processes of a local cluster with the thread that started it.
 _threads: dict[int, ThreadPoolExecutor] = {}
 
 
-class Connection:
+class ClusterConnection:
     """One engine's use of the cluster.
 
     Args:

@@ -6,10 +6,10 @@ from interpstack import InterpreterStack
 from interpstack_core import Engine
 from interpstack_testing import JAVASCRIPT, EngineConformance
 
-__all__ = ["QuickJSConformance"]
+__all__ = ["RayQuickJSConformance"]
 
 
-class QuickJSConformance(EngineConformance):
+class RayQuickJSConformance(EngineConformance):
     """Conformance tests of `ray:quickjs`, which has no gaps."""
 
     guest = JAVASCRIPT

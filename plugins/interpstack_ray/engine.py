@@ -16,10 +16,10 @@ from interpstack_core import (
     Realm,
 )
 from interpstack_ray.actors import ActorConfig
-from interpstack_ray.cluster import Connection
+from interpstack_ray.cluster import ClusterConnection
 from interpstack_ray.pool import ActorPool, PoolSize
 from interpstack_ray.realm import ActorRealm
-from interpstack_workers import OuterEngine, Residence, SavedState
+from interpstack_workers import OuterEngine, Residence, SavedRealm
 from interpstack_workers.outer import check_flag, check_number
 
 __all__ = ["RayEngine"]
@@ -101,7 +101,7 @@ class RayEngine(OuterEngine):
         )
         self._repeats = keep_state and self.repeats_cells()
         self.pool = ActorPool(
-            Connection(_mapping("ray_init", ray_init)),
+            ClusterConnection(_mapping("ray_init", ray_init)),
             config,
             _actor_options(actor_options),
             PoolSize(
@@ -114,7 +114,7 @@ class RayEngine(OuterEngine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         self.pool.check_open()
-        saved = SavedState(image=image)
+        saved = SavedRealm(image=image)
         residence = Residence(self, self.pool, limits, bridges, saved, repeats=self._repeats)
         if image is not None:  # else the first cell finds an actor
             residence.attach()

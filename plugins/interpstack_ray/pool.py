@@ -16,7 +16,7 @@ import attrs
 from interpstack_core import ConfigurationError, EngineFailure
 from interpstack_ray.actor import GuestActor
 from interpstack_ray.actors import ActorConfig, ActorWorker
-from interpstack_ray.cluster import Connection
+from interpstack_ray.cluster import ClusterConnection
 from interpstack_ray.placement import choose
 from interpstack_workers import Overloaded, Pool, Worker
 
@@ -67,7 +67,7 @@ class ActorPool(Pool):
 
     def __init__(
         self,
-        connection: Connection,
+        connection: ClusterConnection,
         config: ActorConfig,
         options: Mapping[str, Any],
         size: PoolSize,

@@ -9,8 +9,14 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
-from interpstack_javascript.cells import OutOfTime as PreparationLate
-from interpstack_javascript.cells import Prepared, SourceError, ThreadClock, load, prepared
+from interpstack_javascript.cells import (
+    CellTimeout,
+    Prepared,
+    SourceError,
+    ThreadClock,
+    load,
+    prepared,
+)
 from interpstack_javascript.exchange import drained_progress
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.parking.parkable_execution import ParkableExecution
@@ -18,8 +24,8 @@ from interpstack_v8.context import SCRIPT
 from interpstack_v8.guest_modules import module_fault
 from interpstack_v8.heap import RealmHeap
 from interpstack_v8.isolates.abandoned import TooManyAbandoned
-from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
-from interpstack_v8.isolates.host_functions import Answer
+from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap
+from interpstack_v8.isolates.host_functions import GuestAnswer
 from interpstack_v8.isolates.isolate import Isolate
 
 __all__ = ["V8Execution"]
@@ -84,7 +90,7 @@ class V8Execution(ParkableExecution):
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
             try:
                 command = self._begin(now * 1000, clock)
-            except PreparationLate:
+            except CellTimeout:
                 return Progress(exhausted=True, cpu_seconds=max(clock.spent, cpu_seconds or 0.0))
             except SourceError as error:
                 self._heap.never_ran()
@@ -121,7 +127,7 @@ class V8Execution(ParkableExecution):
             else:
                 self._heap.ended(isolate)
                 return progress
-        except OutOfTime:
+        except CellTimeout:
             why = "it left endless work behind"
         except (IsolateLost, EngineFailure) as error:
             why = str(error)
@@ -191,7 +197,7 @@ class V8Execution(ParkableExecution):
                 left = None if cpu_seconds is None else cpu_seconds - spent
                 told = isolate.enter("look", seconds=left)
                 progress = _joined(progress, self._progress(told.text))
-        except OutOfTime:
+        except CellTimeout:
             spent = isolate.cpu_seconds - begun
             return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
         spent = isolate.cpu_seconds - begun
@@ -264,7 +270,7 @@ class V8Execution(ParkableExecution):
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests
 
-    def _is_overfull(self, told: Answer, garbage: int = _GARBAGE_BYTES) -> bool:
+    def _is_overfull(self, told: GuestAnswer, garbage: int = _GARBAGE_BYTES) -> bool:
         limit = self._heap.limits.memory_bytes
         most = max(told.heap, told.buffers)
         return limit is not None and most > limit + garbage

@@ -10,7 +10,7 @@ from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.context import setup_scripts
 from interpstack_v8.guest_modules import GuestModules
-from interpstack_v8.isolates.failures import IsolateLost, OutOfTime
+from interpstack_v8.isolates.failures import CellTimeout, IsolateLost
 from interpstack_v8.isolates.isolate import Isolate
 
 __all__ = ["KERNEL_SECONDS", "FreshIsolates"]
@@ -65,7 +65,7 @@ class FreshIsolates:
         self._offered = ""
         try:
             self.offer(isolate)
-        except (OutOfTime, IsolateLost, EngineFailure) as error:
+        except (CellTimeout, IsolateLost, EngineFailure) as error:
             isolate.close()
             raise EngineFailure(f"a new heap cannot be used: {error!r}") from error
         return isolate
@@ -88,6 +88,6 @@ class FreshIsolates:
         """
         try:
             isolate.enter("say", f'["load",{values}]', seconds=KERNEL_SECONDS)
-        except (OutOfTime, IsolateLost, EngineFailure):
+        except (CellTimeout, IsolateLost, EngineFailure):
             return False
         return True

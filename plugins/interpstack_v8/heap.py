@@ -23,8 +23,8 @@ from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.awake_realms import awake_realms
 from interpstack_v8.fresh_isolates import KERNEL_SECONDS, FreshIsolates
 from interpstack_v8.isolates.abandoned import TooManyAbandoned
-from interpstack_v8.isolates.failures import IsolateLost, OutOfTime
-from interpstack_v8.isolates.host_functions import Answer
+from interpstack_v8.isolates.failures import CellTimeout, IsolateLost
+from interpstack_v8.isolates.host_functions import GuestAnswer
 from interpstack_v8.isolates.isolate import Isolate
 from interpstack_v8.isolates.owner import refuse_forked
 
@@ -67,7 +67,7 @@ class RealmHeap:
         self._isolate: Isolate | None = None
         self._saved_is_new = True
         self._began_current = True  # the running cell began with the values that are saved
-        self._export: Future[Answer] | None = None  # on its way, of the last cell's end
+        self._export: Future[GuestAnswer] | None = None  # on its way, of the last cell's end
         self._notices: list[str] = []
         self._losses = Losses()
         #: Bytes in the heap or in buffers, garbage included, after the last export of values.
@@ -87,7 +87,7 @@ class RealmHeap:
                 return
             try:
                 self._fresh.offer(self._isolate)
-            except (OutOfTime, IsolateLost):
+            except (CellTimeout, IsolateLost):
                 self._lose(self._saved_is_new)
                 self._awake()
 
@@ -226,7 +226,7 @@ class RealmHeap:
             answer = export.result()
             self.saved, self._saved_is_new = answer.text, True
             self.left_bytes = max(answer.heap, answer.buffers)
-        except (OutOfTime, EngineFailure):
+        except (CellTimeout, EngineFailure):
             self._save_apart(isolate)
         except IsolateLost:
             self._lose(saved=False)
@@ -237,7 +237,7 @@ class RealmHeap:
         def ask(command: str, seconds: float) -> str:
             try:
                 return isolate.send("say", command, seconds=seconds).result().text
-            except (OutOfTime, EngineFailure) as error:
+            except (CellTimeout, EngineFailure) as error:
                 raise ExportStopped(f"the guest was stopped: {error}") from error
 
         self.left_bytes = _UNKNOWN
@@ -304,7 +304,7 @@ class RealmHeap:
         text = json.dumps(command, separators=(",", ":"))
         try:
             return self.isolate.enter("say", text, seconds=seconds).text
-        except OutOfTime as error:
+        except CellTimeout as error:
             raise EngineFailure(f"the guest was stopped while it did {command[0]!r}") from error
         except IsolateLost as error:
             self.reopen()

@@ -16,7 +16,7 @@ from interpstack_workflows.budgets.budget import (
     RunBudget,
 )
 from interpstack_workflows.budgets.prices import Price, Prices
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.commands.live import LiveProgress
 from interpstack_workflows.errors import (
     ArgumentsError,
@@ -46,7 +46,7 @@ from interpstack_workflows.events.events import (
     WaitOpenedEvent,
     WorkflowEvent,
 )
-from interpstack_workflows.events.hub import Subscription
+from interpstack_workflows.events.hub import EventSubscription
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.module.metadata import PhaseMetadata, WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.dry_run import ScriptDifference, StepPreview
@@ -62,7 +62,7 @@ from interpstack_workflows.runtime.boundary import (
     Complete,
     ExecRequest,
     ExecSpec,
-    Failed,
+    FailedResolution,
     LogCall,
     ModuleBudget,
     ModuleProgress,
@@ -70,8 +70,8 @@ from interpstack_workflows.runtime.boundary import (
     PhaseCall,
     ScriptPath,
     SleepRequest,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
     WaitRequest,
     WorkflowModuleInput,
@@ -91,7 +91,13 @@ from interpstack_workflows.steps.names import StepNames, canonical
 from interpstack_workflows.steps.step_forms import check_entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import Lease, Message, RunRecord, TakenRun, WorkflowStore
+from interpstack_workflows.stores.store import (
+    Lease,
+    Message,
+    TakenRun,
+    WorkflowRecord,
+    WorkflowStore,
+)
 from interpstack_workflows.stores.stored_runs import damaged_run, run_from_json, run_to_json
 from interpstack_workflows.worktrees.git import WorktreeError
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
@@ -116,11 +122,12 @@ __all__ = [
     "Complete",
     "Entry",
     "ErrorEvent",
+    "EventSubscription",
     "ExecRefused",
     "ExecRequest",
     "ExecSpec",
     "ExecTimeout",
-    "Failed",
+    "FailedResolution",
     "GitWorktrees",
     "Lease",
     "LeaseLost",
@@ -149,7 +156,6 @@ __all__ = [
     "RunBudget",
     "RunHandle",
     "RunOptions",
-    "RunRecord",
     "RunTree",
     "Sandbox",
     "Scheduler",
@@ -164,14 +170,12 @@ __all__ = [
     "StepNode",
     "StepPreview",
     "StepRecord",
-    "Subscription",
     "TakenRun",
-    "Undefined",
+    "UndefinedResolution",
     "UnknownAgent",
     "UnknownRun",
     "UnknownWorkflow",
-    "Usage",
-    "Value",
+    "ValueResolution",
     "ValueWithBudget",
     "WaitOpenedEvent",
     "WaitRequest",
@@ -184,11 +188,13 @@ __all__ = [
     "WorkflowModuleInput",
     "WorkflowModuleOutput",
     "WorkflowNode",
+    "WorkflowRecord",
     "WorkflowRequest",
     "WorkflowResult",
     "WorkflowRunner",
     "WorkflowRuntime",
     "WorkflowStore",
+    "WorkflowUsage",
     "WorktreeError",
     "canonical",
     "check_entry",

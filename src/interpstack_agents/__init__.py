@@ -22,7 +22,7 @@ from interpstack_agents.persistence import (
     persistence_modes,
 )
 from interpstack_agents.presets import Preset
-from interpstack_agents.progress import Progress
+from interpstack_agents.progress import ProgressEmitter
 from interpstack_agents.records import Record, are_records, joined
 from interpstack_agents.tool_bridges import (
     as_single_field,
@@ -46,7 +46,7 @@ __all__ = [
     "OfferBuilder",
     "Persistence",
     "Preset",
-    "Progress",
+    "ProgressEmitter",
     "ProgressEvent",
     "QueuePosition",
     "Record",

@@ -32,7 +32,7 @@ class QueuePosition:
 
 
 @attrs.define(eq=False, repr=False)
-class _Call:
+class _EvalRun:
     """One run of an eval."""
 
     arrived: Future[None] = attrs.field(factory=Future)
@@ -66,7 +66,7 @@ class EvalQueue:
     ) -> None:
         self._pauses = pauses
         self._held = held
-        self._calls: OrderedDict[tuple[str, str], _Call] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, str], _EvalRun] = OrderedDict()
         self._lock = threading.Lock()
 
     @contextmanager
@@ -131,11 +131,11 @@ class EvalQueue:
                 for key in keys:
                     del self._calls[key]
 
-    def _next(self, key: tuple[str, str]) -> _Call:
+    def _next(self, key: tuple[str, str]) -> _EvalRun:
         """The run of a call that is to come; one that has begun is of an earlier time."""
         call = self._calls.get(key)
         if call is None or call.arrived.done():
-            call = _Call(attempt=1 if call is None else call.attempt + 1)
+            call = _EvalRun(attempt=1 if call is None else call.attempt + 1)
             self._calls[key] = call
         return call
 

@@ -14,7 +14,7 @@ __all__ = ["Preset"]
 
 
 @attrs.frozen
-class _Slot:
+class _PresetSlot:
     """One place of a preset.
 
     Attributes:
@@ -30,10 +30,12 @@ class _Slot:
         return self.role, _name_of(self.plugin)
 
 
-def _as_slots(plugins: Iterable[Any]) -> tuple[_Slot, ...]:
+def _as_slots(plugins: Iterable[Any]) -> tuple[_PresetSlot, ...]:
     if isinstance(plugins, str) or not isinstance(plugins, Iterable):
         raise ConfigurationError(f"a Preset takes a list of plugins; got {plugins!r:.100}")
-    slots = [one if isinstance(one, _Slot) else _Slot(_name_of(one), one) for one in plugins]
+    slots = [
+        one if isinstance(one, _PresetSlot) else _PresetSlot(_name_of(one), one) for one in plugins
+    ]
     roles = [slot.role for slot in slots]
     twice = next((role for role in roles if roles.count(role) > 1), None)
     if twice is not None:
@@ -59,7 +61,7 @@ class Preset:
         ConfigurationError: A plugin is listed twice, or is not a plugin.
     """
 
-    _slots: tuple[_Slot, ...] = attrs.field(default=(), alias="plugins", converter=_as_slots)
+    _slots: tuple[_PresetSlot, ...] = attrs.field(default=(), alias="plugins", converter=_as_slots)
 
     @property
     def plugins(self) -> tuple[Any, ...]:
@@ -95,7 +97,7 @@ class Preset:
             ConfigurationError: `name` is not in the preset, or `plugin` already is.
         """
         index = self._find(name)
-        slot = _Slot(self._slots[index].role, self._new(plugin, beside=index))
+        slot = _PresetSlot(self._slots[index].role, self._new(plugin, beside=index))
         return Preset([*self._slots[:index], slot, *self._slots[index + 1 :]])
 
     def with_(self, plugin: Any, *, before: str | None = None, after: str | None = None) -> Preset:
@@ -115,7 +117,7 @@ class Preset:
         own = isinstance(plugin, str) and plugin in self
         if own and before is None and after is None:
             raise ConfigurationError(f"the preset has {plugin!r} already; list it once")
-        slot = self._slots[self._find(plugin)] if own else _Slot(_name_of(plugin), plugin)
+        slot = self._slots[self._find(plugin)] if own else _PresetSlot(_name_of(plugin), plugin)
         if not own:
             self._new(plugin)
         rest = tuple(one for one in self._slots if one is not slot)
@@ -135,7 +137,7 @@ class Preset:
         return _index(self._slots, name)
 
 
-def _index(slots: tuple[_Slot, ...], name: str) -> int:
+def _index(slots: tuple[_PresetSlot, ...], name: str) -> int:
     """The index of a plugin among others.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-__all__ = ["Progress"]
+__all__ = ["ProgressEmitter"]
 
 _T = TypeVar("_T")
 _ERROR_CHARS: Final = 500
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False, repr=False)
-class Progress:
+class ProgressEmitter:
     """A sender of progress events for one eval.
 
     Attributes:

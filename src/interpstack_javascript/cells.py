@@ -22,12 +22,12 @@ import re
 from typing import Final
 
 from interpstack_javascript.errors import SourceError, TypeScriptError
-from interpstack_javascript.scripts import ENDLESS, Clock, OutOfTime, Prepared, ThreadClock
+from interpstack_javascript.scripts import ENDLESS, CellTimeout, Clock, Prepared, ThreadClock
 
 __all__ = [
     "ENDLESS",
+    "CellTimeout",
     "Clock",
-    "OutOfTime",
     "Prepared",
     "SourceError",
     "ThreadClock",

@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from interpstack_javascript.edits import Shifts
 
-__all__ = ["ENDLESS", "Clock", "OutOfTime", "Prepared", "ThreadClock"]
+__all__ = ["ENDLESS", "CellTimeout", "Clock", "Prepared", "ThreadClock"]
 
 
 class Clock:
@@ -31,7 +31,7 @@ class Clock:
 ENDLESS: Final = Clock()
 
 
-class OutOfTime(Exception):
+class CellTimeout(Exception):
     """A cell was stopped because its time was up."""
 
 
@@ -60,11 +60,11 @@ class ThreadClock(Clock):
         """Return if time remains.
 
         Raises:
-            OutOfTime: There is none.
+            CellTimeout: There is none.
         """
         left = self.left()
         if self._is_interrupted() or (left is not None and left <= 0):
-            raise OutOfTime
+            raise CellTimeout
 
 
 @attrs.frozen(eq=False, repr=False)

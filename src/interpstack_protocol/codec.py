@@ -90,7 +90,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 @attrs.frozen(repr=False)
-class _Form:
+class _ValueForm:
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = _as_it_is
 
@@ -102,7 +102,7 @@ class _Form:
             raise
 
 
-def _form(hint: Any) -> _Form:
+def _form(hint: Any) -> _ValueForm:
     """The writer and the reader for values of a type."""
     form = _forms.get(hint)
     if form is None:
@@ -110,7 +110,7 @@ def _form(hint: Any) -> _Form:
     return form
 
 
-def _new_form(hint: Any) -> _Form:
+def _new_form(hint: Any) -> _ValueForm:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         (kind,) = (one for one in inner if one is not NoneType)
@@ -128,13 +128,13 @@ def _new_form(hint: Any) -> _Form:
     raise TypeError(f"a field of type {hint!r} has no JSON form")
 
 
-def _exactly(kind: type, accepted: str, among: Sequence[Any] = ()) -> _Form:
+def _exactly(kind: type, accepted: str, among: Sequence[Any] = ()) -> _ValueForm:
     def read(data: Any) -> Any:
         if type(data) is not kind or (among and data not in among):
             raise _other(accepted, data)
         return data
 
-    return _Form(read)
+    return _ValueForm(read)
 
 
 def _read_number(data: Any) -> float:
@@ -167,13 +167,13 @@ def _read_tree(data: Any) -> Any:
 
 
 #: Forms by type: forms of single values, and all requested ones.
-_forms: Final[dict[Any, _Form]] = {
-    Any: _Form(_read_tree),
+_forms: Final[dict[Any, _ValueForm]] = {
+    Any: _ValueForm(_read_tree),
     str: _exactly(str, "a string"),
     int: _exactly(int, "a whole number"),
     bool: _exactly(bool, "true or false"),
-    float: _Form(_read_number),
-    bytes: _Form(_read_bytes, lambda value: base64.b64encode(value).decode()),
+    float: _ValueForm(_read_number),
+    bytes: _ValueForm(_read_bytes, lambda value: base64.b64encode(value).decode()),
 }
 
 
@@ -193,41 +193,43 @@ def _object(data: Any) -> dict[str, Any]:
     return data
 
 
-def _optional(form: _Form) -> _Form:
+def _optional(form: _ValueForm) -> _ValueForm:
     def read(data: Any) -> Any:
         return None if data is None else form.read(data)
 
     if form.write is _as_it_is:
-        return _Form(read)
-    return _Form(read, lambda value: None if value is None else form.write(value))
+        return _ValueForm(read)
+    return _ValueForm(read, lambda value: None if value is None else form.write(value))
 
 
-def _items(form: _Form) -> _Form:
+def _items(form: _ValueForm) -> _ValueForm:
     def read(data: Any) -> tuple[Any, ...]:
         return tuple(form.read_at(str(at), item) for at, item in enumerate(_array(data)))
 
-    return _Form(read, lambda value: [form.write(item) for item in value])
+    return _ValueForm(read, lambda value: [form.write(item) for item in value])
 
 
-def _row(forms: list[_Form]) -> _Form:
+def _row(forms: list[_ValueForm]) -> _ValueForm:
     def read(data: Any) -> tuple[Any, ...]:
         if len(_array(data)) != len(forms):
             raise _Wrong(f"takes {len(forms)} items; got {len(data)}")
         return tuple(form.read_at(str(at), data[at]) for at, form in enumerate(forms))
 
-    return _Form(read, lambda value: [f.write(item) for f, item in zip(forms, value, strict=True)])
+    return _ValueForm(
+        read, lambda value: [f.write(item) for f, item in zip(forms, value, strict=True)]
+    )
 
 
-def _entries(form: _Form) -> _Form:
+def _entries(form: _ValueForm) -> _ValueForm:
     def read(data: Any) -> dict[str, Any]:
         return {key: form.read_at(key[:40], item) for key, item in _object(data).items()}
 
     if form.write is _as_it_is:
-        return _Form(read, dict)
-    return _Form(read, lambda value: {key: form.write(item) for key, item in value.items()})
+        return _ValueForm(read, dict)
+    return _ValueForm(read, lambda value: {key: form.write(item) for key, item in value.items()})
 
 
-def _fields(kind: type) -> _Form:
+def _fields(kind: type) -> _ValueForm:
     """The form of a class: an object if all of its fields are keyword-only, else an array."""
     hints, fields = get_type_hints(kind), [f for f in attrs.fields(kind) if f.init]
     forms = {field.name: _form(hints[field.name]) for field in fields}
@@ -260,4 +262,4 @@ def _fields(kind: type) -> _Form:
         except InterpstackError as error:  # a field of the right type with a value out of bounds
             raise _Wrong(str(error)) from error
 
-    return _Form(read, write)
+    return _ValueForm(read, write)

@@ -26,7 +26,7 @@ _BUILTINS: Final = frozenset(dir(builtins)) - {
 }
 
 
-class _Python(GuestLanguage):
+class _PythonLanguage(GuestLanguage):
     def identifier(self, name: str) -> str:
         """The name itself, with `_` for hyphens, dots and spaces, and after a keyword."""
         made = _FOREIGN.sub("_", name.strip("- ."))
@@ -65,7 +65,7 @@ class _Python(GuestLanguage):
         return "\n".join(["```python", f"# on `{namespace}`", *signatures, "```"])
 
 
-PYTHON: Final = _Python(
+PYTHON: Final = _PythonLanguage(
     name="python",
     title="Python",
     aliases=("py",),

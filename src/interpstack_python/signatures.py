@@ -29,9 +29,9 @@ def describe_tool(name: str, tool: HostTool) -> str:
 
     Each declaration is also valid as a stub: the body is a docstring or `...`.
     """
-    takes = _Python(tool.input_schema, _title(name))
+    takes = _PythonSignatures(tool.input_schema, _title(name))
     parameters, notes = _parameters(takes, takes.target(tool.input_schema))
-    gives = _Python(tool.output_schema, _title(name) + "Answer", gives=True)
+    gives = _PythonSignatures(tool.output_schema, _title(name) + "Answer", gives=True)
     answer = "Any" if tool.output_schema is None else gives.render(tool.output_schema, 0)
     head = f"async def {name}({parameters}) -> {answer}:"
     text = _docstring(tool.description, notes)
@@ -39,7 +39,7 @@ def describe_tool(name: str, tool: HostTool) -> str:
     return "\n".join([*takes.classes, *gives.classes, function])
 
 
-def _parameters(types: _Python, schema: Mapping[str, Any]) -> tuple[str, list[str]]:
+def _parameters(types: _PythonSignatures, schema: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The parameters, and a note on each that has a description."""
     properties = schema.get("properties")
     fields = properties if isinstance(properties, Mapping) else {}
@@ -59,7 +59,7 @@ def _parameters(types: _Python, schema: Mapping[str, Any]) -> tuple[str, list[st
     return ", ".join([*(["*"] if made else []), *made, *ends]), notes
 
 
-def _parameter(types: _Python, key: str, schema: Any, required: bool) -> str:
+def _parameter(types: _PythonSignatures, key: str, schema: Any, required: bool) -> str:
     kind = types.named(key, schema)
     if required:
         return f"{key}: {kind}"
@@ -67,7 +67,7 @@ def _parameter(types: _Python, key: str, schema: Any, required: bool) -> str:
     return f"{key}: {kind} = {_default(given)}"
 
 
-class _Python(SchemaWalk):
+class _PythonSignatures(SchemaWalk):
     binary = "bytes"
     anything = "Any"
     nothing = "Never"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interpstack_protocol.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from interpstack_schemas.bounded import OutOfTime, bounded_dialect, within
+    from interpstack_schemas.bounded import EvaluationTimeout, bounded_dialect, within
     from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line
 else:
     # Languages need no evaluation, and a first cell loads one of them.
@@ -18,7 +18,7 @@ else:
         __name__,
         {
             "Compound": "walk",
-            "OutOfTime": "bounded",
+            "EvaluationTimeout": "bounded",
             "SchemaWalk": "walk",
             "bounded_dialect": "bounded",
             "needed": "walk",
@@ -29,7 +29,7 @@ else:
 
 __all__ = [
     "Compound",
-    "OutOfTime",
+    "EvaluationTimeout",
     "SchemaWalk",
     "bounded_dialect",
     "needed",

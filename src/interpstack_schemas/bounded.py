@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
-__all__ = ["OutOfTime", "bounded_dialect", "within"]
+__all__ = ["EvaluationTimeout", "bounded_dialect", "within"]
 
 _T = TypeVar("_T")
 #: Keywords inside each other, of which each takes up to four frames of Python's stack.
@@ -37,7 +37,7 @@ class _Bounds:
     def enter(self) -> None:
         """Begin with a keyword."""
         if time.monotonic() > self.until:
-            raise OutOfTime
+            raise EvaluationTimeout
         if self.depth >= _MOST_DEPTH:
             raise RecursionError(f"more than {_MOST_DEPTH} keywords are inside each other")
         self.depth += 1
@@ -50,7 +50,7 @@ class _Bounds:
 _bounds: ContextVar[_Bounds] = ContextVar("interpstack_schema_bounds")
 
 
-class OutOfTime(Exception):
+class EvaluationTimeout(Exception):
     """An evaluation takes too long."""
 
 
@@ -58,7 +58,7 @@ def within(seconds: float, work: Callable[[], _T]) -> _T:
     """Do work in which keywords of a bounded dialect are evaluated.
 
     Raises:
-        OutOfTime: The work takes longer.
+        EvaluationTimeout: The work takes longer.
         RecursionError: The schema or the value is nested too deeply.
     """
     token = _bounds.set(_Bounds(time.monotonic() + seconds))

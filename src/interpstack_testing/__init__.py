@@ -6,7 +6,7 @@
 | `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
 | `PersistenceConformance` | base class: the tests of a persistence mode |
 | `SessionStoreConformance` | base class: the tests of a store of sessions |
-| `Guest`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
+| `GuestSamples`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
 | `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
 
 The conformance classes need pytest and hypothesis, `pip install 'interpstack[testing]'`; they are
@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from interpstack_testing.fake import FakeEngine
-from interpstack_testing.guests import JAVASCRIPT, PYTHON, Attack, Guest
+from interpstack_testing.guests import JAVASCRIPT, PYTHON, Attack, GuestSamples
 
 if TYPE_CHECKING:
     from interpstack_testing.conformance.areas import Area
@@ -37,7 +37,7 @@ __all__ = [
     "BridgeUse",
     "EngineConformance",
     "FakeEngine",
-    "Guest",
+    "GuestSamples",
     "PersistenceConformance",
     "SessionStoreConformance",
 ]

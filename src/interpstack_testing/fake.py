@@ -40,8 +40,8 @@ from interpstack_core.protocol import (
 from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import decode
 from interpstack_protocol import GuestClock
-from interpstack_testing.scheduler import Promise, Scheduler, Stopped
-from interpstack_testing.script import Globals, describe, result_text, run_script
+from interpstack_testing.scheduler import Promise, ScriptScheduler, Stopped
+from interpstack_testing.script import ScriptGlobals, describe, result_text, run_script
 
 __all__ = ["FakeEngine"]
 
@@ -67,7 +67,7 @@ class FakeRealm(Realm):
 
     def __init__(self, limits: Limits, bridges: BridgeSet) -> None:
         self.limits = limits
-        self.globals = Globals()
+        self.globals = ScriptGlobals()
         self.running: FakeExecution | None = None
         self.bind(bridges)
 
@@ -129,7 +129,7 @@ class FakeExecution(Execution):
     def __init__(self, realm: FakeRealm, cell: Cell) -> None:
         self.clock = GuestClock()
         self.random = random.Random(cell.seed).random  # noqa: S311 - reproducible on purpose
-        self.scheduler = Scheduler(realm.globals)
+        self.scheduler = ScriptScheduler(realm.globals)
         self._realm = realm
         self._main = self.scheduler.spawn(run_script(cell.source, cell.name, realm.globals))
         self._open: dict[int, Promise] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Promise", "Scheduler", "Stopped"]
+__all__ = ["Promise", "ScriptScheduler", "Stopped"]
 
 #: Seconds that the clean-up code of one aborted task may take.
 _WIND_DOWN_SECONDS = 0.05
@@ -72,14 +72,14 @@ class Task(Promise):
 
 
 @attrs.define
-class Clock:
+class StretchClock:
     """CPU time of one stretch of guest code."""
 
     spent: float = 0.0
     stopped: bool = False
 
 
-class Scheduler:
+class ScriptScheduler:
     """The tasks of one cell."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
@@ -134,13 +134,13 @@ class Scheduler:
         self._interrupted = True
 
     @contextlib.contextmanager
-    def watch(self, cpu_seconds: float | None) -> Iterator[Clock]:
+    def watch(self, cpu_seconds: float | None) -> Iterator[StretchClock]:
         """Stop guest code in this block at the end of its time, between two instructions.
 
         Python takes the trace function away once it has raised, so a guest that catches
         `BaseException` runs on; an engine for code that is not trusted must not rely on this.
         """
-        clock = Clock()
+        clock = StretchClock()
         begun = time.thread_time()
 
         def trace(frame: FrameType, event: str, arg: Any) -> Any:

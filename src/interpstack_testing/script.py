@@ -11,7 +11,7 @@ from typing import Any
 
 from interpstack_core.protocol import GuestError
 
-__all__ = ["Globals", "describe", "result_text", "run_script"]
+__all__ = ["ScriptGlobals", "describe", "result_text", "run_script"]
 
 #: Characters of an error's message that leave the guest.
 _MESSAGE_CHARS = 2**16
@@ -19,7 +19,7 @@ _MESSAGE_CHARS = 2**16
 _RESULT = "<result>"
 
 
-class Globals(dict[str, Any]):
+class ScriptGlobals(dict[str, Any]):
     """A guest's globals; reading one that was not restored raises."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Globals(dict[str, Any]):
         raise KeyError(name)
 
 
-async def run_script(source: str, name: str, namespace: Globals) -> Any:
+async def run_script(source: str, name: str, namespace: ScriptGlobals) -> Any:
     """Run a cell; the value of its last expression, awaited if that is possible."""
     tree = _parsed(source, name)
     last = tree.body[-1] if tree.body else None
@@ -77,7 +77,7 @@ def result_text(value: Any, limit: int) -> tuple[str, int]:
     return text[:limit], max(0, len(text) - limit)
 
 
-def describe(error: BaseException, namespace: Globals) -> GuestError:
+def describe(error: BaseException, namespace: ScriptGlobals) -> GuestError:
     """An exception of the guest, with the lines of its cells and none of the host's."""
     try:
         message = str(error)[:_MESSAGE_CHARS]

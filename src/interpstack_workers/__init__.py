@@ -11,32 +11,32 @@ from __future__ import annotations
 from interpstack_workers.outer import OuterEngine, load_engine
 from interpstack_workers.realm import WorkerRealm
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 from interpstack_workers.service import Service
 from interpstack_workers.workers import (
     REFUSALS,
-    Answer,
     Command,
-    Malformed,
+    MalformedMessage,
     Overloaded,
     Pool,
     Worker,
+    WorkerAnswer,
     WorkerDied,
     checked_answer,
 )
 
 __all__ = [
     "REFUSALS",
-    "Answer",
     "Command",
-    "Malformed",
+    "MalformedMessage",
     "OuterEngine",
     "Overloaded",
     "Pool",
     "Residence",
-    "SavedState",
+    "SavedRealm",
     "Service",
     "Worker",
+    "WorkerAnswer",
     "WorkerDied",
     "WorkerRealm",
     "checked_answer",

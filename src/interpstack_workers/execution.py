@@ -28,7 +28,7 @@ from interpstack_workers.recording import Recording
 from interpstack_workers.residence import Residence
 from interpstack_workers.saved_state import StateLost
 from interpstack_workers.steps import Asking, Placing, Steps, drive, run_steps
-from interpstack_workers.workers import Answer, Command, Overloaded, Worker, WorkerDied
+from interpstack_workers.workers import Command, Overloaded, Worker, WorkerAnswer, WorkerDied
 
 __all__ = ["WorkerExecution"]
 
@@ -179,7 +179,7 @@ class WorkerExecution(Execution):
         self._carried = self._recording.has_middle and not self._resumes
         return worker
 
-    def _polled(self, now: float, cpu_seconds: float | None) -> Steps[Answer | None]:
+    def _polled(self, now: float, cpu_seconds: float | None) -> Steps[WorkerAnswer | None]:
         residence = self._residence
         seconds = None if cpu_seconds is None else _WALL_FACTOR * cpu_seconds + _STOP_SECONDS
         for _ in range(_ATTEMPTS):
@@ -206,7 +206,7 @@ class WorkerExecution(Execution):
             )
             residence.go_on()
             try:
-                answer: Answer | None = yield Asking(worker, command)
+                answer: WorkerAnswer | None = yield Asking(worker, command)
             except WorkerDied as death:
                 if not death.unread:
                     raise
@@ -230,7 +230,7 @@ class WorkerExecution(Execution):
         self._residence.bound()
         self._residence.house(self)
 
-    def _read(self, answer: Answer, seconds: float) -> Progress:
+    def _read(self, answer: WorkerAnswer, seconds: float) -> Progress:
         residence = self._residence
         with residence.checking():
             progress = read_progress(answer.message.get("done"), self._last_id, seconds)

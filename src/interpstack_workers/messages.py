@@ -22,7 +22,7 @@ from interpstack_core import (
     Settlement,
 )
 from interpstack_protocol import ProtocolError, from_json, to_json
-from interpstack_workers.workers import Malformed
+from interpstack_workers.workers import MalformedMessage
 
 __all__ = [
     "PRINTED_CHARS",
@@ -102,18 +102,18 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
         seconds: The duration of the poll; the guest cannot have computed longer.
 
     Raises:
-        Malformed: It has another form, or is out of bounds.
+        MalformedMessage: It has another form, or is out of bounds.
     """
     progress = _read(Progress, told)
     for request in progress.requests:
         if request.id <= after:
-            raise Malformed(f"requests out of order: {request.id} after {after}")
+            raise MalformedMessage(f"requests out of order: {request.id} after {after}")
         after = request.id
     for name in [*(r.bridge for r in progress.requests), *(c.bridge for c in progress.calls)]:
         _check_length(name, _NAME_CHARS)
     done = progress.completion
     if done is not None and done.omitted_chars < 0:
-        raise Malformed(f"{done.omitted_chars} characters left out")
+        raise MalformedMessage(f"{done.omitted_chars} characters left out")
     return attrs.evolve(
         progress,
         completion=None if done is None else attrs.evolve(done, error=_read_error(done.error)),
@@ -143,7 +143,7 @@ def _read(kind: type[_T], told: Any) -> _T:
     try:
         return from_json(kind, told)
     except ProtocolError as error:
-        raise Malformed(f"malformed data: {error}") from error
+        raise MalformedMessage(f"malformed data: {error}") from error
 
 
 def read_mark(told: Any) -> int:
@@ -174,5 +174,5 @@ def read_text(told: Any, most: int) -> str:
 
 def _check_length(text: str, most: int) -> str:
     if len(text) > most:
-        raise Malformed(f"a text of {len(text)} characters where at most {most} fit")
+        raise MalformedMessage(f"a text of {len(text)} characters where at most {most} fit")
     return text

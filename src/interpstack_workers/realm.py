@@ -23,7 +23,7 @@ from interpstack_core import (
 from interpstack_workers.execution import WorkerExecution
 from interpstack_workers.messages import read_image, read_names, read_values
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 from interpstack_workers.workers import Command, WorkerDied
 
 __all__ = ["WorkerRealm"]
@@ -56,7 +56,7 @@ class WorkerRealm(Realm):
         if suspended is None or self._opened_with is not suspended:
             raise ConfigurationError("no cell was running when this realm was opened")
         if before is not None:
-            residence.start_from(SavedState(image=before))
+            residence.start_from(SavedRealm(image=before))
         residence.go_on()
         execution = WorkerExecution(residence, None, suspended=suspended, before=before)
         residence.house(execution)

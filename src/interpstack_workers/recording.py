@@ -11,8 +11,8 @@ from interpstack_protocol import to_json
 from interpstack_workers.messages import read_image, read_mark
 from interpstack_workers.redo import CellInputs, PollInputs, spare_seconds
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
-from interpstack_workers.workers import Answer
+from interpstack_workers.saved_state import SavedRealm
+from interpstack_workers.workers import WorkerAnswer
 
 __all__ = ["Recording"]
 
@@ -55,7 +55,7 @@ class Recording:
         """Note the inputs of a poll that a worker has answered."""
         self._asked = now, tuple(settlements)
 
-    def note(self, answer: Answer, progress: Progress) -> None:
+    def note(self, answer: WorkerAnswer, progress: Progress) -> None:
         """Note the answer of that poll, which holds no state from after the cell."""
         with self._residence.checking():
             mark = read_mark(answer.message.get("mark"))
@@ -68,7 +68,7 @@ class Recording:
         if progress.completion is not None or progress.failure is not None:
             self._residence.repeat(None if progress.state == "undone" else self._inputs)
 
-    def paused(self, *, begun: bool) -> SavedState:
+    def paused(self, *, begun: bool) -> SavedRealm:
         """The state to continue the cell from, in another worker.
 
         Args:
@@ -77,4 +77,4 @@ class Recording:
         middle = self._inputs.middle
         if middle is None:
             return attrs.evolve(self._before, since=(*self._before.since, self._inputs))
-        return SavedState(image=middle, since=(self._inputs,) if begun else ())
+        return SavedRealm(image=middle, since=(self._inputs,) if begun else ())

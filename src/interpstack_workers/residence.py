@@ -10,8 +10,15 @@ from interpstack_core import BridgeSet, Engine, EngineFailure, Image, ImageError
 from interpstack_protocol import to_json
 from interpstack_workers.messages import pack_bridges
 from interpstack_workers.redo import pack_inputs
-from interpstack_workers.saved_state import SavedState, StateNotes, read_saved_state
-from interpstack_workers.workers import Answer, Command, Malformed, Pool, Worker, WorkerDied
+from interpstack_workers.saved_state import SavedRealm, StateNotes, read_saved_state
+from interpstack_workers.workers import (
+    Command,
+    MalformedMessage,
+    Pool,
+    Worker,
+    WorkerAnswer,
+    WorkerDied,
+)
 
 __all__ = ["Residence", "Resident"]
 
@@ -62,7 +69,7 @@ class Residence(StateNotes):
         pool: Pool,
         limits: Limits,
         bridges: BridgeSet,
-        saved: SavedState,
+        saved: SavedRealm,
         *,
         repeats: bool = False,
     ) -> None:
@@ -103,7 +110,7 @@ class Residence(StateNotes):
     def hold(self, image: Image) -> None:
         """Note the current image; in the middle of a cell, it is of no use here."""
         if self._running is None:
-            self.saved, self.fresh = SavedState(image=image), True
+            self.saved, self.fresh = SavedRealm(image=image), True
 
     # -- where it lives --------------------------------------------------------------------
 
@@ -151,7 +158,7 @@ class Residence(StateNotes):
         except ImageError as error:
             if not self._opened:
                 raise
-            self.saved = SavedState(lost=str(error))
+            self.saved = SavedRealm(lost=str(error))
             self.start_anew_after(f"the {self.pool.title} died")
             return self._open(self.saved)
 
@@ -161,7 +168,7 @@ class Residence(StateNotes):
         except WorkerDied as death:
             raise EngineFailure(str(death)) from death
 
-    def carry_on(self, paused: SavedState) -> Worker:
+    def carry_on(self, paused: SavedRealm) -> Worker:
         """Open the state of a cell that waits for the host, so that the cell can continue."""
         self.detach()
         worker = self._open(paused)
@@ -192,7 +199,7 @@ class Residence(StateNotes):
         except (WorkerDied, ImageError):
             self._left(other)  # `attach` will find a place
 
-    def _open(self, state: SavedState) -> Worker:
+    def _open(self, state: SavedRealm) -> Worker:
         for attempt in range(_ATTEMPTS):
             worker = self.pool.place(self.number, self.key)
             try:
@@ -214,7 +221,7 @@ class Residence(StateNotes):
         worker.leave(self.number)
         self.number = next(_numbers)
 
-    def _open_in(self, worker: Worker, state: SavedState) -> None:
+    def _open_in(self, worker: Worker, state: SavedRealm) -> None:
         since, image = state.since, state.image
         bridges = since[0].bridges if since else self._bridges
         message = {"realm": self.number, **_opening(self.limits, bridges, state)}
@@ -237,7 +244,7 @@ class Residence(StateNotes):
         bridges = None if self._bound is self._bridges else pack_bridges(self._bridges)
         return {"do": do, "realm": self.number, "bridges": bridges, **fields}
 
-    def ask(self, do: str, attached: bytes = b"") -> Answer:
+    def ask(self, do: str, attached: bytes = b"") -> WorkerAnswer:
         """Run a command that changes nothing, or that can be repeated from the last state.
 
         Raises:
@@ -256,7 +263,7 @@ class Residence(StateNotes):
                 return _required(answer)
         raise EngineFailure(f"no {self.pool.title} stays alive")
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, answer: WorkerAnswer) -> None:
         """Note the state that came with an answer.
 
         Raises:
@@ -283,12 +290,12 @@ class _Checking:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         worker = self._residence.worker
-        if isinstance(error, Malformed) and worker is not None:
+        if isinstance(error, MalformedMessage) and worker is not None:
             worker.end(f"was killed because it sent {error}")
             raise WorkerDied(worker.reason, unread=False) from error
 
 
-def _opening(limits: Limits, bridges: BridgeSet, state: SavedState) -> dict[str, Any]:
+def _opening(limits: Limits, bridges: BridgeSet, state: SavedRealm) -> dict[str, Any]:
     """The message of the command to open a realm, without its number."""
     image = state.image
     return {
@@ -307,7 +314,7 @@ def _leave(place: list[tuple[Worker, int]]) -> None:
     place.clear()
 
 
-def _required(answer: Answer | None) -> Answer:
+def _required(answer: WorkerAnswer | None) -> WorkerAnswer:
     if answer is None:
         raise EngineFailure("a command was interrupted without a request to interrupt it")
     return answer

@@ -10,9 +10,9 @@ import attrs
 from interpstack_core import EngineFailure, Image
 from interpstack_workers.messages import read_image, read_text, read_values
 from interpstack_workers.redo import CellInputs
-from interpstack_workers.workers import Malformed
+from interpstack_workers.workers import MalformedMessage
 
-__all__ = ["SavedState", "StateLost", "StateNotes", "read_saved_state"]
+__all__ = ["SavedRealm", "StateLost", "StateNotes", "read_saved_state"]
 
 _NAMES_SHOWN: Final = 50
 _REASON_CHARS: Final = 20_000
@@ -31,7 +31,7 @@ class StateLost(EngineFailure):
 
 
 @attrs.frozen(kw_only=True)
-class SavedState:
+class SavedRealm:
     """A realm's state between two cells; empty for a new realm.
 
     Attributes:
@@ -74,7 +74,7 @@ class StateNotes:
         fresh: Whether the realm could be opened from `saved` in its current state.
     """
 
-    def __init__(self, saved: SavedState) -> None:
+    def __init__(self, saved: SavedRealm) -> None:
         self.saved = saved
         self.fresh = False
         self._began = False
@@ -85,7 +85,7 @@ class StateNotes:
         self.fresh = False
         self._began = True
 
-    def start_from(self, saved: SavedState) -> None:
+    def start_from(self, saved: SavedRealm) -> None:
         """Take up another state when the realm is opened the next time."""
         self.saved = saved
 
@@ -99,14 +99,14 @@ class StateNotes:
             self.saved = attrs.evolve(self.saved, since=(*self.saved.since, inputs))
         self.fresh = True
 
-    def current(self) -> SavedState | None:
+    def current(self) -> SavedRealm | None:
         """The current state without cells to repeat; `None` if only the worker has it."""
         return self.saved if self.fresh and not self.saved.since else None
 
     def start_anew(self, what: str) -> StateLost:
         """Drop a state that is lost because of `what`, and return the error to report."""
         lost = StateLost(what, self.saved.told())
-        self.saved = SavedState()
+        self.saved = SavedRealm()
         return lost
 
     def check_lost(self) -> None:
@@ -130,16 +130,16 @@ class StateNotes:
         self._lost = self.start_anew(what)
 
 
-def read_saved_state(told: Any, attached: bytes) -> SavedState:
+def read_saved_state(told: Any, attached: bytes) -> SavedRealm:
     """A state that a worker sent along.
 
     Raises:
-        Malformed: It has another form.
+        MalformedMessage: It has another form.
     """
     if not isinstance(told, dict) or len(told) != 1:
-        raise Malformed("a malformed state")
+        raise MalformedMessage("a malformed state")
     if "image" in told:
-        return SavedState(image=read_image(told["image"], attached))
+        return SavedRealm(image=read_image(told["image"], attached))
     if "values" in told:
-        return SavedState(values=read_values(told["values"]))
-    return SavedState(lost=read_text(told.get("lost"), _REASON_CHARS))
+        return SavedRealm(values=read_values(told["values"]))
+    return SavedRealm(lost=read_text(told.get("lost"), _REASON_CHARS))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from interpstack_workers.workers import Answer, Command, Worker
+from interpstack_workers.workers import Command, Worker, WorkerAnswer
 
 __all__ = ["Asking", "Placing", "Steps", "drive", "run_steps"]
 
@@ -35,7 +35,7 @@ class Asking:
     worker: Worker
     command: Command
 
-    def run(self) -> Answer | None:
+    def run(self) -> WorkerAnswer | None:
         return self.worker.ask(self.command)
 
     def submit(self, threads: Executor) -> Future[Any]:

@@ -13,12 +13,12 @@ from interpstack_core import ConfigurationError, EngineFailure, ImageError
 
 __all__ = [
     "REFUSALS",
-    "Answer",
     "Command",
-    "Malformed",
+    "MalformedMessage",
     "Overloaded",
     "Pool",
     "Worker",
+    "WorkerAnswer",
     "WorkerDied",
     "checked_answer",
 ]
@@ -29,7 +29,7 @@ REFUSALS: Final = (ConfigurationError, EngineFailure, ImageError, NotImplemented
 _ERRORS: Final[dict[str, type[Exception]]] = {kind.__name__: kind for kind in REFUSALS}
 
 
-class Malformed(Exception):
+class MalformedMessage(Exception):
     """The other side has sent data that do not have the expected form."""
 
 
@@ -79,7 +79,7 @@ class Command:
 
 
 @attrs.frozen
-class Answer:
+class WorkerAnswer:
     """The answer of a worker: its unchecked message, and its attachment."""
 
     message: dict[str, Any]
@@ -109,7 +109,7 @@ class Worker(abc.ABC):
         """Whether a command is being carried out."""
 
     @abc.abstractmethod
-    def ask(self, command: Command) -> Answer | None:
+    def ask(self, command: Command) -> WorkerAnswer | None:
         """Run a command after the earlier ones.
 
         Returns:
@@ -122,7 +122,7 @@ class Worker(abc.ABC):
                 `EngineFailure` and `NotImplementedError`.
         """
 
-    def submit(self, command: Command) -> Future[Answer | None] | None:
+    def submit(self, command: Command) -> Future[WorkerAnswer | None] | None:
         """Run a command without waiting; the future ends as `ask` does.
 
         Returns:
@@ -192,14 +192,14 @@ class Pool(abc.ABC):
         """The threads in which realms are opened and moved; `None` once closed."""
 
 
-def checked_answer(told: dict[str, Any], data: bytes) -> Answer:
+def checked_answer(told: dict[str, Any], data: bytes) -> WorkerAnswer:
     """An answer, or the exception that the answer describes.
 
     Raises:
-        Malformed: The error has another form.
+        MalformedMessage: The error has another form.
     """
     if "error" not in told:
-        return Answer(told, data)
+        return WorkerAnswer(told, data)
     error = told["error"]
     if (
         not isinstance(error, list)
@@ -207,7 +207,9 @@ def checked_answer(told: dict[str, Any], data: bytes) -> Answer:
         or not all(isinstance(text, str) for text in error)
         or error[0] not in _ERRORS
     ):
-        raise Malformed("a malformed error")
+        raise MalformedMessage("a malformed error")
     if len(error[1]) > _MESSAGE_CHARS:
-        raise Malformed(f"a text of {len(error[1])} characters where at most {_MESSAGE_CHARS} fit")
+        raise MalformedMessage(
+            f"a text of {len(error[1])} characters where at most {_MESSAGE_CHARS} fit"
+        )
     raise _ERRORS[error[0]](error[1])

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import pytest
 
-from interpstack_process.conformance import QuickJSConformance
+from interpstack_process.conformance import ProcessQuickJSConformance
 from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="worker processes need POSIX")
 
 
-class TestProcess(QuickJSConformance):
+class TestProcess(ProcessQuickJSConformance):
     """The report tries all attacks; so do the tests of QuickJS itself."""
 
     attacks_one_in: ClassVar[int] = 8

@@ -12,7 +12,7 @@ from interpstack import InterpreterStack
 from interpstack_core import Engine
 from interpstack_monty.conformance import MontyConformance
 from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
-from interpstack_ray.conformance import QuickJSConformance
+from interpstack_ray.conformance import RayQuickJSConformance
 
 pytest.importorskip("ray")
 
@@ -24,7 +24,7 @@ def cluster() -> Iterator[None]:
         yield
 
 
-class TestRayQuickJS(QuickJSConformance):
+class TestRayQuickJS(RayQuickJSConformance):
     """The report tries all attacks; so do the tests of QuickJS itself."""
 
     attacks_one_in: ClassVar[int] = 8

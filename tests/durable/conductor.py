@@ -29,7 +29,7 @@ from interpstack import (
     Settlement,
     hookimpl,
 )
-from interpstack_durable.api import Journal, MemoryStore, journal_of
+from interpstack_durable.api import Journal, MemoryJournalStore, journal_of
 
 __all__ = ["Conducted", "Conductor", "Crash", "Interrupted", "Store", "watched"]
 
@@ -43,7 +43,7 @@ class Crash(Exception):
 
 
 @attrs.define(eq=False)
-class Store(MemoryStore):
+class Store(MemoryJournalStore):
     """A journal store that can lose the process before or after it has kept an entry.
 
     Attributes:

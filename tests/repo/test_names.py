@@ -21,6 +21,8 @@ _NAMES = "interpstack.names"
 _OTHERS = ("pytest11", "interpstack.commands")
 #: Modules whose public names are all meant for plugins and hosts.
 _PUBLIC = ("src/interpstack/__init__.py", "src/interpstack_core/__init__.py")
+#: Names that several classes still have, and why.
+_SHARED_NAMES = {"BudgetExceeded": "the budgets of evals and of workflows are two systems"}
 
 
 def _exported(root: Path, module: ast.Module) -> list[str] | None:
@@ -117,6 +119,29 @@ def registration_violations(root: Path) -> list[str]:
         if value.partition(".")[0] != f"interpstack_{name}":
             found.append(f"entry point {name} is called other than its package {value}")
     return found
+
+
+def class_names(root: Path) -> dict[str, list[str]]:
+    """The files in which classes of each name are defined."""
+    found: dict[str, list[str]] = {}
+    for folder in ("src", "plugins"):
+        for path in sorted((root / folder).rglob("*.py")):
+            for node in tree(path).body:
+                if isinstance(node, ast.ClassDef):
+                    found.setdefault(node.name, []).append(path.relative_to(root).as_posix())
+    return found
+
+
+def test_a_class_name_has_one_meaning(root: Path) -> None:
+    shared = {name for name, files in class_names(root).items() if len(files) > 1}
+    assert shared == set(_SHARED_NAMES)
+
+
+def test_a_second_class_of_the_same_name_is_noticed(broken: Any) -> None:
+    new = "plugins/interpstack_otel/added.py"
+    copy = broken({new: "class InterpreterStack:\n    pass\n"})
+    files = class_names(copy)["InterpreterStack"]
+    assert files == ["src/interpstack/stack.py", new]
 
 
 def test_exports(root: Path) -> None:

@@ -39,7 +39,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_persistence.payloads import pack_payload, unpack_payload
 from interpstack_testing.conformance.texts import texts
-from interpstack_workflows.api import Entry, Message, RunRecord, StepRecord
+from interpstack_workflows.api import Entry, Message, StepRecord, WorkflowRecord
 
 TEXTS = texts(6) | st.just("\ud800") | st.just("\ufdd0text:")
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -146,7 +146,7 @@ async def test_texts_of_a_workflow_survive(one: str, two: str) -> None:
     """Its record, its steps and the messages to it."""
     store = CheckpointWorkflowStore(InMemorySaver())
     error = {"name": one, "message": two}
-    run = RunRecord(id="r", name=one, source=two, args={one: [two]}, result=two, error=error)
+    run = WorkflowRecord(id="r", name=one, source=two, args={one: [two]}, result=two, error=error)
     await store.create(run)
     assert await store.read("r") == run
     lease = await store.claim("r", "o", 60)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from interpstack import Engine
-from interpstack_workers import Answer, Command, WorkerDied, checked_answer
+from interpstack_workers import Command, WorkerAnswer, WorkerDied, checked_answer
 from interpstack_workers.service import Service
 
 
@@ -39,7 +39,7 @@ class LoopbackWorker:
     def _tell(self, message: dict[str, Any], attached: bytes) -> None:
         self._hear(message["printed"])
 
-    def ask(self, command: Command) -> Answer | None:
+    def ask(self, command: Command) -> WorkerAnswer | None:
         if self.ended:
             raise WorkerDied(self.reason, unread=True)
         self.asked.append(command.message["do"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from interpstack_durable.api import MemoryStore
+from interpstack_durable.api import MemoryJournalStore
 
 __all__ = ["Died", "Memory", "Ordered", "Waits"]
 
@@ -21,7 +21,7 @@ class Died(Exception):
 
 
 @attrs.define(eq=False)
-class Ordered(MemoryStore):
+class Ordered(MemoryJournalStore):
     """A journal's store that refuses gaps, and shows what it has."""
 
     key: str = "cell"

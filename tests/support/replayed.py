@@ -10,7 +10,7 @@ from recorded_steps import Thread, call
 from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.recorded_evals import recorded_evals
 from interpstack_langchain.replay.replayer import Replay
-from interpstack_langchain.replay.shown import Shown
+from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import RecordedCall, Timeline
 
 PAID = RecordedCall(
@@ -30,7 +30,7 @@ PAUSED = PauseEvent(number=1, at=1.25, waits_for=["approval of pay", "an answer"
 
 def shown(
     *events: Any, chars: int = 60, code: str = "1 + 1\n", answer: str | None = "2", **replay: Any
-) -> Shown:
+) -> EvalView:
     """The third eval of a thread, in a subgraph."""
     thread = Thread()
     saver: Any = thread
@@ -38,7 +38,7 @@ def shown(
         thread.step(call("c", source), namespace="tools:1")
     found = recorded_evals(saver, "t", ["eval"])[-1]
     fields = {"status": "ended", "engine": "quickjs", "language": "javascript", "text": "2"}
-    return Shown(
+    return EvalView(
         found=attrs.evolve(found, answer=answer),
         timeline=Timeline(began=1000.0, steps=1, events=events),
         replay=Replay(**{**fields, **replay}),

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack_workflows.api import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Message, RunRecord, TakenRun, WorkflowStore
+from interpstack_workflows.stores.store import Message, TakenRun, WorkflowRecord, WorkflowStore
 
 __all__ = ["StoreTests"]
 
@@ -20,7 +20,7 @@ def entry(number: int, value: Any = None) -> Entry:
     return Entry(scope="root", now=float(number), settled=(step,), budget={"spent": number})
 
 
-def _running(run: RunRecord) -> RunRecord:
+def _running(run: WorkflowRecord) -> WorkflowRecord:
     return attrs.evolve(run, status="running", wake_at=None)
 
 
@@ -28,7 +28,7 @@ class StoreTests:
     """Tests of a store; subclasses have a fixture `store`."""
 
     async def test_a_run_is_stored(self, store: WorkflowStore) -> None:
-        run = RunRecord(
+        run = WorkflowRecord(
             id="run_1",
             name="n",
             source="s",
@@ -47,7 +47,7 @@ class StoreTests:
             await store.create(run)
 
     async def test_one_of_many_makers_makes_a_run(self, store: WorkflowStore) -> None:
-        makers = [store.create(RunRecord(id="run_1", args=n, created=n)) for n in range(8)]
+        makers = [store.create(WorkflowRecord(id="run_1", args=n, created=n)) for n in range(8)]
         ends = await asyncio.gather(*makers, return_exceptions=True)
         (made,) = [number for number, end in enumerate(ends) if end is None]
         record = await store.read("run_1")
@@ -57,7 +57,7 @@ class StoreTests:
         assert all("there is a run 'run_1' already" in str(end) for end in refused)
 
     async def test_a_runner_changes_its_run(self, store: WorkflowStore) -> None:
-        run = RunRecord(id="run_1")
+        run = WorkflowRecord(id="run_1")
         await store.create(run)
         lease = await store.claim("run_1", "me", 60)
         assert lease is not None
@@ -68,7 +68,7 @@ class StoreTests:
     async def test_runs_are_listed_the_newest_first(self, store: WorkflowStore) -> None:
         for number in range(5):
             status: Any = "waiting" if number % 2 else "failed"
-            await store.create(RunRecord(id=f"run_{number}", created=number, status=status))
+            await store.create(WorkflowRecord(id=f"run_{number}", created=number, status=status))
         listed = [run.id for run in await store.runs()]
         assert listed == ["run_4", "run_3", "run_2", "run_1", "run_0"]
         assert [run.id for run in await store.runs("waiting")] == ["run_3", "run_1"]
@@ -76,7 +76,7 @@ class StoreTests:
         assert list(await store.runs("cancelled")) == []
 
     async def test_entries_keep_their_order(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         lease = await store.claim("run_1", "me", 60)
         assert lease is not None
         await store.append("run_1", 0, [entry(0, {"t": "\ud800 é \x00"})], lease)
@@ -85,7 +85,7 @@ class StoreTests:
         assert stored == [entry(0, {"t": "\ud800 é \x00"}), *map(entry, range(1, 40))]
 
     async def test_an_entry_has_its_place(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         lease = await store.claim("run_1", "me", 60)
         assert lease is not None
         await store.append("run_1", 0, [entry(0)], lease)
@@ -95,7 +95,7 @@ class StoreTests:
         assert list(await store.entries("run_1")) == [entry(0)]
 
     async def test_one_runner_at_a_time(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         first = await store.claim("run_1", "a", 60)
         assert first is not None
         assert (first.run_id, first.owner) == ("run_1", "a")
@@ -106,13 +106,13 @@ class StoreTests:
         assert second.token > first.token
 
     async def test_only_one_of_many_gets_the_lease(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         claims = [store.claim("run_1", f"r{number}", 60) for number in range(8)]
         leases = [lease for lease in await asyncio.gather(*claims) if lease is not None]
         assert len(leases) == 1
 
     async def test_a_lease_that_ran_out_passes_on(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         lost = await store.claim("run_1", "a", 0.05)
         assert lost is not None
         await asyncio.sleep(0.1)
@@ -122,27 +122,27 @@ class StoreTests:
         with pytest.raises(LeaseLost, match="another runner has claimed the run 'run_1'"):
             await store.append("run_1", 0, [entry(0)], lost)
         with pytest.raises(LeaseLost, match="another runner has claimed"):
-            await store.update(RunRecord(id="run_1", status="failed"), lost)
+            await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
         await store.release(lost)
         assert await store.claim("run_1", "c", 60) is None
         await store.append("run_1", 0, [entry(0)], held)
         assert list(await store.entries("run_1")) == [entry(0)]
 
     async def test_a_lease_ends_with_its_run(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         lost = await store.claim("run_1", "a", 60)
         assert lost is not None
         await store.delete("run_1")
-        await store.create(RunRecord(id="run_1", name="another"))
+        await store.create(WorkflowRecord(id="run_1", name="another"))
         held = await store.claim("run_1", "b", 60)
         assert held is not None
         assert not await store.renew(lost, 60)
         with pytest.raises(LeaseLost, match="another runner has claimed"):
-            await store.update(RunRecord(id="run_1", status="failed"), lost)
-        await store.update(RunRecord(id="run_1", status="running"), held)
+            await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
+        await store.update(WorkflowRecord(id="run_1", status="running"), held)
 
     async def test_a_lease_is_prolonged(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         lease = await store.claim("run_1", "a", 0.2)
         assert lease is not None
         assert await store.renew(lease, 60)
@@ -150,7 +150,7 @@ class StoreTests:
         assert await store.claim("run_1", "b", 60) is None
 
     async def test_a_run_is_taken_with_everything_of_it(self, store: WorkflowStore) -> None:
-        await store.create(run := RunRecord(id="run_1", status="waiting", wake_at=5.0))
+        await store.create(run := WorkflowRecord(id="run_1", status="waiting", wake_at=5.0))
         lease = await store.claim("run_1", "a", 60)
         assert lease is not None
         await store.append("run_1", 0, [entry(0), entry(1)], lease)
@@ -166,7 +166,7 @@ class StoreTests:
         await store.append("run_1", 2, [entry(2)], taken.lease)
 
     async def test_a_run_that_another_runner_has_is_not_taken(self, store: WorkflowStore) -> None:
-        await store.create(run := RunRecord(id="run_1", status="waiting"))
+        await store.create(run := WorkflowRecord(id="run_1", status="waiting"))
         assert await store.claim("run_1", "a", 60) is not None
         taken = await store.take("run_1", "b", 60, _running)
         assert taken == TakenRun(record=run, held=taken.held)
@@ -175,22 +175,22 @@ class StoreTests:
             await store.take("run_9", "b", 60, _running)
 
     async def test_only_one_of_many_takes_a_run(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         takes = [store.take("run_1", f"r{number}", 60, _running) for number in range(8)]
         taken = [one for one in await asyncio.gather(*takes) if one.lease is not None]
         assert len(taken) == 1
 
     async def test_a_run_that_cannot_begin_is_not_claimed(self, store: WorkflowStore) -> None:
-        def broken(run: RunRecord) -> RunRecord:
+        def broken(run: WorkflowRecord) -> WorkflowRecord:
             raise ValueError(run.id)
 
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         with pytest.raises(ValueError, match="run_1"):
             await store.take("run_1", "a", 60, broken)
         assert await store.claim("run_1", "b", 60) is not None
 
     async def test_a_run_is_left_with_its_record(self, store: WorkflowStore) -> None:
-        await store.create(run := RunRecord(id="run_1"))
+        await store.create(run := WorkflowRecord(id="run_1"))
         lease = (await store.take("run_1", "a", 60, _running)).lease
         assert lease is not None
         ended = attrs.evolve(run, status="completed", result=[1])
@@ -203,7 +203,7 @@ class StoreTests:
         assert await store.read("run_1") == ended
 
     async def test_messages_keep_their_order(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         sent = [
             Message(kind="signal", name="s", value={"n": 1}),
             Message(kind="answer", id="a", value="yes"),
@@ -219,25 +219,25 @@ class StoreTests:
 
     async def test_a_lease_is_for_one_run(self, store: WorkflowStore) -> None:
         for run_id in ("a", "b"):
-            await store.create(RunRecord(id=run_id))
+            await store.create(WorkflowRecord(id=run_id))
         lease = await store.claim("a", "one", 60)
         assert lease is not None
         with pytest.raises(WorkflowError, match=r"the lease is for the run 'a', not for 'b'"):
             await store.append("b", 0, [Entry(scope="root", now=1.0)], lease)
         with pytest.raises(WorkflowError, match=r"the lease is for the run 'a', not for 'b'"):
-            await store.update(RunRecord(id="b", status="running"), lease)
+            await store.update(WorkflowRecord(id="b", status="running"), lease)
         for run_id in ("a", "b"):
-            assert await store.read(run_id) == RunRecord(id=run_id)
+            assert await store.read(run_id) == WorkflowRecord(id=run_id)
             assert not await store.entries(run_id)
 
     async def test_all_messages_come_after_any_lower_number(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="a"))
+        await store.create(WorkflowRecord(id="a"))
         await store.send("a", Message(kind="wake"))
         assert await store.messages("a", -5) == await store.messages("a", 0)
         assert [number for number, _ in await store.messages("a", -5)] == [1]
 
     async def test_messages_that_are_sent_at_once(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         sent = [Message(kind="signal", name=f"s{number}") for number in range(10)]
         await asyncio.gather(*(store.send("run_1", message) for message in sent))
         received = await store.messages("run_1", 0)
@@ -251,8 +251,8 @@ class StoreTests:
             await store.claim("run_9", "a", 1)
 
     async def test_a_deleted_run_is_gone(self, store: WorkflowStore) -> None:
-        await store.create(RunRecord(id="run_1"))
-        await store.create(RunRecord(id="run_10"))
+        await store.create(WorkflowRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_10"))
         lease = await store.claim("run_1", "a", 60)
         assert lease is not None
         await store.append("run_1", 0, [entry(0)], lease)
@@ -260,6 +260,6 @@ class StoreTests:
         await store.delete("run_1")
         assert await store.read("run_1") is None
         assert [run.id for run in await store.runs()] == ["run_10"]
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         assert list(await store.entries("run_1")) == []
         assert await store.claim("run_1", "b", 60) is not None

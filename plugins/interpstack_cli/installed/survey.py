@@ -10,7 +10,7 @@ import attrs
 from interpstack import Engine, PluginLoadError, PluginManager, installed
 from interpstack_cli.installed.extras import extra_for
 
-__all__ = ["EngineEntry", "Failed", "PluginEntry", "Survey", "survey"]
+__all__ = ["EngineEntry", "FailedPlugin", "PluginEntry", "Survey", "survey"]
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ class EngineEntry:
 
 
 @attrs.frozen
-class Failed:
+class FailedPlugin:
     """A plugin that does not load, and why.
 
     Attributes:
@@ -64,7 +64,7 @@ class Survey:
 
     engines: tuple[EngineEntry, ...]
     plugins: tuple[PluginEntry, ...]
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedPlugin, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -79,7 +79,7 @@ def survey() -> Survey:
     """Load every installed plugin, each on its own."""
     engines: list[EngineEntry] = []
     plugins: list[PluginEntry] = []
-    failed: list[Failed] = []
+    failed: list[FailedPlugin] = []
     for name, entry in installed().items():
         distribution = entry.dist.name if entry.dist else ""
         try:
@@ -87,7 +87,7 @@ def survey() -> Survey:
         except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
             cause = error.__cause__ if isinstance(error, PluginLoadError) else error
             extra = extra_for(entry, cause)
-            failed.append(Failed(name, distribution, _reason(name, error), extra))
+            failed.append(FailedPlugin(name, distribution, _reason(name, error), extra))
             continue
         plugins.append(found)
         engines += offered

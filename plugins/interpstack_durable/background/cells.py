@@ -14,7 +14,7 @@ import attrs
 from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import StillRunning, check_seconds, cut_off
-from interpstack_durable.background.memory_store import MemoryStore
+from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.background.running_cell import RunningCell
 from interpstack_durable.cell_journal import JournalStore
@@ -98,7 +98,7 @@ class BackgroundCells:
         _check_session(session)
         self._session = session
         _open.setdefault(session, weakref.WeakSet()).add(self)
-        self._make_store = make_store or (lambda cell: MemoryStore(secrets.token_hex(8)))
+        self._make_store = make_store or (lambda cell: MemoryJournalStore(secrets.token_hex(8)))
         self._cell: RunningCell | None = None
         self._count = 0
         self._ended: OrderedDict[str, str] = OrderedDict()

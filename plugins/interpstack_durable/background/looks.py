@@ -28,7 +28,15 @@ from interpstack import (
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
-__all__ = ["CellAge", "Look", "Shown", "StillRunning", "check_seconds", "cut_off", "shown_request"]
+__all__ = [
+    "CellAge",
+    "Look",
+    "SeenOutput",
+    "StillRunning",
+    "check_seconds",
+    "cut_off",
+    "shown_request",
+]
 
 _T = TypeVar("_T")
 
@@ -172,7 +180,7 @@ class CellAge:
 
 
 @attrs.define(eq=False, repr=False)
-class Shown:
+class SeenOutput:
     """The output of a cell that its reader has seen.
 
     Attributes:

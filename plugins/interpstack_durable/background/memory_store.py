@@ -10,11 +10,11 @@ import attrs
 from interpstack import Request
 from interpstack_durable.journal import Journal
 
-__all__ = ["MemoryStore"]
+__all__ = ["MemoryJournalStore"]
 
 
 @attrs.define(eq=False, repr=False)
-class MemoryStore:
+class MemoryJournalStore:
     """A journal store in memory, for a cell that does not outlive its process.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import Outcome, Request, to_end
-from interpstack_durable.background.looks import Look, Shown, StillRunning
+from interpstack_durable.background.looks import Look, SeenOutput, StillRunning
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.flights import CallsInFlight, Flights
 
@@ -38,7 +38,7 @@ class RunningCell:
     store: JournalStore
     flights: Flights = attrs.field(factory=Flights)
     heard: list[str] = attrs.field(factory=list)
-    shown: Shown = attrs.field(factory=Shown)
+    shown: SeenOutput = attrs.field(factory=SeenOutput)
     calls: CallsInFlight | None = None
     landing: asyncio.Task[None] | None = None
     look: Look | None = None

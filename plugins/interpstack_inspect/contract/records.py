@@ -21,10 +21,10 @@ __all__ = [
     "EvalRecord",
     "EvalSummary",
     "InnerCall",
-    "ModelCall",
     "PauseEvent",
     "Question",
     "TokenUse",
+    "ToolUse",
     "Turn",
     "TurnEntry",
 ]
@@ -136,7 +136,7 @@ class ChatMessage:
 
 
 @attrs.frozen(kw_only=True)
-class ModelCall:
+class ToolUse:
     """A call that a model made of another tool than the interpreter.
 
     Attributes:
@@ -159,7 +159,7 @@ class ModelCall:
         return (self.result or "") if self.failed else ""
 
 
-TurnEntry: TypeAlias = ChatMessage | ModelCall | EvalSummary
+TurnEntry: TypeAlias = ChatMessage | ToolUse | EvalSummary
 
 
 @attrs.frozen(kw_only=True)
@@ -195,7 +195,7 @@ class Turn:
     def failures(self) -> Sequence[str]:
         """The reasons of all failures: of evals, of calls, and of the run."""
         failed = [
-            one for one in self.entries if isinstance(one, EvalSummary | ModelCall) and one.failed
+            one for one in self.entries if isinstance(one, EvalSummary | ToolUse) and one.failed
         ]
         return [*(one.reason for one in failed), *([self.problem] if self.problem else [])]
 

@@ -15,7 +15,7 @@ from interpstack_inspect.contract.records import (
     EvalRecord,
     Question,
 )
-from interpstack_workflows.api import Prices, RunRecord, RunTree
+from interpstack_workflows.api import Prices, RunTree, WorkflowRecord
 
 __all__ = ["AnswerRefused", "NotRecorded", "RunSource", "SourceRequest"]
 
@@ -115,11 +115,11 @@ class RunSource(abc.ABC):
         Called every second while a page is open. For an unknown name, the text never changes.
         """
 
-    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+    async def workflows(self, limit: int = 100) -> Sequence[WorkflowRecord]:
         """Runs of workflows, the newest first; none by default."""
         return ()
 
-    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+    async def workflow(self, run_id: str) -> tuple[WorkflowRecord, RunTree]:
         """A run of a workflow, with its steps.
 
         Raises:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from interpstack_http import Admission
 from interpstack_inspect.serving.visitors import Visitors
 
-__all__ = ["OPEN_PATH", "VISITOR", "Gate", "cookie_name"]
+__all__ = ["OPEN_PATH", "VISITOR", "RequestGate", "cookie_name"]
 
 #: The path of links, which a browser without a cookie may open, and that of scripts and styles.
 OPEN_PATH: Final = "/open"
@@ -46,7 +46,7 @@ def cookie_name(port: int) -> str:
     return f"interpstack-inspect-{port}"
 
 
-class Gate:
+class RequestGate:
     """Answers requests of known browsers to this machine's own address, and refuses others.
 
     Args:

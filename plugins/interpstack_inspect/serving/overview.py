@@ -20,7 +20,7 @@ from interpstack_inspect.contract.records import (
 )
 from interpstack_inspect.contract.source import NotRecorded, RunSource
 from interpstack_inspect.shown.texts import brief
-from interpstack_workflows.api import RunRecord
+from interpstack_workflows.api import WorkflowRecord
 
 __all__ = ["FILTERS", "LISTED", "Listed", "ListedConversation", "Overview", "Waiting", "version_of"]
 
@@ -198,7 +198,7 @@ class Overview:
                 )
         return found[::-1], max(len(rows), len(runs)) > _QUESTIONS
 
-    async def _run_questions(self, run: RunRecord) -> Sequence[Question]:
+    async def _run_questions(self, run: WorkflowRecord) -> Sequence[Question]:
         try:
             return await self._source.run_questions(run.id)
         except NotRecorded:
@@ -238,7 +238,7 @@ def _fits(facts: _Facts, only: str) -> bool:
     return facts.use.tokens > 0 or bool(facts.use.cost)
 
 
-def _may_ask(run: RunRecord) -> bool:
+def _may_ask(run: WorkflowRecord) -> bool:
     """Whether a run may have a question: one that waits says so, one at work may come to one."""
     kinds = {wait.get("kind") for wait in run.waiting_for}
     return run.status == "running" or (

@@ -19,7 +19,7 @@ from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunS
 from interpstack_inspect.serving.changes import versions
 from interpstack_inspect.serving.compare_views import Choice, compare_view
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
-from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, Gate, cookie_name
+from interpstack_inspect.serving.gate import OPEN_PATH, VISITOR, RequestGate, cookie_name
 from interpstack_inspect.serving.overview import FILTERS, LISTED, Overview, version_of
 from interpstack_inspect.serving.views import Views, code_lines, eval_view
 from interpstack_inspect.serving.visitors import Visitor, Visitors
@@ -80,7 +80,7 @@ def inspector(source: RunSource, visitors: Visitors) -> ASGIApp:
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: pages.refused, Exception: pages.broken}
     )
-    return Gate(app, visitors, pages.problem)
+    return RequestGate(app, visitors, pages.problem)
 
 
 def _shown(page: Callable[[Any, Request], Awaitable[Response]]) -> Any:

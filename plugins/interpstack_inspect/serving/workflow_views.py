@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from interpstack_inspect.contract.records import Question
 from interpstack_inspect.shown.texts import brief
-from interpstack_workflows.api import RunRecord, RunTree, StepNode, Usage, WorkflowNode
+from interpstack_workflows.api import RunTree, StepNode, WorkflowNode, WorkflowRecord, WorkflowUsage
 
 __all__ = ["FILTERS", "asked_in", "pruned", "run_version"]
 
@@ -34,17 +34,17 @@ def pruned(tree: RunTree) -> int:
     return len(left_out)
 
 
-def asked_in(run: RunRecord) -> int:
+def asked_in(run: WorkflowRecord) -> int:
     """The number of questions that a run says that it waits for, answered ones included."""
     return sum(wait.get("kind") in ("ask", "approval") for wait in run.waiting_for)
 
 
-def run_version(run: RunRecord, questions: Sequence[Question]) -> str:
+def run_version(run: WorkflowRecord, questions: Sequence[Question]) -> str:
     """A text that changes with a run and its open questions."""
     return "-".join([str(run.version), run.status, *(one.digest[:16] for one in questions)])
 
 
-def _reason(run: RunRecord) -> str:
+def _reason(run: WorkflowRecord) -> str:
     """The reason for the state of a run, in a line: its failure, or what it waits for."""
     if run.error is not None:
         return brief(f"{run.error.get('name')}: {run.error.get('message')}", _REASON_CHARS)
@@ -84,7 +84,7 @@ def _json(value: Any) -> str:
     return brief(text, _VALUE_CHARS)
 
 
-def _tokens(usage: Usage) -> int:
+def _tokens(usage: WorkflowUsage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
 from interpstack_display.api import noted
-from interpstack_durable.api import Look, Shown, StillRunning, cut_off, free_parked
+from interpstack_durable.api import Look, SeenOutput, StillRunning, cut_off, free_parked
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
 from interpstack_langchain.background.cell_records import (
@@ -154,7 +154,7 @@ class BackgroundEvals(Evals):
             store.admit,
             lambda: self.stores.across(store),
         )
-        running.watch(Watched(look, hold, Shown(cell.chars, cell.digest, cell.attached)))
+        running.watch(Watched(look, hold, SeenOutput(cell.chars, cell.digest, cell.attached)))
         if store.continued:
             running.add({CELLS: {cell.id: ended_record(ENDED)}})
         try:
@@ -176,7 +176,7 @@ class BackgroundEvals(Evals):
         _store(running).put_aside()
         watched = running.watched
         new = Outcome() if watched is None else watched.aside(still)
-        shown = Shown() if watched is None else watched.shown
+        shown = SeenOutput() if watched is None else watched.shown
         record = attrs.evolve(cell, **attrs.asdict(shown))
         update: dict[str, Any] = {CELLS: {cell.id: record.told()}}
         if self.spending is not None:

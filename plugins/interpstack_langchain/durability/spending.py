@@ -25,7 +25,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 
 from interpstack import ConfigurationError
 from interpstack_accounts.api import Account, Budget
-from interpstack_langchain.durability.spending_records import Recorded
+from interpstack_langchain.durability.spending_records import SpendingRecorder
 from interpstack_langchain.evals.eval_call import running_eval
 from interpstack_langchain.langgraph_internals.refusals import refusal
 from interpstack_langchain.state.graph_state import drawn_of, turn_of
@@ -137,7 +137,7 @@ class Reports(BaseCallbackHandler):
         self.stops = stops
         self._calls: dict[UUID, Account | None] = {}  # `None` for ended calls
         # Where nothing stops it, no code is around that has a journal.
-        recorded = [] if stops is None else [Recorded(self._begin, self._end)]
+        recorded = [] if stops is None else [SpendingRecorder(self._begin, self._end)]
         self._both: list[BaseCallbackHandler] = [*recorded, self]
 
     def among(self, callbacks: Callbacks) -> Callbacks:
@@ -159,7 +159,7 @@ class Reports(BaseCallbackHandler):
         for handler in handlers:
             if isinstance(handler, Reports):
                 self.cost_of = self.cost_of or handler.cost_of
-        return [one for one in handlers if not isinstance(one, (Reports, Recorded))]
+        return [one for one in handlers if not isinstance(one, (Reports, SpendingRecorder))]
 
     def on_chat_model_start(self, *args: Any, run_id: UUID, **kwargs: Any) -> None:
         self._admit(run_id)

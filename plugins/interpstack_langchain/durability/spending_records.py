@@ -12,10 +12,10 @@ from langchain_core.callbacks import AsyncCallbackHandler
 
 from interpstack_accounts.api import record_drawn, record_drawn_soon
 
-__all__ = ["Recorded"]
+__all__ = ["SpendingRecorder"]
 
 
-class Recorded(AsyncCallbackHandler):
+class SpendingRecorder(AsyncCallbackHandler):
     """A recorder that delays a model's call, and its answer, until the amounts so far are recorded.
 
     LangChain awaits this handler where a model is called with `ainvoke`; where one is called with

@@ -16,7 +16,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, Outcome
-from interpstack_agents import Progress
+from interpstack_agents import ProgressEmitter
 from interpstack_durable.api import Look, ReplayDivergence, UnreadableJournal, journal_of
 from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
@@ -83,7 +83,7 @@ class EvalCall:
     limits: CallLimits | None = attrs.field(default=None, init=False)
     leaving: list[Command[Any]] = attrs.field(factory=list, init=False)
     raised: list[Exception] = attrs.field(factory=list, init=False)
-    progress: Progress = attrs.field(init=False)
+    progress: ProgressEmitter = attrs.field(init=False)
     inside: NativeCall | None = attrs.field(init=False)
     outer: EvalCall | None = attrs.field(init=False)
     graph: str = attrs.field(init=False)
@@ -96,7 +96,7 @@ class EvalCall:
     def __attrs_post_init__(self) -> None:
         self._place = _place(self.request) if self.cell is None else self.cell.place
         writer = self.request.runtime.stream_writer
-        self.progress = Progress(
+        self.progress = ProgressEmitter(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES
         )
         call = noting.get(None)

@@ -9,7 +9,7 @@ import attrs
 
 from interpstack import Outcome
 from interpstack_display.api import Attachment
-from interpstack_durable.api import Look, Shown, StillRunning
+from interpstack_durable.api import Look, SeenOutput, StillRunning
 
 __all__ = ["Watched", "unseen"]
 
@@ -27,7 +27,7 @@ class Watched:
 
     look: Look
     hold: AbstractAsyncContextManager[Any]
-    shown: Shown
+    shown: SeenOutput
     heard: list[str] = attrs.field(factory=list)
 
     def aside(self, still: StillRunning) -> Outcome:
@@ -41,12 +41,12 @@ class Watched:
         return unseen(outcome, self.shown)
 
 
-def unseen(outcome: Outcome, shown: Shown) -> Outcome:
+def unseen(outcome: Outcome, shown: SeenOutput) -> Outcome:
     """An outcome without the output that its reader has seen, which is all of it from now on."""
     return _new(outcome, shown) if shown.chars or shown.attached else outcome
 
 
-def _new(outcome: Outcome, shown: Shown) -> Outcome:
+def _new(outcome: Outcome, shown: SeenOutput) -> Outcome:
     images = [item for item in outcome.attachments if isinstance(item, Attachment)]
     others = [item for item in outcome.attachments if not isinstance(item, Attachment)]
     return attrs.evolve(

@@ -35,7 +35,7 @@ from interpstack_langchain.inspecting.workflow_runs import (
 )
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import RunRecord, RunTree, WorkflowStore
+from interpstack_workflows.api import RunTree, WorkflowRecord, WorkflowStore
 
 __all__ = ["AgentSource", "is_reference"]
 
@@ -148,10 +148,10 @@ class AgentSource(CheckpointerSource):
         """A version that changes with the runs that answers have resumed, too."""
         return f"{version} {name in self._running} {self._ends[name]}"
 
-    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+    async def workflows(self, limit: int = 100) -> Sequence[WorkflowRecord]:
         return await read_runs(self._agent.checkpointer, limit)
 
-    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+    async def workflow(self, run_id: str) -> tuple[WorkflowRecord, RunTree]:
         return await read_run(self._agent.checkpointer, run_id)
 
     async def run_questions(self, run_id: str) -> Sequence[Question]:

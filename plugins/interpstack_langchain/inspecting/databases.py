@@ -29,7 +29,7 @@ from interpstack_langchain.replay.checkpointers import (
     shown_url,
 )
 from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
-from interpstack_workflows.api import RunRecord, RunTree, WorkflowStore
+from interpstack_workflows.api import RunTree, WorkflowRecord, WorkflowStore
 
 __all__ = ["DatabaseSource"]
 
@@ -88,10 +88,10 @@ class DatabaseSource(CheckpointerSource):
     def title(self) -> str:
         return shown_url(self.url) if "://" in self.url else Path(self.url).name
 
-    async def workflows(self, limit: int = 100) -> Sequence[RunRecord]:
+    async def workflows(self, limit: int = 100) -> Sequence[WorkflowRecord]:
         return await self._look(lambda saver: asyncio.run(read_runs(saver, limit)))
 
-    async def workflow(self, run_id: str) -> tuple[RunRecord, RunTree]:
+    async def workflow(self, run_id: str) -> tuple[WorkflowRecord, RunTree]:
         return await self._look(lambda saver: asyncio.run(read_run(saver, run_id)))
 
     async def run_questions(self, run_id: str) -> Sequence[Question]:

@@ -18,8 +18,8 @@ from langgraph.checkpoint.serde.types import ERROR
 from interpstack_inspect.api import (
     ChatMessage,
     EvalSummary,
-    ModelCall,
     TokenUse,
+    ToolUse,
     Turn,
     TurnEntry,
 )
@@ -139,7 +139,7 @@ def _of_agent(
             yield evals.pop(name)
             continue
         result = results.get((step.graph, str(call["id"] or "")))
-        yield ModelCall(
+        yield ToolUse(
             name=call["name"],
             args=_cut(json.dumps(call["args"], default=repr, ensure_ascii=False, skipkeys=True)),
             graph=step.graph,

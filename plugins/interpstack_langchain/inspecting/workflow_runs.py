@@ -12,9 +12,9 @@ from interpstack_langchain.inspecting.questions import run_questions_of
 from interpstack_langchain.replay.serializers import reading
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_workflows.api import (
-    RunRecord,
     RunTree,
     WorkflowError,
+    WorkflowRecord,
     WorkflowRunner,
     WorkflowStore,
     run_questions,
@@ -23,12 +23,12 @@ from interpstack_workflows.api import (
 __all__ = ["read_run", "read_run_questions", "read_runs", "store_answer"]
 
 
-async def read_runs(saver: BaseCheckpointSaver[Any], limit: int) -> Sequence[RunRecord]:
+async def read_runs(saver: BaseCheckpointSaver[Any], limit: int) -> Sequence[WorkflowRecord]:
     """The newest runs of workflows."""
     return await CheckpointWorkflowStore(saver).runs(limit=limit)
 
 
-async def read_run(saver: BaseCheckpointSaver[Any], run_id: str) -> tuple[RunRecord, RunTree]:
+async def read_run(saver: BaseCheckpointSaver[Any], run_id: str) -> tuple[WorkflowRecord, RunTree]:
     """A run of a workflow with its steps.
 
     Raises:
@@ -88,7 +88,7 @@ async def _questions(store: WorkflowStore, run_id: str) -> list[Question]:
         ]
 
 
-async def _run(store: WorkflowStore, run_id: str) -> RunRecord:
+async def _run(store: WorkflowStore, run_id: str) -> WorkflowRecord:
     run = await store.read(run_id)
     if run is None:
         raise NotRecorded(f"there is no run {run_id!r:.200}; it may have been deleted")

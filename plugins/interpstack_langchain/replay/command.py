@@ -26,7 +26,7 @@ from interpstack_langchain.replay.recorded_evals import (
 from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, reading, signing_key
 from interpstack_langchain.replay.serializers import serializer as made_serializer
-from interpstack_langchain.replay.shown import Shown
+from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
 from interpstack_langchain.terminal import output, plain
 
@@ -139,7 +139,7 @@ def command(
     reason that is not in the record, or ended with a different answer; 2 when an option is wrong or
     the record is damaged; 3 when a run made a call that differs from the record.
     """
-    form = _Form(as_json=as_json, page=page, code=code, chars=chars)
+    form = _ReplayForm(as_json=as_json, page=page, code=code, chars=chars)
     limits = Limits(
         cpu_seconds=timeout, wall_seconds=None, memory_bytes=memory * _MIB, requests=None
     )
@@ -161,7 +161,7 @@ def command(
         raise click.exceptions.Exit(status)
 
 
-class _Form:
+class _ReplayForm:
     """The form in which replays are shown: text as they end, or JSON or a page at the end.
 
     Raises:
@@ -176,12 +176,12 @@ class _Form:
         self._as_json, self._page, self._code = as_json, page, code
         self.chars = chars or (_CHARS if page is None else _PAGE_CHARS)
 
-    def show(self, console: Console, one: Shown) -> None:
+    def show(self, console: Console, one: EvalView) -> None:
         """Show a replay that has just ended."""
         if not self._as_json and self._page is None:
             one.print(console, code=self._code)
 
-    def finish(self, thread: str, shown: Sequence[Shown]) -> None:
+    def finish(self, thread: str, shown: Sequence[EvalView]) -> None:
         """Show all replays together."""
         if self._as_json:
             click.echo(json.dumps([one.data(code=self._code) for one in shown], indent=2))
@@ -200,12 +200,12 @@ def _exit_status(replays: Sequence[Replay]) -> int:
 
 
 async def _with_earlier(
-    replay: Callable[[RecordedEval], Awaitable[Shown]],
+    replay: Callable[[RecordedEval], Awaitable[EvalView]],
     found: RecordedEval,
     evals: Sequence[RecordedEval],
     *,
     alone: bool,
-) -> Shown:
+) -> EvalView:
     """Replay an eval; where that alone differs from the record, after the evals before it.
 
     The stored variables of some engines have no functions; the evals that defined these make them
@@ -227,13 +227,13 @@ async def _replayed(
     *,
     evals: Sequence[RecordedEval],
     chars: int,
-) -> Shown:
+) -> EvalView:
     with reading(f"eval {found.number}"):
         timeline = read_timeline(found.entries)
         before, after = records_before(saver, found)
         bridges = timeline.offered or _offered_near(found, evals)
         replay = await replayer.replay(found, timeline, before, after, bridges)
-        return Shown(found=found, timeline=timeline, replay=replay, chars=chars)
+        return EvalView(found=found, timeline=timeline, replay=replay, chars=chars)
 
 
 def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping[str, bool]:

@@ -8,18 +8,18 @@ from typing import Any
 import attrs
 
 from interpstack import Outcome
-from interpstack_durable.api import Shown
+from interpstack_durable.api import SeenOutput
 from interpstack_langchain.background.cell_records import CELLS
 from interpstack_langchain.background.fates import ENDED, TERMINATED
 from interpstack_langchain.evals.watched import unseen
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.state.channels import Channels
 
-__all__ = ["CellLook", "RecordedCell", "RecordedCells"]
+__all__ = ["BackgroundCall", "RecordedCells", "SuspendedCell"]
 
 
 @attrs.frozen(kw_only=True)
-class CellLook:
+class BackgroundCall:
     """One call of the model that began, continued or ended a cell.
 
     Attributes:
@@ -42,7 +42,7 @@ class CellLook:
 
 
 @attrs.frozen(kw_only=True)
-class RecordedCell:
+class SuspendedCell:
     """A cell that was put aside.
 
     Attributes:
@@ -51,15 +51,15 @@ class RecordedCell:
     """
 
     id: str
-    looks: Sequence[CellLook]
+    looks: Sequence[BackgroundCall]
 
     @property
-    def last(self) -> CellLook | None:
+    def last(self) -> BackgroundCall | None:
         """The look that returned the cell's result; `None` if none has."""
         return self.looks[-1] if self.looks[-1].ended == ENDED else None
 
     @property
-    def before(self) -> Sequence[CellLook]:
+    def before(self) -> Sequence[BackgroundCall]:
         """The looks that did not return the cell's result."""
         return self.looks if self.last is None else self.looks[:-1]
 
@@ -71,7 +71,9 @@ class RecordedCell:
     def unseen(self, outcome: Outcome) -> Outcome:
         """The outcome of the cell without the output that the model had seen before."""
         record = next(look.record for look in reversed(self.looks) if look.ended is None)
-        seen = Shown(int(record["chars"]), str(record["digest"]), int(record.get("attached", 0)))
+        seen = SeenOutput(
+            int(record["chars"]), str(record["digest"]), int(record.get("attached", 0))
+        )
         return unseen(outcome, seen)
 
 
@@ -84,40 +86,40 @@ class RecordedCells:
         tools: Names of the tools that continued or ended cells.
     """
 
-    cells: Mapping[tuple[str, str, str], RecordedCell]
+    cells: Mapping[tuple[str, str, str], SuspendedCell]
     tools: frozenset[str]
 
     @classmethod
     def of(cls, steps: Iterable[RecordedStep], channels: Channels) -> RecordedCells:
         """The cells in the steps of a thread, which are in order."""
-        looks: dict[str, list[CellLook]] = {}
+        looks: dict[str, list[BackgroundCall]] = {}
         for step in steps:
             for cell, look in _looks(step, channels):
                 known = looks.setdefault(cell, [])
                 if not known or known[-1].ended is None:
                     known.append(look)
-        cells: dict[tuple[str, str, str], RecordedCell] = {}
+        cells: dict[tuple[str, str, str], SuspendedCell] = {}
         for cell, known in looks.items():
             first = known[0].record
             if "ended" not in first:  # else the checkpoint that began the cell was deleted
                 place = (str(first["graph"]), str(first["checkpoint"]), str(first["name"]))
-                cells[place] = RecordedCell(id=cell, looks=known)
+                cells[place] = SuspendedCell(id=cell, looks=known)
         tools = {look.tool for known in looks.values() for look in known[1:]}
         return cls(cells, frozenset(tools))
 
-    def of_call(self, step: RecordedStep, name: str) -> RecordedCell | None:
+    def of_call(self, step: RecordedStep, name: str) -> SuspendedCell | None:
         """The cell that a call of the model began."""
         return self.cells.get((step.graph, step.checkpoint, name))
 
 
-def _looks(step: RecordedStep, channels: Channels) -> Iterable[tuple[str, CellLook]]:
+def _looks(step: RecordedStep, channels: Channels) -> Iterable[tuple[str, BackgroundCall]]:
     for name, call in step.calls.items():
         writes = channels.known(step.tasks.get(name, ()))
         for channel, update in writes:
             if channel != CELLS or name not in step.answers:
                 continue
             for cell, record in update.items():
-                look = CellLook(
+                look = BackgroundCall(
                     tool=str(call["name"]),
                     answer=step.answers[name].text,
                     record=record,

@@ -14,7 +14,7 @@ from interpstack_agents import joined
 from interpstack_langchain.background.cell_records import CELLS, running_ids
 from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
 from interpstack_langchain.js_repl.plugin import JsReplPlugin
-from interpstack_langchain.replay.recorded_cells import RecordedCell, RecordedCells
+from interpstack_langchain.replay.recorded_cells import RecordedCells, SuspendedCell
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.replay.repl_calls import RecordedCode, repl_plugin, takes_code
 from interpstack_langchain.state.channels import Channels
@@ -66,7 +66,7 @@ class RecordedEval:
     not_begun: str
     step: RecordedStep = attrs.field(repr=False)
     tool_name: str
-    cell: RecordedCell | None = None
+    cell: SuspendedCell | None = None
     repl: JsReplPlugin | None = None
 
     @property
@@ -206,7 +206,7 @@ def _eval(
     *,
     entries: Sequence[Record],
     repl: JsReplPlugin | None,
-    cell: RecordedCell | None,
+    cell: SuspendedCell | None,
 ) -> RecordedEval:
     code = RecordedCode.of(step.calls[name]["args"], tool, is_repl=repl is not None)
     earlier = step.before(name, own)

@@ -27,7 +27,7 @@ from interpstack_langchain.replay.recorded_evals import RecordedEval
 from interpstack_langchain.replay.timeline import Timeline
 from interpstack_langchain.tools.tool_errors import shown
 
-__all__ = ["Run", "remarks", "restore", "run_again"]
+__all__ = ["ReplayedRun", "remarks", "restore", "run_again"]
 
 #: Seconds until code that only waits for timers counts as waiting.
 _GRACE_SECONDS: Final = 2.0
@@ -36,7 +36,7 @@ _SHOWN_CHARS: Final = 200
 
 
 @attrs.frozen
-class Run:
+class ReplayedRun:
     """The end of one run.
 
     Attributes:
@@ -48,7 +48,9 @@ class Run:
     text: str
 
 
-def remarks(found: RecordedEval, timeline: Timeline, run: Run, *, differs: bool) -> Iterator[str]:
+def remarks(
+    found: RecordedEval, timeline: Timeline, run: ReplayedRun, *, differs: bool
+) -> Iterator[str]:
     """Notices about a run, in addition to the notices about its variables."""
     if timeline.began is None and not found.not_begun:
         yield (
@@ -73,7 +75,7 @@ async def restore(session: Session, state: SessionState) -> Sequence[str]:
 
 async def run_again(
     session: Session, found: RecordedEval, rerun: Rerun, timeline: Timeline, notes: Sequence[str]
-) -> Run:
+) -> ReplayedRun:
     """Run an eval in a session that has its variables.
 
     Args:
@@ -84,18 +86,18 @@ async def run_again(
         notes: Notices about the variables, which the model may have got with the answer.
     """
     if found.not_begun:
-        return Run("not begun", found.not_begun)
+        return ReplayedRun("not begun", found.not_begun)
     try:
         outcome = await _outcome(session, found.code.source, rerun)
     except RecordEnds as end:
         return _unfinished(end, found, timeline)
     except ReplayDivergence as error:
-        return Run("diverged", str(error))
+        return ReplayedRun("diverged", str(error))
     except UnreadableJournal:
         raise  # there is nothing to run
     except InterpstackError as error:
         outcome = Outcome(error=GuestError(type(error).__name__, str(error)))
-        return Run("failed", session.render(outcome))
+        return ReplayedRun("failed", session.render(outcome))
     if found.cell is not None:
         outcome = found.cell.unseen(outcome)
     text = _text(session, outcome)
@@ -103,16 +105,16 @@ async def run_again(
     if text != found.answer and _text(session, noted) == found.answer:
         text = found.answer or text
     # What stopped this run, its limits or its engine, says nothing of the code.
-    return Run("failed" if outcome.stopped and found.answer != text else "ended", text)
+    return ReplayedRun("failed" if outcome.stopped and found.answer != text else "ended", text)
 
 
-def _unfinished(end: RecordEnds, found: RecordedEval, timeline: Timeline) -> Run:
+def _unfinished(end: RecordEnds, found: RecordedEval, timeline: Timeline) -> ReplayedRun:
     """The state of an eval at the end of its record."""
     if found.cell is not None and found.cell.terminated:
-        return Run("terminated", _in_flight(end, timeline))
+        return ReplayedRun("terminated", _in_flight(end, timeline))
     if timeline.paused is not None and found.answer is None:
-        return Run("paused", f"waiting for {', '.join(timeline.paused.waits_for)}")
-    return Run("in flight", _in_flight(end, timeline))
+        return ReplayedRun("paused", f"waiting for {', '.join(timeline.paused.waits_for)}")
+    return ReplayedRun("in flight", _in_flight(end, timeline))
 
 
 def _text(session: Session, outcome: Outcome) -> str:

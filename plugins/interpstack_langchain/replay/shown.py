@@ -18,7 +18,7 @@ from interpstack_langchain.replay.replayer import Replay
 from interpstack_langchain.replay.timeline import RecordedCall, Timeline
 from interpstack_langchain.terminal import plain
 
-__all__ = ["Shown"]
+__all__ = ["EvalView"]
 
 _COLUMNS: Final = ("step", "called", "answered", "call", "input", "answer", "decision")
 #: Columns of a terminal from which on a table has room for all of these.
@@ -35,7 +35,7 @@ _COLOURS: Final[Mapping[str, str]] = {
 
 
 @attrs.frozen(kw_only=True)
-class Shown:
+class EvalView:
     """One replayed eval.
 
     Attributes:

@@ -21,7 +21,7 @@ _MOST: Final = 16
 
 
 @attrs.define(eq=False, repr=False)
-class _Job:
+class _BatchedCall:
     """A function, and its caller.
 
     Attributes:
@@ -70,13 +70,13 @@ class Batches:
     def __init__(self, thread: Executor) -> None:
         self._thread = thread
         self._lock = threading.Lock()
-        self._waiting: deque[_Job] = deque()
+        self._waiting: deque[_BatchedCall] = deque()
         self._works = False
 
     async def run(self, function: Callable[[], _T]) -> _T:
         """Run a function, and return its result."""
         loop = asyncio.get_running_loop()
-        job = _Job(function, loop, loop.create_future())
+        job = _BatchedCall(function, loop, loop.create_future())
         with self._lock:
             if not self._works:
                 self._thread.submit(self._work)
@@ -91,20 +91,20 @@ class Batches:
                 job.run()
             _answer(batch)
 
-    def _next(self) -> Sequence[_Job]:
+    def _next(self) -> Sequence[_BatchedCall]:
         with self._lock:
             batch = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
             self._works = bool(batch)
         return batch
 
 
-def _answer(batch: Sequence[_Job]) -> None:
+def _answer(batch: Sequence[_BatchedCall]) -> None:
     for loop in {job.loop for job in batch}:
         jobs = [job for job in batch if job.loop is loop]
         with suppress(RuntimeError):  # the loop was closed, and its tasks with it
             loop.call_soon_threadsafe(_answer_all, jobs)
 
 
-def _answer_all(jobs: Sequence[_Job]) -> None:
+def _answer_all(jobs: Sequence[_BatchedCall]) -> None:
     for job in jobs:
         job.answer()

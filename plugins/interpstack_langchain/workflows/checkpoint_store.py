@@ -47,9 +47,9 @@ from interpstack_workflows.api import (
     Lease,
     LeaseLost,
     Message,
-    RunRecord,
     TakenRun,
     WorkflowError,
+    WorkflowRecord,
     damaged_run,
     entry_to_json,
     run_from_json,
@@ -89,10 +89,10 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
 
     # -- runs ------------------------------------------------------------------------------
 
-    async def create(self, run: RunRecord) -> None:
+    async def create(self, run: WorkflowRecord) -> None:
         await self._together(lambda: self._create(run))
 
-    async def _create(self, run: RunRecord) -> None:
+    async def _create(self, run: WorkflowRecord) -> None:
         if await self._read(run.id) is not None:
             raise _exists(run.id)
         for namespace in (ENTRIES, TURNS):
@@ -107,10 +107,10 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
             raise _exists(run.id)
         await self._put_run(run)
 
-    async def read(self, run_id: str) -> RunRecord | None:
+    async def read(self, run_id: str) -> WorkflowRecord | None:
         return await self._together(lambda: self._read(run_id))
 
-    async def _read(self, run_id: str) -> RunRecord | None:
+    async def _read(self, run_id: str) -> WorkflowRecord | None:
         found = await self._get(run_id, RUN)
         if found is not None:
             return _run_of(found, run_id)
@@ -119,15 +119,15 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         made = None if turns is None else creation_of(run_id, turns)
         return None if made is None else run_from_json(made["run"], run_id)
 
-    async def update(self, run: RunRecord, lease: Lease) -> None:
+    async def update(self, run: WorkflowRecord, lease: Lease) -> None:
         await self._together(lambda: self._update(run, lease))
 
-    async def _update(self, run: RunRecord, lease: Lease) -> None:
+    async def _update(self, run: WorkflowRecord, lease: Lease) -> None:
         lease.check_run(run.id)
         await self._check(lease)
         await self._put_run(run)
 
-    async def runs(self, status: str | None = None, limit: int = 100) -> Sequence[RunRecord]:
+    async def runs(self, status: str | None = None, limit: int = 100) -> Sequence[WorkflowRecord]:
         wanted = {_MARK: "run"} if status is None else {_MARK: "run", "status": status}
         # In memory, threads come in no order.
         most = None if isinstance(self._saver, InMemorySaver) else limit
@@ -151,7 +151,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
             else:
                 await self._call(lambda: saver.delete_thread(thread))
 
-    async def _put_run(self, run: RunRecord) -> None:
+    async def _put_run(self, run: WorkflowRecord) -> None:
         text = _to_json(run_to_json(run))
         # Lists of runs have the order of these ids.
         moment = f"{int(run.created * 1e6):020d}"
@@ -242,7 +242,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         run_id: str,
         owner: str,
         seconds: float,
-        begin: Callable[[RunRecord], RunRecord],
+        begin: Callable[[WorkflowRecord], WorkflowRecord],
         lapsed: Lease | None = None,
     ) -> TakenRun:
         return await self._together(lambda: self._take(run_id, owner, seconds, begin, lapsed))
@@ -252,7 +252,7 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
         run_id: str,
         owner: str,
         seconds: float,
-        begin: Callable[[RunRecord], RunRecord],
+        begin: Callable[[WorkflowRecord], WorkflowRecord],
         lapsed: Lease | None,
     ) -> TakenRun:
         lease, turns = await self._claim(
@@ -273,10 +273,10 @@ class CheckpointWorkflowStore(CheckpointsOfRuns):
             raise
         return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
 
-    async def leave(self, run: RunRecord, lease: Lease) -> None:
+    async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
         await self._together(lambda: self._leave(run, lease))
 
-    async def _leave(self, run: RunRecord, lease: Lease) -> None:
+    async def _leave(self, run: WorkflowRecord, lease: Lease) -> None:
         await self._update(run, lease)
         await self._until_then(lease, 0.0)
         self._forget(lease)
@@ -335,7 +335,7 @@ def _entry_writes(
     return f"{index:010d}-{lease.token:08d}", writes
 
 
-def _run_of(found: CheckpointTuple, run_id: str) -> RunRecord:
+def _run_of(found: CheckpointTuple, run_id: str) -> WorkflowRecord:
     """The run of a checkpoint.
 
     Raises:
@@ -348,7 +348,7 @@ def _run_of(found: CheckpointTuple, run_id: str) -> RunRecord:
     return run_from_json(read_json(run_id, text), run_id)
 
 
-def _runs_of(listed: Sequence[CheckpointTuple]) -> list[RunRecord]:
+def _runs_of(listed: Sequence[CheckpointTuple]) -> list[WorkflowRecord]:
     """The runs that can be used; the others are named in the log, and do not hide them."""
     found = []
     for one in listed:

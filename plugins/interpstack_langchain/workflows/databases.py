@@ -16,7 +16,11 @@ from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
 from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_langchain.workflows.opened_stores import OpenedStore, PostgresStore, SqliteStore
+from interpstack_langchain.workflows.opened_stores import (
+    OpenedPostgresStore,
+    OpenedStore,
+    SqliteStore,
+)
 
 __all__ = ["open_postgres", "open_sqlite"]
 
@@ -132,7 +136,7 @@ def open_postgres(
     except (psycopg.Error, TimeoutError) as error:
         connection.close()
         raise _unopened(url.partition("?")[0].rpartition("@")[2], error) from error
-    return PostgresStore(made, connect)
+    return OpenedPostgresStore(made, connect)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowS
 from interpstack_langchain.workflows.checkpoints import thread_of
 from interpstack_workflows.api import WorkflowError
 
-__all__ = ["OpenedStore", "PostgresStore", "SqliteStore"]
+__all__ = ["OpenedPostgresStore", "OpenedStore", "SqliteStore"]
 
 _T = TypeVar("_T")
 
@@ -57,7 +57,7 @@ class OpenedStore(CheckpointWorkflowStore):
         return await self._batches.run(function)
 
 
-class PostgresStore(OpenedStore):
+class OpenedPostgresStore(OpenedStore):
     """A store in PostgreSQL, which connects again where its server was restarted.
 
     What was under way then is done again: nothing comes of a second write of the same record.

@@ -41,14 +41,14 @@ from interpstack_mcp.connections.failures import (
 from interpstack_mcp.connections.following import Following
 from interpstack_mcp.connections.http import http_transport, own_request
 from interpstack_mcp.connections.listing import Listing, listed_tools
-from interpstack_mcp.connections.received import Exchange, checked_messages
+from interpstack_mcp.connections.received import ReceivedMessages, checked_messages
 from interpstack_mcp.connections.stdio import NoFolder, ServerOutput, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.settings import LoginNeeded
 
-__all__ = ["Connection"]
+__all__ = ["ServerConnection"]
 
 _log = logging.getLogger("interpstack.mcp")
 #: Seconds before the first and the longest pause between two attempts to connect.
@@ -82,7 +82,7 @@ class _Answer(RootModel[dict[str, Any]]):
 
 
 @attrs.define(eq=False)
-class Connection:
+class ServerConnection:
     """One server on one event loop.
 
     Attributes:
@@ -355,12 +355,12 @@ class Connection:
             if not opening.done():
                 opening.set_result(None)
 
-    async def _opened(self, stack: AsyncExitStack) -> tuple[mcp.Client, Exchange]:
+    async def _opened(self, stack: AsyncExitStack) -> tuple[mcp.Client, ReceivedMessages]:
         """Connect; again with the older handshake if the server ends before it names its version.
 
         Some servers end when their first message is not `initialize`.
         """
-        name, exchange = self.server.name, Exchange(self.limits)
+        name, exchange = self.server.name, ReceivedMessages(self.limits)
         if name in self.older:
             try:
                 made = self._made(exchange, "legacy")
@@ -375,7 +375,7 @@ class Connection:
                 raise
             self._ended, self._loss = False, ""
             self._news.clear()
-            exchange = Exchange(self.limits)
+            exchange = ReceivedMessages(self.limits)
             client = await stack.enter_async_context(self._made(exchange, "legacy"))
             self.older.add(name)
         if exchange.ignored and client.session.discover_result is None:
@@ -393,7 +393,7 @@ class Connection:
         self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
         _log.info("server %s: %s", self.server.name, self.failure)
 
-    def _made(self, exchange: Exchange, mode: str) -> mcp.Client:
+    def _made(self, exchange: ReceivedMessages, mode: str) -> mcp.Client:
         transport = _transport(self.server, self.limits, self._output, self._end)
         options = {} if self.side is None else dict(self.side.callbacks)
         return mcp.Client(
@@ -415,7 +415,7 @@ class Connection:
         text = printable(str(params.data)[:_REASON_CHARS])
         _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
 
-    async def _watch(self, client: mcp.Client, exchange: Exchange) -> None:
+    async def _watch(self, client: mcp.Client, exchange: ReceivedMessages) -> None:
         """Follow changes of the list of tools until the connection is lost or closed."""
         uris = None if self.side is None else self.side.uris
         self._following = Following(client, self._change, uris)

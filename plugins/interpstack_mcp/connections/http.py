@@ -65,7 +65,7 @@ _PLAIN: Final = "identity"
 
 
 @attrs.define(eq=False)
-class _Post:
+class _SentMessage:
     """What is known of the HTTP request that carries one message.
 
     Attributes:
@@ -94,7 +94,7 @@ class _Post:
 
 
 #: The message that the running task sends; hooks and bodies run in the same task.
-_post: ContextVar[_Post | None] = ContextVar("interpstack_mcp_post", default=None)
+_post: ContextVar[_SentMessage | None] = ContextVar("interpstack_mcp_post", default=None)
 
 
 @attrs.define(eq=False)
@@ -233,7 +233,7 @@ class _Replies:
     """
 
     stream: Any
-    post: _Post
+    post: _SentMessage
 
     async def send(self, item: Any) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
@@ -253,7 +253,7 @@ class _Transport(StreamableHTTPTransport):
 
     async def _handle_post_request(self, ctx: RequestContext) -> None:
         message = ctx.session_message.message
-        post = _Post(message.id if isinstance(message, JSONRPCRequest) else None)
+        post = _SentMessage(message.id if isinstance(message, JSONRPCRequest) else None)
         token = _post.set(post)
         replies: Any = _Replies(ctx.read_stream_writer, post)
         try:

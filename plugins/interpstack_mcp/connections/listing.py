@@ -10,7 +10,7 @@ import mcp
 from mcp import types
 
 from interpstack_mcp.connections.failures import Unavailable
-from interpstack_mcp.connections.received import Exchange
+from interpstack_mcp.connections.received import ReceivedMessages
 from interpstack_mcp.limits import McpLimits
 
 __all__ = ["Listing", "listed_tools", "whole_list"]
@@ -75,7 +75,7 @@ async def whole_list(
     return found
 
 
-async def listed_tools(client: mcp.Client, exchange: Exchange) -> Listing:
+async def listed_tools(client: mcp.Client, exchange: ReceivedMessages) -> Listing:
     """All tools of a server.
 
     Raises:

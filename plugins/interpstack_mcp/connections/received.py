@@ -31,7 +31,7 @@ from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.request_ids import NumericTexts
 
-__all__ = ["Exchange", "checked_messages"]
+__all__ = ["ReceivedMessages", "checked_messages"]
 
 #: Seconds in which a server answers the question for its version; those before 2026 may ignore it.
 _PROBE_SECONDS: Final = 2.0
@@ -65,7 +65,7 @@ _HEARD: Final[Mapping[str, type[BaseModel]]] = {
 
 
 @attrs.define(eq=False)
-class Exchange:
+class ReceivedMessages:
     """What is known of the messages of one connection.
 
     Attributes:
@@ -95,7 +95,7 @@ class Exchange:
 
 @asynccontextmanager
 async def checked_messages(
-    transport: AbstractAsyncContextManager[tuple[Any, Any]], exchange: Exchange
+    transport: AbstractAsyncContextManager[tuple[Any, Any]], exchange: ReceivedMessages
 ) -> AsyncIterator[tuple[Any, Any]]:
     """A transport whose messages are checked.
 
@@ -119,7 +119,7 @@ class _Checked:
     """A stream of messages, as the SDK reads it."""
 
     stream: Any
-    exchange: Exchange
+    exchange: ReceivedMessages
     _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
     #: Requests for lists, by id: the method, and the version of the protocol if they name it.
     _lists: dict[str | int, tuple[str, str | None]] = attrs.field(factory=dict, init=False)

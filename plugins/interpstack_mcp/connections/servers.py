@@ -28,10 +28,10 @@ from interpstack import (
 from interpstack_agents import has_many_parts
 from interpstack_core import call_blocking
 from interpstack_core.checks import expect, shown
-from interpstack_mcp.catalog import Catalog, check_servers, made_catalog, server_names
+from interpstack_mcp.catalog import ToolCatalog, check_servers, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
-from interpstack_mcp.connections.connection import Connection
+from interpstack_mcp.connections.connection import ServerConnection
 from interpstack_mcp.connections.failures import HttpFailed, Lost, Rejected, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
@@ -106,8 +106,8 @@ class McpServers:
     servers: tuple[Server, ...]
     limits: McpLimits = attrs.field(factory=McpLimits)
     on_progress: Callable[[McpProgress], object] | None = None
-    _loops: dict[asyncio.AbstractEventLoop, dict[str, Connection]] = attrs.field(init=False)
-    _made: dict[tuple[Any, ...], Catalog] = attrs.field(factory=dict, init=False)
+    _loops: dict[asyncio.AbstractEventLoop, dict[str, ServerConnection]] = attrs.field(init=False)
+    _made: dict[tuple[Any, ...], ToolCatalog] = attrs.field(factory=dict, init=False)
     _older: set[str] = attrs.field(factory=set, init=False)
     #: Servers of the resources to which results of tools have linked, by session and URI.
     _links: OrderedDict[tuple[str, str], frozenset[str]] = attrs.field(
@@ -163,7 +163,7 @@ class McpServers:
         """
         return server_names((server.name for server in self.servers), language)
 
-    async def catalog(self, language: GuestLanguage) -> Catalog:
+    async def catalog(self, language: GuestLanguage) -> ToolCatalog:
         """The tools of all servers that can be reached; connects to those that are not connected.
 
         Returns the same object as long as nothing has changed.
@@ -184,18 +184,19 @@ class McpServers:
             self._made = {**dict(list(self._made.items())[-7:]), key: made}
         return self._made[key]
 
-    def last(self, language: GuestLanguage) -> Catalog | None:
+    def last(self, language: GuestLanguage) -> ToolCatalog | None:
         """The catalog that was made last for a language; `None` before the first."""
         found = [made for key, made in self._made.items() if key[0] == language.name]
         return found[-1] if found else None
 
-    def _connections(self) -> dict[str, Connection]:
+    def _connections(self) -> dict[str, ServerConnection]:
         """The connections of the running loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
             open_ = {one: made for one, made in self._loops.items() if not one.is_closed()}
             new = {
-                one.name: Connection(one, self.limits, older=self._older) for one in self.servers
+                one.name: ServerConnection(one, self.limits, older=self._older)
+                for one in self.servers
             }
             self._loops = {**open_, loop: new}
         return self._loops[loop]
@@ -397,5 +398,5 @@ class _Reporter:
             listener(report)
 
 
-async def _close(connections: Iterable[Connection]) -> None:
+async def _close(connections: Iterable[ServerConnection]) -> None:
     await asyncio.gather(*(connection.aclose() for connection in connections))

@@ -86,7 +86,7 @@ class _Memory:
 
 
 @attrs.define
-class _Stored:
+class _StoredTokens:
     """The tokens of a login in its file.
 
     The SDK asks for tokens and client one by one, and knows of neither an absolute time nor the
@@ -128,7 +128,7 @@ class _StoredLogin(OAuthClientProvider):
     def __init__(self, name: str, url: str, oauth: OAuth, person: Person | None) -> None:
         self._name, self._person = name, person
         new = Login(url=url, client=_configured(oauth, person))
-        self._stored = _Stored(login_file(url, oauth), new)
+        self._stored = _StoredTokens(login_file(url, oauth), new)
         super().__init__(
             url,
             _metadata(oauth, person),

@@ -11,7 +11,7 @@ from mcp import types
 from interpstack import ConfigurationError, GuestLanguage
 from interpstack_mcp.call_names import CallName
 from interpstack_mcp.catalog import code_name
-from interpstack_mcp.passing.calls import Call
+from interpstack_mcp.passing.calls import PassedRequest
 from interpstack_mcp.serving.approvals import FORM, ApprovalPatterns, decided
 from interpstack_mcp.serving.gate import shown_arguments
 
@@ -31,7 +31,7 @@ class Approving:
     language: GuestLanguage
 
     async def refusal(
-        self, call: Call, server: str, tool: str, arguments: Mapping[str, Any]
+        self, call: PassedRequest, server: str, tool: str, arguments: Mapping[str, Any]
     ) -> str:
         """The reason why a call is not made; empty if it may be made.
 

@@ -15,7 +15,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.serving.runs import Outlasting
 
-__all__ = ["Answer", "Call", "ask_client", "is_modern"]
+__all__ = ["Answer", "PassedRequest", "ask_client", "is_modern"]
 
 #: Seconds that a client, or its person, has for an answer.
 _SECONDS: Final = 600.0
@@ -72,7 +72,7 @@ class _Question:
 
 
 @attrs.define(eq=False)
-class Call(Outlasting[Any]):
+class PassedRequest(Outlasting[Any]):
     """One request of a client, which goes on from one request to the next where clients do so.
 
     Attributes:

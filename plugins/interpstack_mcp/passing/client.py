@@ -19,7 +19,7 @@ from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
-from interpstack_mcp.passing.calls import Call, is_modern
+from interpstack_mcp.passing.calls import PassedRequest, is_modern
 from interpstack_mcp.passing.idling import IdleTimer
 from interpstack_mcp.passing.names import Names, Uris
 from interpstack_mcp.passing.sending import SendQueue
@@ -70,7 +70,7 @@ class PassingClient:
     _upstreams: dict[str, Upstream] = attrs.field(factory=dict, init=False)
     _names: dict[str, Names] = attrs.field(init=False)
     _uris: Uris = attrs.field(factory=Uris, init=False)
-    _held: dict[str, Call] = attrs.field(factory=dict, init=False)
+    _held: dict[str, PassedRequest] = attrs.field(factory=dict, init=False)
     _closing: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     _requests: int = attrs.field(default=0, init=False)
     _listen: ListenHandler = attrs.field(init=False)
@@ -204,7 +204,7 @@ class PassingClient:
     # -- requests --------------------------------------------------------------------------
 
     async def run(
-        self, ctx: Any, work: Callable[[Call], Coroutine[Any, Any, Any]], given: Any = None
+        self, ctx: Any, work: Callable[[PassedRequest], Coroutine[Any, Any, Any]], given: Any = None
     ) -> Any:
         """Do the work of a request, or go on with it.
 
@@ -218,9 +218,9 @@ class PassingClient:
         """
         self._requests += 1
         try:
-            key = Call.key_in(getattr(given, "request_state", None))
+            key = PassedRequest.key_in(getattr(given, "request_state", None))
             if not is_modern(ctx) and key is None:
-                return await work(Call(ctx))
+                return await work(PassedRequest(ctx))
             return await self._follow(ctx, work, key, getattr(given, "input_responses", None))
         finally:
             self._requests -= 1
@@ -228,11 +228,11 @@ class PassingClient:
     async def _follow(
         self,
         ctx: Any,
-        work: Callable[[Call], Coroutine[Any, Any, Any]],
+        work: Callable[[PassedRequest], Coroutine[Any, Any, Any]],
         key: str | None,
         responses: types.InputResponses | None,
     ) -> Any:
-        call = Call(ctx) if key is None else self._held.get(key)
+        call = PassedRequest(ctx) if key is None else self._held.get(key)
         if call is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such request; start it again")
         if key is None:
@@ -271,7 +271,7 @@ class PassingClient:
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> Any:
         """Tell the client of changes until it closes the stream."""
         self._requests += 1
-        call, followed = Call(ctx), list[tuple[str, Upstream]]()
+        call, followed = PassedRequest(ctx), list[tuple[str, Upstream]]()
         try:
             await asyncio.gather(*(self._listed(one.name, "tools") for one in self.servers))
             for uri in (params.notifications.resource_subscriptions or ())[:_URIS]:
@@ -293,7 +293,7 @@ class PassingClient:
         await asyncio.gather(*(one.listen_again() for one in self._upstreams.values()))
 
 
-def _with_room(held: dict[str, Call]) -> dict[str, Call]:
+def _with_room(held: dict[str, PassedRequest]) -> dict[str, PassedRequest]:
     """The calls that wait for answers, with room for another one.
 
     Raises:

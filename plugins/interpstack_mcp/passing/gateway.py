@@ -15,7 +15,7 @@ from interpstack import ConfigurationError
 from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.passing.approving import Approving
-from interpstack_mcp.passing.calls import Call
+from interpstack_mcp.passing.calls import PassedRequest
 from interpstack_mcp.passing.client import PassingClient
 from interpstack_mcp.passing.upstream import LISTS, Upstream
 
@@ -94,7 +94,7 @@ class Gateway:
         mine = {} if own is None else _plain(await own(ctx, params))
         client = await self.client(ctx)
 
-        async def work(call: Call) -> list[dict[str, Any]]:
+        async def work(call: PassedRequest) -> list[dict[str, Any]]:
             return await client.everything(kind)
 
         return {**_COMPLETE, field: [*mine.get(field, ()), *await client.run(ctx, work)]}
@@ -108,7 +108,7 @@ class Gateway:
         return await client.run(ctx, partial(self._called, client, params), params)
 
     async def _called(
-        self, client: PassingClient, params: types.CallToolRequestParams, call: Call
+        self, client: PassingClient, params: types.CallToolRequestParams, call: PassedRequest
     ) -> Any:
         """Call a tool, once, after its approval."""
         found = await client.find("tools", params.name)
@@ -140,7 +140,7 @@ class Gateway:
     async def _get_prompt(self, ctx: Any, params: types.GetPromptRequestParams) -> Any:
         client = await self.client(ctx)
 
-        async def work(call: Call) -> Any:
+        async def work(call: PassedRequest) -> Any:
             found = await client.find("prompts", params.name)
             if found is None:
                 raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name:.100}")
@@ -155,7 +155,7 @@ class Gateway:
             return await own(ctx, params)
         client = await self.client(ctx)
 
-        async def work(call: Call) -> Any:
+        async def work(call: PassedRequest) -> Any:
             return await self._passed(client, await client.find_uri(params.uri), call)
 
         return await client.run(ctx, _reached(work), params)
@@ -163,7 +163,7 @@ class Gateway:
     async def _complete(self, ctx: Any, params: types.CompleteRequestParams) -> Any:
         client = await self.client(ctx)
 
-        async def work(call: Call) -> Any:
+        async def work(call: PassedRequest) -> Any:
             reference = params.ref
             if not isinstance(reference, types.PromptReference):
                 return await self._passed(client, await client.find_uri(reference.uri), call)
@@ -176,7 +176,11 @@ class Gateway:
         return await client.run(ctx, _reached(work))
 
     async def _passed(
-        self, client: PassingClient, server: str, call: Call, own: Mapping[str, Any] = _NOTHING
+        self,
+        client: PassingClient,
+        server: str,
+        call: PassedRequest,
+        own: Mapping[str, Any] = _NOTHING,
     ) -> dict[str, Any]:
         """The answer of a server to a client's request.
 
@@ -210,12 +214,15 @@ class Gateway:
         return await self._with_server_of(ctx, params.uri, Upstream.unsubscribe)
 
     async def _with_server_of(
-        self, ctx: Any, uri: str, do: Callable[[Upstream, str, Call, Any], Awaitable[object]]
+        self,
+        ctx: Any,
+        uri: str,
+        do: Callable[[Upstream, str, PassedRequest, Any], Awaitable[object]],
     ) -> Any:
         """Do something at the server that has a resource."""
         client = await self.client(ctx)
 
-        async def work(call: Call) -> Any:
+        async def work(call: PassedRequest) -> Any:
             await do(client.upstream(await client.find_uri(uri)), uri, call, call.ctx.params)
             return types.EmptyResult()
 
@@ -248,11 +255,11 @@ def _error(text: str) -> types.CallToolResult:
 
 
 def _reached(
-    work: Callable[[Call], Coroutine[Any, Any, Any]],
-) -> Callable[[Call], Coroutine[Any, Any, Any]]:
+    work: Callable[[PassedRequest], Coroutine[Any, Any, Any]],
+) -> Callable[[PassedRequest], Coroutine[Any, Any, Any]]:
     """The work, with errors of the protocol where a server cannot be reached."""
 
-    async def reached(call: Call) -> Any:
+    async def reached(call: PassedRequest) -> Any:
         try:
             return await work(call)
         except (Unavailable, Lost) as error:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import attrs
 from mcp import types
 
-from interpstack_mcp.passing.calls import Answer, Call, ask_client, is_modern
+from interpstack_mcp.passing.calls import Answer, PassedRequest, ask_client, is_modern
 from interpstack_mcp.passing.sending import SendQueue
 
 __all__ = ["Downstream", "Questions"]
@@ -44,13 +44,13 @@ class Questions:
     """
 
     client: Downstream
-    _calls: list[Call] = attrs.field(factory=list, init=False)
+    _calls: list[PassedRequest] = attrs.field(factory=list, init=False)
 
-    def begin(self, call: Call) -> None:
+    def begin(self, call: PassedRequest) -> None:
         """Note a request that the server works on."""
         self._calls.append(call)
 
-    def end(self, call: Call) -> None:
+    def end(self, call: PassedRequest) -> None:
         """Note the end of the work."""
         self._calls.remove(call)
 
@@ -95,7 +95,7 @@ class Questions:
         text = "no request of the client waits with which it could be asked"
         return types.ErrorData(code=types.INVALID_REQUEST, message=text)
 
-    def call(self) -> Call | None:
+    def call(self) -> PassedRequest | None:
         """The request that the server works on; `None` if there is none, or it is not certain."""
         if not self._calls or (len(self._calls) > 1 and not self.client.alone):
             return None

@@ -18,12 +18,12 @@ from mcp.shared.exceptions import MCPError
 
 from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.client_side import ClientSide
-from interpstack_mcp.connections.connection import Connection
+from interpstack_mcp.connections.connection import ServerConnection
 from interpstack_mcp.connections.failures import Lost, Unavailable, failure_in, is_of_server
 from interpstack_mcp.connections.listing import whole_list
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
-from interpstack_mcp.passing.calls import Call, is_modern
+from interpstack_mcp.passing.calls import PassedRequest, is_modern
 from interpstack_mcp.passing.questions import Downstream, Questions
 from interpstack_mcp.passing.sending import SendQueue
 
@@ -87,7 +87,7 @@ class Upstream:
         server: The server.
         limits: Limits of everything that it sends.
         client: The client.
-        older: Names of servers that take only the older handshake; see `Connection`.
+        older: Names of servers that take only the older handshake; see `ServerConnection`.
         uris: The resources whose updates the client wants, with the number of its streams.
     """
 
@@ -97,7 +97,7 @@ class Upstream:
     older: set[str] = attrs.field(factory=set)
     uris: dict[str, int] = attrs.field(factory=dict, init=False)
     _questions: Questions = attrs.field(init=False)
-    _connection: Connection = attrs.field(init=False)
+    _connection: ServerConnection = attrs.field(init=False)
     _client: mcp.Client | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -109,7 +109,7 @@ class Upstream:
             opened=self._opened,
             uris=self.uris.keys,
         )
-        self._connection = Connection(self.server, self.limits, side, self.older)
+        self._connection = ServerConnection(self.server, self.limits, side, self.older)
 
     async def capabilities(self) -> types.ServerCapabilities:
         """The parts of the protocol that the server offers.
@@ -165,7 +165,7 @@ class Upstream:
         return False
 
     async def request(
-        self, method: str, params: Mapping[str, Any], call: Call, *, listens: bool = False
+        self, method: str, params: Mapping[str, Any], call: PassedRequest, *, listens: bool = False
     ) -> dict[str, Any]:
         """Hand a request on, once, and everything that the server sends on the way.
 
@@ -217,7 +217,7 @@ class Upstream:
             with suppress(MCPError):  # of a connection that is lost: the next one learns it
                 await self._send_level(self._client)
 
-    async def subscribe(self, uri: str, call: Call, params: Mapping[str, Any]) -> None:
+    async def subscribe(self, uri: str, call: PassedRequest, params: Mapping[str, Any]) -> None:
         """Have the client told of updates of a resource.
 
         Raises:
@@ -231,7 +231,7 @@ class Upstream:
             await self._subscribe("resources/subscribe", call, params)
         self.uris[uri] = followed + 1
 
-    async def unsubscribe(self, uri: str, call: Call, params: Mapping[str, Any]) -> None:
+    async def unsubscribe(self, uri: str, call: PassedRequest, params: Mapping[str, Any]) -> None:
         """Have the client told no more.
 
         Raises:
@@ -248,7 +248,7 @@ class Upstream:
         if self._client is not None:
             await self._connection.listen_again()
 
-    async def _subscribe(self, method: str, call: Call, params: Mapping[str, Any]) -> None:
+    async def _subscribe(self, method: str, call: PassedRequest, params: Mapping[str, Any]) -> None:
         if not _is_modern(await self._connection.connected()):
             await self.request(method, params, call)
 
@@ -316,7 +316,7 @@ class Upstream:
 class _Progress:
     """Passes the progress of one request on, at most as often as the limits allow."""
 
-    call: Call
+    call: PassedRequest
     queue: SendQueue
     most: int
     _count: int = attrs.field(default=0, init=False)
@@ -344,7 +344,7 @@ async def _send(client: mcp.Client, method: str, params: dict[str, Any], seconds
         _log.warning("an MCP server refused %s: %s", method, fault_of(error))
 
 
-async def _answers(call: Call, asked: Mapping[str, Any]) -> dict[str, Any]:
+async def _answers(call: PassedRequest, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The client's answers to the questions of a server, for the next request.
 
     Raises:

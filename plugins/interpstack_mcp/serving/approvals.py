@@ -16,7 +16,7 @@ from interpstack_core.checks import shown
 from interpstack_mcp.call_names import MARK, CallName
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.faults import fault_of
-from interpstack_mcp.serving.runs import Question
+from interpstack_mcp.serving.runs import ApprovalQuestion
 
 __all__ = ["FORM", "ApprovalPatterns", "answered", "asked", "decided"]
 
@@ -81,7 +81,7 @@ def _may_mean(name: CallName, server: str) -> bool:
 
 
 async def asked(
-    ctx: Any, questions: Sequence[Question], state: Callable[[], str]
+    ctx: Any, questions: Sequence[ApprovalQuestion], state: Callable[[], str]
 ) -> types.InputRequiredResult | None:
     """Ask a client, by elicitation.
 
@@ -114,7 +114,7 @@ async def asked(
     return None
 
 
-async def _elicited(ctx: Any, question: Question) -> bool | str:
+async def _elicited(ctx: Any, question: ApprovalQuestion) -> bool | str:
     try:
         async with asyncio.timeout(_SECONDS):
             answer = await ctx.session.elicit_form(
@@ -129,7 +129,7 @@ async def _elicited(ctx: Any, question: Question) -> bool | str:
     return decided(answer)
 
 
-def answered(questions: Sequence[Question], responses: types.InputResponses | None) -> None:
+def answered(questions: Sequence[ApprovalQuestion], responses: types.InputResponses | None) -> None:
     """Settle questions by the responses of a client that asked between two requests."""
     for question in questions:
         response = (responses or {}).get(question.key)

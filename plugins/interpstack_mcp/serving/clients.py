@@ -14,7 +14,7 @@ from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from interpstack import ConfigurationError, HostOffer, InterpreterStack, Session
 from interpstack_core.checks import positive
 from interpstack_mcp.serving.oauth import owner_of
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 
 __all__ = ["Beside", "Client", "Clients", "ServerLimits", "client_key", "names_sessions"]
 
@@ -92,7 +92,7 @@ class Client:
     owner: Hashable
     session: Session
     limits: ServerLimits
-    runs: dict[str, Run] = attrs.field(factory=dict)
+    runs: dict[str, ServedCell] = attrs.field(factory=dict)
     texts: OrderedDict[str, tuple[str, str]] = attrs.field(factory=OrderedDict)
     used: float = attrs.field(factory=time.monotonic)
     _beside: dict[type, Beside] = attrs.field(factory=dict, init=False)
@@ -114,7 +114,7 @@ class Client:
         """Whether the client wants log messages of a level."""
         return all(one.wants_logs(level) for one in self._beside.values())
 
-    def add(self, run: Run) -> None:
+    def add(self, run: ServedCell) -> None:
         """Take a new cell.
 
         Raises:
@@ -127,7 +127,7 @@ class Client:
             )
         self.runs[run.id] = run
 
-    def drop(self, run: Run) -> None:
+    def drop(self, run: ServedCell) -> None:
         """Forget a cell."""
         self.runs.pop(run.id, None)
 

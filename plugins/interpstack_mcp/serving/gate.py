@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from interpstack import Request, Session, Settlement, hookimpl
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 
-__all__ = ["GATE", "Gate", "shown_arguments"]
+__all__ = ["GATE", "ApprovalGate", "shown_arguments"]
 
 #: Characters of the arguments that a person is shown. Longer ones cannot be approved.
 _SHOWN_CHARS: Final = 4000
 
 
-class Gate:
+class ApprovalGate:
     """The hooks of the plugin."""
 
     name = "mcp-gate"
@@ -23,7 +23,7 @@ class Gate:
     @hookimpl
     def interpstack_wrap_request(self, session: Session, request: Request) -> Any:
         run = session.host
-        if not isinstance(run, Run):
+        if not isinstance(run, ServedCell):
             return None
 
         async def gated(make: Callable[[], Awaitable[Settlement]]) -> Settlement:
@@ -63,4 +63,4 @@ def shown_arguments(name: str, arguments: Any) -> str:
 
 
 #: The plugin, as a stack takes it.
-GATE: Final = Gate()
+GATE: Final = ApprovalGate()

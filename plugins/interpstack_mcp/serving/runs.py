@@ -13,7 +13,7 @@ import attrs
 from interpstack import GuestException, Outcome
 from interpstack_mcp.serving.sendable import sendable
 
-__all__ = ["Outlasting", "Question", "Run"]
+__all__ = ["ApprovalQuestion", "Outlasting", "ServedCell"]
 
 _T = TypeVar("_T")
 
@@ -22,7 +22,7 @@ _PARTS: Final = 1000
 
 
 @attrs.define(eq=False)
-class Question:
+class ApprovalQuestion:
     """A call that waits for the client's approval.
 
     Attributes:
@@ -78,7 +78,7 @@ class Outlasting(Generic[_T]):
 
 
 @attrs.define(eq=False)
-class Run(Outlasting[Outcome]):
+class ServedCell(Outlasting[Outcome]):
     """One cell that a client has started; also the `host` of its session while it runs.
 
     Attributes:
@@ -94,7 +94,7 @@ class Run(Outlasting[Outcome]):
     calls: int = 0
     last: str = ""
     told: int = 0
-    _questions: dict[str, Question] = attrs.field(factory=dict, init=False)
+    _questions: dict[str, ApprovalQuestion] = attrs.field(factory=dict, init=False)
     _parts: deque[str] = attrs.field(factory=lambda: deque(maxlen=_PARTS), init=False)
     _loop: asyncio.AbstractEventLoop = attrs.field(
         factory=asyncio.get_running_loop, init=False, repr=False
@@ -118,7 +118,9 @@ class Run(Outlasting[Outcome]):
         Raises:
             GuestException: The call is refused.
         """
-        question = Question(sendable(f"Code wants to call {name} with {shown}. Allow this call?"))
+        question = ApprovalQuestion(
+            sendable(f"Code wants to call {name} with {shown}. Allow this call?")
+        )
         self._questions[question.key] = question
         self._news.set()
         try:
@@ -145,7 +147,7 @@ class Run(Outlasting[Outcome]):
     # -- the side of the client ------------------------------------------------------------
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[ApprovalQuestion]:
         """The questions that have no answer yet."""
         return [one for one in self._questions.values() if not one.answer.done()]
 

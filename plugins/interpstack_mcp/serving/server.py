@@ -42,7 +42,7 @@ from interpstack_mcp.serving.clients import (
 from interpstack_mcp.serving.explaining import explained_faults
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.outcomes import SHOWN_CHARS, outcome_result, running_result
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 from interpstack_mcp.serving.sendable import sendable
 from interpstack_mcp.serving.tools import TOOL_NAMES, check_arguments, tools_for
 
@@ -202,7 +202,7 @@ class CodeServer:
             answered(run.questions, params.input_responses)
             return await self._follow(ctx, client, run)
         code = _text(params, "code")
-        run = Run(self._patterns.match)
+        run = ServedCell(self._patterns.match)
         client.add(run)
         run.start(client.session.eval(code, on_console=run.hear, host=run))
         return await self._follow(ctx, client, run)
@@ -215,7 +215,7 @@ class CodeServer:
             await run.stop()
         return await self._follow(ctx, client, run)
 
-    async def _follow(self, ctx: Any, client: Client, run: Run) -> _Answer:
+    async def _follow(self, ctx: Any, client: Client, run: ServedCell) -> _Answer:
         """Wait for the end of a cell, and tell its client of questions and progress meanwhile."""
         deadline = time.monotonic() + self.limits.yield_seconds
         try:
@@ -303,14 +303,14 @@ def _text(params: types.CallToolRequestParams, field: str) -> str:
     return value
 
 
-def _cell(client: Client, cell: str) -> Run:
+def _cell(client: Client, cell: str) -> ServedCell:
     run = client.runs.get(cell)
     if run is None:
         raise ConfigurationError("there is no such cell; run the code again")
     return run
 
 
-async def _tell(ctx: Any, client: Client, run: Run) -> None:
+async def _tell(ctx: Any, client: Client, run: ServedCell) -> None:
     """Send a client the output and the progress since the last time."""
     if (text := run.printed()) and client.wants_logs("info"):
         with warnings.catch_warnings():  # clients of earlier versions of the protocol show it

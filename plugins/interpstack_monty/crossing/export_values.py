@@ -13,9 +13,9 @@ import attrs
 
 from interpstack_core import UnsupportedValue
 from interpstack_monty.crossing.values import Room, from_guest
-from interpstack_monty.workers import RESERVED, KernelReplaced, Worker
+from interpstack_monty.workers import RESERVED, KernelReplaced, MontyWorker
 
-__all__ = ["Globals", "export", "globals_in", "lost", "why"]
+__all__ = ["SessionGlobals", "export", "globals_in", "lost", "why"]
 
 #: Bytes that all values of a session may occupy in the host, and bytes of one small item.
 _ROOM_BYTES: Final = 2**24
@@ -25,7 +25,7 @@ _REASON_CHARS: Final = 300
 
 
 @attrs.frozen
-class Globals:
+class SessionGlobals:
     """The global names of a session.
 
     Attributes:
@@ -37,7 +37,9 @@ class Globals:
     taken: tuple[str, ...]
 
 
-def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) -> Globals:
+def globals_in(
+    worker: MontyWorker, hidden: frozenset[str], bound: frozenset[str]
+) -> SessionGlobals:
     """The names in a worker; call it inside `watched`.
 
     Args:
@@ -58,10 +60,10 @@ def globals_in(worker: Worker, hidden: frozenset[str], bound: frozenset[str]) ->
     named = (name for name in names if name.isidentifier() and not name.startswith(RESERVED))
     # A cell may use the name of an earlier bridge for a variable: then its value is another.
     own = (n for n in named if n not in hidden or (n in taken and n not in bound))
-    return Globals(own=tuple(own), taken=tuple(name for name in taken if name in bound))
+    return SessionGlobals(own=tuple(own), taken=tuple(name for name in taken if name in bound))
 
 
-def export(worker: Worker, names: Sequence[str]) -> dict[str, Any]:
+def export(worker: MontyWorker, names: Sequence[str]) -> dict[str, Any]:
     """The values of globals in a worker as wire trees; call it inside `watched`.
 
     Raises:

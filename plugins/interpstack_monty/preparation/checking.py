@@ -18,7 +18,7 @@ import pydantic_monty
 
 from interpstack_core import Bridge, BridgeSet, GuestError
 from interpstack_monty.offer import reachable, tree
-from interpstack_monty.state import RealmState
+from interpstack_monty.state import MontyState
 
 __all__ = ["check", "stubs_for"]
 
@@ -58,7 +58,7 @@ _HEADER: Final = (
 )
 
 
-def check(state: RealmState, source: str, cell: str) -> GuestError | None:
+def check(state: MontyState, source: str, cell: str) -> GuestError | None:
     """The certain error of a cell, if there is one.
 
     Args:

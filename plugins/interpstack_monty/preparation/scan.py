@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-__all__ = ["Found", "scan"]
+__all__ = ["ScanResult", "scan"]
 
 #: Open brackets at which a scan ends: Monty takes a few hundred.
 _MAX_DEPTH: Final = 20_000
@@ -66,7 +66,7 @@ _Bracket: TypeAlias = tuple[str, _Text | None]
 
 
 @attrs.frozen
-class Found:
+class ScanResult:
     """The result of a scan; positions are indexes of characters.
 
     Attributes:
@@ -78,7 +78,7 @@ class Found:
     returns: int | None
 
 
-def scan(source: str, pause: Callable[[], None]) -> Found | None:
+def scan(source: str, pause: Callable[[], None]) -> ScanResult | None:
     """Find the last expression; `None` if Python cannot make sense of the source.
 
     Args:
@@ -117,7 +117,7 @@ class _Scan:
         self._value: tuple[int, int] | None = None
         self._returns: int | None = None
 
-    def run(self, pause: Callable[[], None]) -> Found:
+    def run(self, pause: Callable[[], None]) -> ScanResult:
         source, left = self._source, 0
         take: dict[str, Callable[[int, int], int | None]] = {
             **dict.fromkeys("'\"", self._string),
@@ -150,7 +150,7 @@ class _Scan:
         if self._brackets:
             raise _Unclear
         self._end_statement(len(source))
-        return Found(self._value, self._returns)
+        return ScanResult(self._value, self._returns)
 
     # -- tokens: each returns where to go on, if that is not at its end --------------------------
 

@@ -12,8 +12,8 @@ from interpstack_monty.crossing.results import shown_chars
 from interpstack_monty.crossing.values import clean
 from interpstack_monty.preparation.cells import RefusedSource, prepare
 from interpstack_monty.preparation.checking import check
-from interpstack_monty.preparation.timeouts import Timeout
-from interpstack_monty.state import RealmState
+from interpstack_monty.preparation.timeouts import ScanDeadline
+from interpstack_monty.state import MontyState
 from interpstack_monty.workers import RESERVED
 
 __all__ = ["prepared_source"]
@@ -24,11 +24,11 @@ _LOW_LINES: Final = "_\uff3f\ufe33\ufe34\ufe4d\ufe4e\ufe4f"
 _SPELLED: Final = re.compile(rf"[{_LOW_LINES}]{{2}}(?![{_LOW_LINES}])(?=(\S{{1,{len(RESERVED)}}}))")
 
 
-def prepared_source(cell: Cell, state: RealmState, timeout: Timeout) -> str | GuestError:
+def prepared_source(cell: Cell, state: MontyState, timeout: ScanDeadline) -> str | GuestError:
     """The source of a cell, ready to run, or the error that refuses the cell.
 
     Raises:
-        OutOfTime: The time limit is reached, or the cell was stopped.
+        ScanTimeout: The time limit is reached, or the cell was stopped.
     """
     if _has_reserved(cell.source):
         return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")

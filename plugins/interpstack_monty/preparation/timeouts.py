@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["OutOfTime", "Timeout"]
+__all__ = ["ScanDeadline", "ScanTimeout"]
 
 
-class OutOfTime(Exception):
+class ScanTimeout(Exception):
     """The time limit of a cell was reached before any of its code ran."""
 
 
-class Timeout:
+class ScanDeadline:
     """The computing time that remains to a cell during its preparation.
 
     Args:
@@ -36,8 +36,8 @@ class Timeout:
         """Return if the cell was not stopped and time remains.
 
         Raises:
-            OutOfTime: The time limit is reached, or the cell was stopped.
+            ScanTimeout: The time limit is reached, or the cell was stopped.
         """
         left = self.left()
         if self._is_stopped() or (left is not None and left <= 0):
-            raise OutOfTime
+            raise ScanTimeout

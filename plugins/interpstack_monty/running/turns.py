@@ -19,11 +19,11 @@ from interpstack_monty.running.system import ANSWERED, answer_system_call
 from interpstack_monty.workers import EMIT
 from interpstack_protocol import GuestClock
 
-__all__ = ["Turns"]
+__all__ = ["SuspensionAnswers"]
 
 
 @attrs.define(eq=False)
-class Turns:
+class SuspensionAnswers:
     """Answers a cell's suspensions, as far as the host has answered its requests.
 
     Attributes:

@@ -9,9 +9,9 @@ import pydantic_monty
 from pydantic_monty import MontyComplete
 
 from interpstack_core import EngineFailure
-from interpstack_monty.running.turns import Turns
-from interpstack_monty.state import RealmState, unopened
-from interpstack_monty.workers import Worker
+from interpstack_monty.running.turns import SuspensionAnswers
+from interpstack_monty.state import MontyState, unopened
+from interpstack_monty.workers import MontyWorker
 
 __all__ = ["Workplace"]
 
@@ -29,9 +29,9 @@ class Workplace:
         worker: The worker; `None` before the cell begins, while it is parked, and after its end.
     """
 
-    state: RealmState
-    turns: Turns
-    worker: Worker | None = None
+    state: MontyState
+    turns: SuspensionAnswers
+    worker: MontyWorker | None = None
     _parked: bytes = b""
     _bound: str = ""
 

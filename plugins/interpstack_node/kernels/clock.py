@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from interpstack_javascript.exported import EXPORT_SECONDS
 from interpstack_node.kernels.stops import Stop
 
-__all__ = ["CommandClock", "Computing"]
+__all__ = ["CommandClock", "TimedKernel"]
 
 #: Seconds between two looks at how long the guest has computed.
 _LOOK_SECONDS: Final = 0.25
@@ -17,7 +17,7 @@ _LOOK_SECONDS: Final = 0.25
 _LEAVE_SECONDS: Final = 0.5
 
 
-class Computing(Protocol):
+class TimedKernel(Protocol):
     """A kernel, as far as its time is concerned."""
 
     @property
@@ -44,7 +44,7 @@ class CommandClock:
 
     def __init__(
         self,
-        kernel: Computing,
+        kernel: TimedKernel,
         stop: Stop,
         seconds: float | None,
         is_interrupted: Callable[[], bool],

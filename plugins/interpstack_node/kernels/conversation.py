@@ -9,12 +9,12 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from interpstack_node.kernels.clock import CommandClock, Computing
-from interpstack_node.kernels.frames import Frame, Frames, Malformed, packed
+from interpstack_node.kernels.clock import CommandClock, TimedKernel
+from interpstack_node.kernels.frames import Frame, Frames, MalformedFrame, packed
 from interpstack_node.kernels.stops import Stop
-from interpstack_node.kernels.waiting import Talk, Wait
+from interpstack_node.kernels.waiting import KernelWait, Talk
 
-__all__ = ["Answer", "Callbacks", "Conversation", "Peer"]
+__all__ = ["Callbacks", "CommandExchange", "KernelAnswer", "Peer"]
 
 _CHUNK: Final = 2**18
 #: Frames of one answer: lines that a guest prints, and modules that it imports.
@@ -24,7 +24,7 @@ _FRAMES_AT_ONCE: Final = 64
 _SHOWN_CHARS: Final = 300
 
 
-class Peer(Computing, Protocol):
+class Peer(TimedKernel, Protocol):
     """A kernel, as far as conversations need it."""
 
     @property
@@ -75,7 +75,7 @@ class Callbacks:
 
 
 @attrs.frozen(kw_only=True)
-class Answer:
+class KernelAnswer:
     """The answer to one command.
 
     Attributes:
@@ -95,7 +95,7 @@ class Answer:
     signals_seen: int
 
 
-class Conversation:
+class CommandExchange:
     """One command, its answer, and the questions of the kernel in between.
 
     Args:
@@ -124,12 +124,12 @@ class Conversation:
         """
         try:
             frame = yield from self._receive()
-        except Malformed as error:
+        except MalformedFrame as error:
             raise self._kernel.ended(f"was ended because it sent {error}") from error
         if frame.kind != "Z":
             raise self._kernel.ended("was ended because it did not start as kernels do")
 
-    def run(self, command: Sequence[Any]) -> Talk[Answer]:
+    def run(self, command: Sequence[Any]) -> Talk[KernelAnswer]:
         """Send the command, and wait for its answer.
 
         Args:
@@ -144,7 +144,7 @@ class Conversation:
                 yield from self._send("c", json.dumps(command, separators=(",", ":")))
                 last = yield from self._take_all()
             stopped, memory_bytes, signals_seen = _end_of_answer(last.text)
-        except Malformed as error:
+        except MalformedFrame as error:
             raise self._kernel.ended(f"was ended because it sent {error}") from error
         except GeneratorExit:  # what it would still answer must not answer the next command
             self._kernel.ended("was ended because its caller ended")
@@ -152,7 +152,7 @@ class Conversation:
         spent = self._clock.cell_seconds
         if stopped and self._seconds is not None and not self._callbacks.is_interrupted():
             spent = max(spent, self._seconds)
-        return Answer(
+        return KernelAnswer(
             drained=self._drained,
             values=self._values,
             stopped=stopped,
@@ -170,7 +170,7 @@ class Conversation:
             yield from self._take(frame)
             if count % _FRAMES_AT_ONCE == 0:
                 yield from self._let_others_go_on()
-        raise Malformed(f"more than {_MOST_FRAMES} frames")
+        raise MalformedFrame(f"more than {_MOST_FRAMES} frames")
 
     def _take(self, frame: Frame) -> Talk[None]:
         match frame.kind:
@@ -193,7 +193,7 @@ class Conversation:
                         yield from self._let_others_go_on()
                 yield from self._send("n", json.dumps(answer))
             case _:
-                raise Malformed(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")
+                raise MalformedFrame(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")
 
     def _send(self, kind: str, text: str) -> Talk[None]:
         data, connection = memoryview(packed(kind, text)), self._kernel.connection
@@ -202,7 +202,7 @@ class Conversation:
             try:
                 data = data[connection.send(data) :]
             except BlockingIOError:
-                yield Wait(connection, sends=True, seconds=self._clock.look())
+                yield KernelWait(connection, sends=True, seconds=self._clock.look())
             except OSError as error:
                 raise self._kernel.ended("") from error
 
@@ -213,7 +213,7 @@ class Conversation:
             try:
                 received = connection.recv(_CHUNK)
             except BlockingIOError:
-                yield Wait(connection, sends=False, seconds=self._clock.look())
+                yield KernelWait(connection, sends=False, seconds=self._clock.look())
                 continue
             except OSError as error:
                 raise self._kernel.ended("") from error
@@ -226,23 +226,23 @@ class Conversation:
 
     def _let_others_go_on(self) -> Talk[None]:
         self._clock.look()
-        yield Wait(self._kernel.connection, sends=False, seconds=0.0)
+        yield KernelWait(self._kernel.connection, sends=False, seconds=0.0)
 
 
 def _end_of_answer(text: str) -> tuple[bool, int, int]:
     """Whether the guest was stopped, the bytes that are in use, and the signals that were seen.
 
     Raises:
-        Malformed: The text has another form.
+        MalformedFrame: The text has another form.
     """
     try:
         told = json.loads(text)
         heap, external = int(told["heap"]), int(told["external"])
         stopped, seen = told["stopped"], told["seen"]
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise Malformed("a malformed end of an answer") from error
+        raise MalformedFrame("a malformed end of an answer") from error
     if type(stopped) is not bool or type(seen) is not int:
-        raise Malformed("a malformed end of an answer")
+        raise MalformedFrame("a malformed end of an answer")
     return stopped, max(heap, external), seen
 
 
@@ -250,12 +250,12 @@ def _words(text: str, count: int) -> list[str]:
     """The words of a question about a module.
 
     Raises:
-        Malformed: The text has another form.
+        MalformedFrame: The text has another form.
     """
     try:
         words = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Malformed("a question that is not JSON") from error
+        raise MalformedFrame("a question that is not JSON") from error
     if not isinstance(words, list) or [type(word) for word in words] != [str] * count:
-        raise Malformed("a malformed question")
+        raise MalformedFrame("a malformed question")
     return words

@@ -12,14 +12,14 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Frame", "Frames", "Malformed", "packed"]
+__all__ = ["Frame", "Frames", "MalformedFrame", "packed"]
 
 _HEAD: Final = struct.Struct("<BI")
 #: Kinds of frames that a kernel may send, in the order of `kernel/main.js`.
 KINDS: Final = frozenset("RNPDEVZF")
 
 
-class Malformed(Exception):
+class MalformedFrame(Exception):
     """The bytes of a kernel are not frames, or are too many."""
 
 
@@ -40,12 +40,12 @@ class Frame:
         """The text.
 
         Raises:
-            Malformed: It is not UTF-8.
+            MalformedFrame: It is not UTF-8.
         """
         try:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Malformed(f"text that is not UTF-8 ({error.reason})") from error
+            raise MalformedFrame(f"text that is not UTF-8 ({error.reason})") from error
 
 
 def packed(kind: str, text: str) -> bytes:
@@ -70,37 +70,37 @@ class Frames:
         """Expect another answer.
 
         Raises:
-            Malformed: Something is left that belongs to no answer.
+            MalformedFrame: Something is left that belongs to no answer.
         """
         if self._bytes:
-            raise Malformed("more than was asked for")
+            raise MalformedFrame("more than was asked for")
         self._left = self._most
 
     def add(self, received: bytes) -> None:
         """Take received bytes.
 
         Raises:
-            Malformed: The answer is too large.
+            MalformedFrame: The answer is too large.
         """
         self._left -= len(received)
         if self._left < 0:
-            raise Malformed(f"an answer of more than {self._most} bytes")
+            raise MalformedFrame(f"an answer of more than {self._most} bytes")
         self._bytes += received
 
     def take(self) -> Frame | None:
         """The next frame; `None` until all of it has arrived.
 
         Raises:
-            Malformed: It is of no known kind, or announces more than an answer may have.
+            MalformedFrame: It is of no known kind, or announces more than an answer may have.
         """
         if len(self._bytes) < _HEAD.size:
             return None
         kind, size = _HEAD.unpack_from(self._bytes)
         if chr(kind) not in KINDS:
-            raise Malformed(f"a frame of no known kind ({kind})")
+            raise MalformedFrame(f"a frame of no known kind ({kind})")
         end = _HEAD.size + size
         if end > self._most:
-            raise Malformed(f"a frame of {size} bytes; at most {self._most}")
+            raise MalformedFrame(f"a frame of {size} bytes; at most {self._most}")
         if len(self._bytes) < end:
             return None
         data = bytes(self._bytes[_HEAD.size : end])

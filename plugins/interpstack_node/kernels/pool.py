@@ -15,7 +15,7 @@ from interpstack_node.kernels.starting.launch import KernelConfig
 __all__ = ["KernelPool"]
 
 
-class Resident(Protocol):
+class KernelHolder(Protocol):
     """A realm with a kernel."""
 
     def rest(self) -> None:
@@ -39,7 +39,7 @@ class KernelPool:
         self._pid = os.getpid()
         self._spares: list[KernelProcess] = []
         self._starting = 0
-        self._residents: OrderedDict[int, Resident] = OrderedDict()
+        self._residents: OrderedDict[int, KernelHolder] = OrderedDict()
         self._closed = False
 
     @property
@@ -119,7 +119,7 @@ class KernelPool:
         with suppress(EngineFailure):  # whoever needs a kernel gets the reason from `take`
             self.start_ahead(config)
 
-    def used(self, realm: Resident) -> None:
+    def used(self, realm: KernelHolder) -> None:
         """Note that a realm has a kernel and uses it, and have others rest for it."""
         with self._lock:
             self._residents[id(realm)] = realm
@@ -130,7 +130,7 @@ class KernelPool:
             if other is not realm:
                 other.rest()
 
-    def left(self, realm: Resident) -> None:
+    def left(self, realm: KernelHolder) -> None:
         """Note that a realm has no kernel any more."""
         with self._lock:
             self._residents.pop(id(realm), None)

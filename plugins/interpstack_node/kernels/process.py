@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_node.kernels.confine import allow_cpu, allow_rest, cpu_clock, seal
-from interpstack_node.kernels.conversation import Answer, Callbacks, Conversation
+from interpstack_node.kernels.conversation import Callbacks, CommandExchange, KernelAnswer
 from interpstack_node.kernels.frames import Frames
 from interpstack_node.kernels.starting.launch import KernelConfig, launch
 from interpstack_node.kernels.starting.launched import error_output, told_end
@@ -124,11 +124,11 @@ class KernelProcess:
         """
         ends = time.monotonic() + _START_SECONDS
         late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
-        converse_blocking(Conversation(self, Stop(self.stops), None, late).greet())
+        converse_blocking(CommandExchange(self, Stop(self.stops), None, late).greet())
         self._started = True
         seal(self.pid, self.config.memory_bytes, self.config.descriptors)
 
-    def ask(self, *command: Any, seconds: float | None) -> Answer:
+    def ask(self, *command: Any, seconds: float | None) -> KernelAnswer:
         """Carry out a command in this thread; see `talk`."""
         return converse_blocking(self.talk(command, seconds))
 
@@ -138,8 +138,8 @@ class KernelProcess:
         seconds: float | None,
         callbacks: Callbacks | None = None,
         stop: Stop | None = None,
-    ) -> Talk[Answer]:
-        """The conversation about one command; see `Conversation.run`.
+    ) -> Talk[KernelAnswer]:
+        """The conversation about one command; see `CommandExchange.run`.
 
         Args:
             command: Its name and arguments, plain JSON values.
@@ -149,7 +149,7 @@ class KernelProcess:
         """
         yield from self._settle()
         allow_cpu(self.pid, self.cpu_seconds, seconds)
-        conversation = Conversation(self, stop or Stop(self.stops), seconds, callbacks)
+        conversation = CommandExchange(self, stop or Stop(self.stops), seconds, callbacks)
         answer = yield from conversation.run(command)
         self._signals_seen = answer.signals_seen
         return answer
@@ -160,7 +160,7 @@ class KernelProcess:
         if self._signals_seen == sent:
             return
         allow_cpu(self.pid, self.cpu_seconds, None)
-        yield from Conversation(self, Stop(self.stops), None).run(["settle", sent])
+        yield from CommandExchange(self, Stop(self.stops), None).run(["settle", sent])
         self._signals_seen = sent
 
     def rest(self) -> None:

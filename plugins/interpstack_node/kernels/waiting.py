@@ -1,7 +1,8 @@
 """Waiting for a connection, in a thread or on an event loop.
 
-A conversation with a kernel is a generator that yields a `Wait` whenever nothing more can be read
-or sent. So one text of the conversation serves both kinds of callers, and a kernel needs no thread.
+A conversation with a kernel is a generator that yields a `KernelWait` whenever nothing more can be
+read or sent. So one text of the conversation serves both kinds of callers, and a kernel needs no
+thread.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any, TypeVar
 
 import attrs
 
-__all__ = ["Talk", "Wait", "converse", "converse_blocking"]
+__all__ = ["KernelWait", "Talk", "converse", "converse_blocking"]
 
 _T = TypeVar("_T")
 
 
 @attrs.frozen
-class Wait:
+class KernelWait:
     """Something to wait for.
 
     Attributes:
@@ -35,7 +36,7 @@ class Wait:
 
 
 #: A conversation, with its result.
-Talk = Generator[Wait, None, _T]
+Talk = Generator[KernelWait, None, _T]
 
 
 def converse_blocking(talk: Talk[_T]) -> _T:
@@ -77,7 +78,7 @@ async def converse(talk: Talk[_T], interrupt: Callable[[], None]) -> _T:
         return result
 
 
-async def _ready(wait: Wait) -> None:
+async def _ready(wait: KernelWait) -> None:
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from interpstack_node.modules.builtin import builtin_name, granted
 from interpstack_node.modules.manifest import Conditions, imported, manifest
 from interpstack_node.modules.package_files import (
-    Found,
+    FoundModule,
     folders_above,
     in_package,
     package_file,
@@ -23,7 +23,7 @@ from interpstack_node.modules.places import Places, inside
 from interpstack_node.modules.specifiers import (
     ABSENT,
     SHOWN_CHARS,
-    Refused,
+    UnresolvedSpecifier,
     address_of,
     check_bare,
     joined,
@@ -75,7 +75,7 @@ class ModuleFinder:
             return True
         try:
             self.find("", specifier, require=False)
-        except Refused as error:
+        except UnresolvedSpecifier as error:
             return error.code != ABSENT
         return True
 
@@ -83,7 +83,7 @@ class ModuleFinder:
         """Words on the folders that have no such package; empty for a specifier of another kind."""
         try:
             check_bare(specifier)
-        except Refused:
+        except UnresolvedSpecifier:
             return ""
         if specifier.startswith(("@/", "#")):
             return ""
@@ -94,7 +94,7 @@ class ModuleFinder:
             )
         return f"no such package is in {folders} (the engine's option module_dirs names folders)"
 
-    def find(self, base: str, specifier: str, *, require: bool) -> Found:
+    def find(self, base: str, specifier: str, *, require: bool) -> FoundModule:
         """The module that a specifier means.
 
         Args:
@@ -103,7 +103,7 @@ class ModuleFinder:
             require: Whether it is required, not imported.
 
         Raises:
-            Refused: There is none, or code may not have it.
+            UnresolvedSpecifier: There is none, or code may not have it.
         """
         if len(specifier) > _MOST_CHARS or not specifier.isprintable():
             raise not_found(specifier)
@@ -112,7 +112,7 @@ class ModuleFinder:
         except (OSError, ValueError) as error:  # no name of a file
             raise not_found(specifier) from error
 
-    def _find(self, base: str, specifier: str, *, require: bool) -> Found:
+    def _find(self, base: str, specifier: str, *, require: bool) -> FoundModule:
         importer = path_of(base) if base else None
         root = None if importer is None else self._places.root_of(importer)
         builtin = builtin_name(specifier)
@@ -131,7 +131,7 @@ class ModuleFinder:
         """The text of a module that was found.
 
         Raises:
-            Refused: It cannot be read any more.
+            UnresolvedSpecifier: It cannot be read any more.
         """
         path = path_of(name).resolve()
         root = self._places.working if self._is_local(path) else self._places.root_of(path)
@@ -139,7 +139,7 @@ class ModuleFinder:
             raise not_found(name)
         try:
             if path.stat().st_size > _MAX_BYTES:
-                raise Refused(f"Module too large: {name}", "ERR_MODULE_TOO_LARGE")
+                raise UnresolvedSpecifier(f"Module too large: {name}", "ERR_MODULE_TOO_LARGE")
             return path.read_text("utf-8", "replace").removeprefix("\ufeff")
         except OSError as error:
             raise not_found(name) from error
@@ -155,7 +155,7 @@ class ModuleFinder:
             of the folders of packages, there is nothing.
 
         Raises:
-            Refused: The file is too large.
+            UnresolvedSpecifier: The file is too large.
         """
         try:
             given = path_of(name) if name.startswith("file:") else joined(Path("/"), name)
@@ -167,13 +167,13 @@ class ModuleFinder:
                 content = None
             else:
                 content = b64encode(path.read_bytes()).decode("ascii")
-        except (OSError, ValueError, RuntimeError, Refused):
+        except (OSError, ValueError, RuntimeError, UnresolvedSpecifier):
             return {"exists": False}
         if content is not None:
             return {"exists": True, "base64": content}
         if size is None:
             return {"exists": True}
-        raise Refused(f"File too large: {name[:SHOWN_CHARS]}", "ERR_FS_FILE_TOO_LARGE")
+        raise UnresolvedSpecifier(f"File too large: {name[:SHOWN_CHARS]}", "ERR_FS_FILE_TOO_LARGE")
 
     def own_folder(self, name: str) -> Mapping[str, Any]:
         """The `names` in a folder of a package, for packages that look for files of their own.
@@ -192,7 +192,7 @@ class ModuleFinder:
                 return {"exists": False}
             with os.scandir(path) as entries:
                 names = [entry.name for entry in islice(entries, _MOST_NAMES)]
-        except (OSError, ValueError, RuntimeError, Refused):
+        except (OSError, ValueError, RuntimeError, UnresolvedSpecifier):
             return {"exists": False}
         return {"exists": True, "names": sorted(names)}
 
@@ -206,17 +206,19 @@ class ModuleFinder:
 
     # -- kinds of specifiers ---------------------------------------------------------------
 
-    def _builtin(self, name: str, specifier: str, *, for_package: bool) -> Found:
+    def _builtin(self, name: str, specifier: str, *, for_package: bool) -> FoundModule:
         form = granted(name, for_package=for_package, files=self._files, network=self.network)
         if form is None:
-            raise Refused(f'Importing module "{specifier}" is not allowed', "ERR_ACCESS_DENIED")
-        return Found(f"node:{name}", f"builtin:{form}")
+            raise UnresolvedSpecifier(
+                f'Importing module "{specifier}" is not allowed', "ERR_ACCESS_DENIED"
+            )
+        return FoundModule(f"node:{name}", f"builtin:{form}")
 
     def _is_local(self, path: Path) -> bool:
         working = self._places.working
         return working is not None and inside(path, working) and self._places.root_of(path) is None
 
-    def _local(self, importer: Path | None, specifier: str) -> Found:
+    def _local(self, importer: Path | None, specifier: str) -> FoundModule:
         working = self._places.working
         folder = (working or Path("/")) if importer is None else importer.parent
         path = joined(folder, specifier)
@@ -237,9 +239,11 @@ class ModuleFinder:
             raise unsupported(specifier, "It leads out of the working folder (option working_dir).")
         if real is None or not self._is_local(real) or real.suffix not in _LOCAL:
             raise not_found(specifier)
-        return Found(address_of(real), "module", local=True)
+        return FoundModule(address_of(real), "module", local=True)
 
-    def _for_package(self, importer: Path, root: Path, specifier: str, *, require: bool) -> Found:
+    def _for_package(
+        self, importer: Path, root: Path, specifier: str, *, require: bool
+    ) -> FoundModule:
         conditions = _REQUIRE if require else _IMPORT
         if specifier.startswith(_PATH_LIKE) or specifier in (".", ".."):
             path = joined(importer.parent, specifier)
@@ -256,7 +260,7 @@ class ModuleFinder:
 
     def _own_name(
         self, importer: Path, root: Path, specifier: str, conditions: Conditions
-    ) -> Found:
+    ) -> FoundModule:
         folder = package_folder(importer.parent, root)
         meant = folder and imported(manifest(folder).get("imports"), specifier, conditions)
         if not folder or not meant:
@@ -265,7 +269,7 @@ class ModuleFinder:
             return package_file(joined(folder, meant), root, specifier)
         return self.find(address_of(importer), meant, require=conditions is _REQUIRE)
 
-    def _bare(self, specifier: str, conditions: Conditions, roots: tuple[Path, ...]) -> Found:
+    def _bare(self, specifier: str, conditions: Conditions, roots: tuple[Path, ...]) -> FoundModule:
         name, _ = name_and_subpath(specifier)
         for folder in roots:
             package = folder / name

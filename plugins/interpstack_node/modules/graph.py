@@ -14,8 +14,8 @@ from typing import Any, Final
 import attrs
 
 from interpstack_node.modules.finding import ModuleFinder
-from interpstack_node.modules.package_files import Found
-from interpstack_node.modules.specifiers import Refused
+from interpstack_node.modules.package_files import FoundModule
+from interpstack_node.modules.specifiers import UnresolvedSpecifier
 
 __all__ = ["ModuleGraphs"]
 
@@ -67,7 +67,7 @@ class ModuleGraphs:
             entry: Address of a package's file that is written as a module.
 
         Raises:
-            Refused: The entry cannot be read.
+            UnresolvedSpecifier: The entry cannot be read.
         """
         graph = self._kept.get(entry)
         if graph is None or any(self._finder.stamp(one[0]) != one for one in graph.stamps):
@@ -93,14 +93,14 @@ class _Building:
         self.stamps: list[_Stamp] = []
         self._finder = finder
         # What a specifier means depends on the importer's folder alone.
-        self._known: dict[tuple[str, str], Found | None] = {}
+        self._known: dict[tuple[str, str], FoundModule | None] = {}
         self._chars = 0
 
     def run(self, entry: str) -> Iterator[None]:
         """Add the entry and the modules that it imports.
 
         Raises:
-            Refused: The entry cannot be read.
+            UnresolvedSpecifier: The entry cannot be read.
         """
         waiting = deque([entry])
         self._add(entry, waiting)
@@ -110,7 +110,7 @@ class _Building:
                 continue
             try:
                 self._add(name, waiting)
-            except Refused:
+            except UnresolvedSpecifier:
                 continue  # the kernel asks for it, and gets the reason
             if len(self.modules) % _AT_ONCE == 0:
                 yield
@@ -130,13 +130,13 @@ class _Building:
         self.stamps.append(stamp)
         self._chars += len(source)
 
-    def _meant(self, importer: str, specifier: str) -> Found | None:
+    def _meant(self, importer: str, specifier: str) -> FoundModule | None:
         """The module of a package, or of Node, that a specifier means; `None` for any other."""
         key = importer.rpartition("/")[0], specifier
         if key not in self._known:
             try:
                 found = self._finder.find(importer, specifier, require=False)
-            except Refused:
+            except UnresolvedSpecifier:
                 self._known[key] = None
             else:
                 self._known[key] = None if found.local else found

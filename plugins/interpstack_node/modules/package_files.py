@@ -13,7 +13,7 @@ from interpstack_node.modules.places import Places, inside
 from interpstack_node.modules.specifiers import (
     ABSENT,
     SHOWN_CHARS,
-    Refused,
+    UnresolvedSpecifier,
     address_of,
     joined,
     name_and_subpath,
@@ -21,13 +21,20 @@ from interpstack_node.modules.specifiers import (
     unsupported,
 )
 
-__all__ = ["Found", "folders_above", "in_package", "package_file", "package_folder", "real_file"]
+__all__ = [
+    "FoundModule",
+    "folders_above",
+    "in_package",
+    "package_file",
+    "package_folder",
+    "real_file",
+]
 
 _FORMATS: Final = {".mjs": "module", ".cjs": "commonjs", ".json": "json"}
 
 
 @attrs.frozen
-class Found:
+class FoundModule:
     """A module.
 
     Attributes:
@@ -41,7 +48,7 @@ class Found:
     local: bool = False
 
 
-def in_package(folder: Path, root: Path, specifier: str, conditions: Conditions) -> Found:
+def in_package(folder: Path, root: Path, specifier: str, conditions: Conditions) -> FoundModule:
     """The file of a package that a specifier means.
 
     Args:
@@ -51,7 +58,7 @@ def in_package(folder: Path, root: Path, specifier: str, conditions: Conditions)
         conditions: Those under which the manifest is read.
 
     Raises:
-        Refused: There is none, or the package does not export it.
+        UnresolvedSpecifier: There is none, or the package does not export it.
     """
     _, subpath = name_and_subpath(specifier)
     about = manifest(folder)
@@ -59,7 +66,7 @@ def in_package(folder: Path, root: Path, specifier: str, conditions: Conditions)
     if exports is not None:
         meant = exported(exports, subpath, conditions)
         if meant is None:
-            raise Refused(
+            raise UnresolvedSpecifier(
                 f"Package path not exported: {specifier[:SHOWN_CHARS]}",
                 "ERR_PACKAGE_PATH_NOT_EXPORTED",
             )
@@ -70,13 +77,13 @@ def in_package(folder: Path, root: Path, specifier: str, conditions: Conditions)
     path = joined(folder, main) if isinstance(main, str) else folder / "index.js"
     try:
         return package_file(path, root, specifier, guess=True)
-    except Refused as error:
+    except UnresolvedSpecifier as error:
         if error.code != ABSENT:
             raise
         return package_file(folder / "index.js", root, specifier)
 
 
-def package_file(path: Path, root: Path, specifier: str, *, guess: bool = False) -> Found:
+def package_file(path: Path, root: Path, specifier: str, *, guess: bool = False) -> FoundModule:
     """A file of a package.
 
     Args:
@@ -90,12 +97,12 @@ def package_file(path: Path, root: Path, specifier: str, *, guess: bool = False)
         if real is None or not inside(real, root):
             continue
         if real.suffix == ".node":
-            raise Refused(
+            raise UnresolvedSpecifier(
                 f"Native addons are not allowed: {specifier[:SHOWN_CHARS]}", "ERR_DLOPEN_DISABLED"
             )
         if real.suffix == ".wasm":
             raise unsupported(specifier, "WebAssembly modules are not supported.")
-        return Found(address_of(real), _FORMATS.get(real.suffix) or _format(real, root))
+        return FoundModule(address_of(real), _FORMATS.get(real.suffix) or _format(real, root))
     raise not_found(specifier)
 
 

@@ -10,7 +10,7 @@ import attrs
 from interpstack_core import MODULE, Request, Settlement
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.graph import ModuleGraphs
-from interpstack_node.modules.specifiers import Refused
+from interpstack_node.modules.specifiers import UnresolvedSpecifier
 
 __all__ = ["HostImports", "ModuleQuestions"]
 
@@ -50,7 +50,7 @@ class ModuleQuestions:
             return
         try:
             yield from self._graphs.answers(name)
-        except Refused as error:
+        except UnresolvedSpecifier as error:
             yield {"code": error.code, "message": str(error)}
 
     def answer(self, question: Sequence[str]) -> Any:
@@ -72,7 +72,7 @@ class ModuleQuestions:
             if kind == "source":
                 return {"source": self._finder.source(name)}
             found = self._finder.find(base, name, require=kind == "require")
-        except Refused as error:
+        except UnresolvedSpecifier as error:
             return {"code": error.code, "message": str(error)}
         return {"name": found.name, "kind": found.kind, "local": found.local}
 

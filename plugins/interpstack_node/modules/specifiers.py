@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 __all__ = [
     "ABSENT",
     "SHOWN_CHARS",
-    "Refused",
+    "UnresolvedSpecifier",
     "address_of",
     "check_bare",
     "joined",
@@ -30,7 +30,7 @@ _MOST_CHARS: Final = 12_500
 _MOST_PARTS: Final = 200
 
 
-class Refused(Exception):
+class UnresolvedSpecifier(Exception):
     """A specifier leads to no module; the message says why.
 
     Attributes:
@@ -54,7 +54,7 @@ def check_bare(specifier: str) -> None:
     """Refuse a specifier that is not the name of a package, with a subpath perhaps.
 
     Raises:
-        Refused: It is not.
+        UnresolvedSpecifier: It is not.
     """
     name = name_and_subpath(specifier)[0]
     pieces = name.split("/")
@@ -77,7 +77,7 @@ def joined(folder: Path, specifier: str) -> Path:
     """The path that a specifier means in a folder.
 
     Raises:
-        Refused: The specifier is not a path.
+        UnresolvedSpecifier: The specifier is not a path.
     """
     if "\0" in specifier:
         raise not_found(specifier)
@@ -98,7 +98,7 @@ def path_of(address: str) -> Path:
     """The path in the address of a file.
 
     Raises:
-        Refused: The address is not that of a file.
+        UnresolvedSpecifier: The address is not that of a file.
     """
     if len(address) > _MOST_CHARS:
         raise not_found(address)
@@ -115,12 +115,14 @@ def path_of(address: str) -> Path:
     return Path(path)
 
 
-def not_found(specifier: str) -> Refused:
+def not_found(specifier: str) -> UnresolvedSpecifier:
     """The error for a specifier that leads to no module."""
-    return Refused(f"Module not found: {specifier[:SHOWN_CHARS]}")
+    return UnresolvedSpecifier(f"Module not found: {specifier[:SHOWN_CHARS]}")
 
 
-def unsupported(specifier: str, advice: str) -> Refused:
+def unsupported(specifier: str, advice: str) -> UnresolvedSpecifier:
     """The error for a specifier of a wrong form, with advice for the author."""
     shown = json.dumps(specifier[:SHOWN_CHARS])
-    return Refused(f"Unsupported import specifier {shown}. {advice}", "ERR_UNSUPPORTED_SPECIFIER")
+    return UnresolvedSpecifier(
+        f"Unsupported import specifier {shown}. {advice}", "ERR_UNSUPPORTED_SPECIFIER"
+    )

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from interpstack_process.frames import Channel, pack_frame
-from interpstack_process.processes.timeouts import Timeout
-from interpstack_workers import Answer, Malformed, checked_answer
+from interpstack_process.processes.timeouts import CommandDeadline
+from interpstack_workers import MalformedMessage, WorkerAnswer, checked_answer
 from interpstack_workers.messages import PRINTED_CHARS, read_text
 
-__all__ = ["Exchange", "Skipped"]
+__all__ = ["Skipped", "WorkerExchange"]
 
 
 @attrs.frozen
@@ -23,11 +23,11 @@ class Skipped:
     number: int
 
 
-class Exchange:
+class WorkerExchange:
     """One command and its answer.
 
     All methods that wait or go on raise `Closed` when the worker has ended or has had its time,
-    `Malformed` when it sent something else, and the engine's refusal of the command.
+    `MalformedMessage` when it sent something else, and the engine's refusal of the command.
 
     Args:
         channel: The connection to the worker, on which no other command is under way.
@@ -42,7 +42,7 @@ class Exchange:
     """
 
     def __init__(
-        self, channel: Channel, number: int, watch: Timeout, hear: Callable[[str], None]
+        self, channel: Channel, number: int, watch: CommandDeadline, hear: Callable[[str], None]
     ) -> None:
         self._channel = channel
         self.number = number
@@ -51,7 +51,7 @@ class Exchange:
         self.watch = watch
         self.fileno = channel.fileno()
 
-    def wait(self, command: dict[str, Any], attached: bytes) -> Answer | None:
+    def wait(self, command: dict[str, Any], attached: bytes) -> WorkerAnswer | None:
         """Send the command, and wait for the answer; `None` if the command was skipped."""
         self._channel.send(command, attached, self.watch)
         while (answer := self._read(*self._channel.receive(self.watch))) is None:
@@ -59,7 +59,7 @@ class Exchange:
         if not isinstance(answer, Skipped):
             return answer
         if answer.number != self.number:
-            raise Malformed("word that it skipped another command")
+            raise MalformedMessage("word that it skipped another command")
         return None
 
     def start(self, command: dict[str, Any], attached: bytes) -> None:
@@ -71,7 +71,7 @@ class Exchange:
         """Send what goes without waiting of what is left of the command."""
         self._channel.push(self._unsent)
 
-    def receive(self) -> Answer | Skipped | None:
+    def receive(self) -> WorkerAnswer | Skipped | None:
         """Receive what has come, without waiting; the answer, if it is complete.
 
         Returns:
@@ -83,7 +83,7 @@ class Exchange:
             answer = self._come()
         return answer
 
-    def _come(self) -> Answer | Skipped | None:
+    def _come(self) -> WorkerAnswer | Skipped | None:
         while (message := self._channel.frame()) is not None:
             if (answer := self._read(*message)) is not None:
                 return answer
@@ -99,10 +99,10 @@ class Exchange:
         """Whether something came together with the last answer."""
         return self._channel.has_more
 
-    def _read(self, told: Any, attached: bytes) -> Answer | Skipped | None:
+    def _read(self, told: Any, attached: bytes) -> WorkerAnswer | Skipped | None:
         """A message, unless it is output."""
         if not isinstance(told, dict):
-            raise Malformed("an answer that is not an object")
+            raise MalformedMessage("an answer that is not an object")
         if "printed" in told:
             part = read_text(told["printed"], PRINTED_CHARS)
             if told.get("number") == self.number:  # else of a command that has ended
@@ -111,5 +111,5 @@ class Exchange:
         if type(skipped := told.get("skipped")) is int:
             return Skipped(skipped)
         if (number := told.pop("number", None)) != self.number or type(number) is not int:
-            raise Malformed("an answer to another command")
+            raise MalformedMessage("an answer to another command")
         return checked_answer(told, attached)

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Protocol
 
 from interpstack_process.frames import SLICE_SECONDS
-from interpstack_process.processes.exchanges import Exchange, Skipped
-from interpstack_process.processes.turns import Turns
-from interpstack_workers import Answer, Malformed, WorkerDied
+from interpstack_process.processes.exchanges import Skipped, WorkerExchange
+from interpstack_process.processes.turns import CommandQueue
+from interpstack_workers import MalformedMessage, WorkerAnswer, WorkerDied
 
 __all__ = ["LoopAsker", "Watches", "running_loop"]
 
@@ -56,7 +56,7 @@ class Asked(Protocol):
         watches: The event loops that watch its connection.
     """
 
-    turns: Turns
+    turns: CommandQueue
     watches: Watches
 
     def check(self) -> None:
@@ -77,7 +77,7 @@ class LoopAsker:
     """Waits for its turn, and for the answer to its command, by callbacks of an event loop.
 
     Others who wait for the same worker see to it that it goes on although its loop does not; see
-    `Turns`. So its steps may be taken in any thread, one at a time.
+    `CommandQueue`. So its steps may be taken in any thread, one at a time.
 
     Args:
         worker: The worker that is asked.
@@ -86,23 +86,23 @@ class LoopAsker:
     """
 
     def __init__(
-        self, worker: Asked, start: Callable[[], Exchange], interrupted: Callable[[], bool]
+        self, worker: Asked, start: Callable[[], WorkerExchange], interrupted: Callable[[], bool]
     ) -> None:
         self._worker = worker
         self._start = start
         self._interrupted = interrupted
         self._loop = asyncio.get_running_loop()
-        self._answer: Future[Answer | None] = Future()
+        self._answer: Future[WorkerAnswer | None] = Future()
         self._answer.set_running_or_notify_cancel()
         self._lock = threading.Lock()
-        self._exchange: Exchange | None = None
+        self._exchange: WorkerExchange | None = None
         self._leads = False
         self._writes = False
         self._over = False
         self._death: WorkerDied | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def ask(self) -> Future[Answer | None]:
+    def ask(self) -> Future[WorkerAnswer | None]:
         """Take a turn, on the event loop.
 
         Returns:
@@ -170,7 +170,9 @@ class LoopAsker:
         while (skipped := self._take_step(check=check)) is not None:
             if not self._worker.turns.skip(skipped.number):
                 self._over = True
-                self._end_badly(Malformed("word that it skipped a command that it does not have"))
+                self._end_badly(
+                    MalformedMessage("word that it skipped a command that it does not have")
+                )
 
     def _take_step(self, *, check: bool) -> Skipped | None:
         """Send and receive, and end the exchange if its end has come.
@@ -178,7 +180,7 @@ class LoopAsker:
         Returns:
             Word that the command of another asker was skipped, if that came instead.
         """
-        found: Answer | Skipped | None = None
+        found: WorkerAnswer | Skipped | None = None
         failure: Exception | None = None
         with self._lock:
             exchange = self._exchange
@@ -202,7 +204,7 @@ class LoopAsker:
         elif found is not None:
             self._worker.turns.give_back(self)  # before the answer is read: the worker waits
             self._on_loop(self._stop_watching)
-            self._answer.set_result(found if isinstance(found, Answer) else None)
+            self._answer.set_result(found if isinstance(found, WorkerAnswer) else None)
         return None
 
     def _end_badly(self, error: Exception) -> None:

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from interpstack_process.frames import Closed
 
-__all__ = ["OutOfTime", "Timeout"]
+__all__ = ["CommandDeadline", "CommandTimeout"]
 
 #: Seconds that an interrupted worker may take to stop; the caller is waiting to go on.
 _STOP_SECONDS: Final = 0.5
@@ -27,14 +27,14 @@ class Awaited(Protocol):
         """Have the guest code of a command stopped."""
 
 
-class OutOfTime(Closed):
+class CommandTimeout(Closed):
     """The time of a command is up, and its worker is to be killed."""
 
 
-class Timeout:
+class CommandDeadline:
     """A check that runs while the host waits for a worker, and raises to end the wait.
 
-    It raises `OutOfTime` when the time is up, and `Closed` when the worker has ended.
+    It raises `CommandTimeout` when the time is up, and `Closed` when the worker has ended.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Timeout:
             self._worker.interrupt(self._number)
             seconds = min(_STOP_SECONDS, self._grace)
             if now > self._interrupted_at + seconds:
-                raise OutOfTime(f"did not stop within {seconds:g} s")
+                raise CommandTimeout(f"did not stop within {seconds:g} s")
         if self.seconds is not None and now > self._started + self.seconds:
-            raise OutOfTime(f"did not answer within {self.seconds:g} s")
+            raise CommandTimeout(f"did not answer within {self.seconds:g} s")
         if self._worker.ended:
             raise Closed("the worker process has ended")

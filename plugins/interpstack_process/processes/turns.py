@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from typing import ClassVar, Final, Protocol
 
-__all__ = ["Asker", "ThreadAsker", "Turns"]
+__all__ = ["Asker", "CommandQueue", "ThreadAsker"]
 
 #: Commands that a worker may hold: the one that it carries out, and the next ones.
 _AT_ONCE: Final = 4
@@ -35,7 +35,7 @@ class Asker(Protocol):
         """Go on, in the thread of somebody else who waits."""
 
 
-class Turns:
+class CommandQueue:
     """The turns of those who have a command for one worker: first come, first served.
 
     A worker reads its next command when it has answered the one before. Some are sent ahead, so

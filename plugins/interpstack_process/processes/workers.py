@@ -15,13 +15,20 @@ from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_process.frames import SLICE_SECONDS, Channel, Closed
-from interpstack_process.processes.exchanges import Exchange
+from interpstack_process.processes.exchanges import WorkerExchange
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
 from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
-from interpstack_process.processes.timeouts import OutOfTime, Timeout
-from interpstack_process.processes.turns import ThreadAsker, Turns
+from interpstack_process.processes.timeouts import CommandDeadline, CommandTimeout
+from interpstack_process.processes.turns import CommandQueue, ThreadAsker
 from interpstack_process.worker import INTERRUPT
-from interpstack_workers import REFUSALS, Answer, Command, Malformed, Worker, WorkerDied
+from interpstack_workers import (
+    REFUSALS,
+    Command,
+    MalformedMessage,
+    Worker,
+    WorkerAnswer,
+    WorkerDied,
+)
 
 __all__ = ["WorkerProcess"]
 
@@ -47,7 +54,7 @@ class WorkerProcess(Worker):
     def __init__(self, config: WorkerConfig, on_end: Callable[[WorkerProcess], None]) -> None:
         self._config = config
         self._on_end = on_end
-        self.turns = Turns()
+        self.turns = CommandQueue()
         self.watches = Watches()
         self._end_lock = threading.RLock()
         self._number = 0
@@ -83,7 +90,7 @@ class WorkerProcess(Worker):
     def busy(self) -> bool:
         return self.turns.taken
 
-    def ask(self, command: Command) -> Answer | None:
+    def ask(self, command: Command) -> WorkerAnswer | None:
         asker = ThreadAsker()
         if not self._wait_for_turn(asker, command.interrupted):
             return None
@@ -100,11 +107,11 @@ class WorkerProcess(Worker):
         finally:
             self.turns.give_back(asker)
 
-    def submit(self, command: Command) -> Future[Answer | None] | None:
+    def submit(self, command: Command) -> Future[WorkerAnswer | None] | None:
         if not self.ready or running_loop() is None:
             return None
 
-        def start() -> Exchange:
+        def start() -> WorkerExchange:
             exchange, message = self._exchange(command)
             exchange.start(message, command.attached)
             return exchange
@@ -136,7 +143,7 @@ class WorkerProcess(Worker):
             raise
         return True
 
-    def _exchange(self, command: Command) -> tuple[Exchange, dict[str, Any]]:
+    def _exchange(self, command: Command) -> tuple[WorkerExchange, dict[str, Any]]:
         """The exchange whose turn it is, and the message to begin it with.
 
         Raises:
@@ -146,17 +153,19 @@ class WorkerProcess(Worker):
         self._number += 1
         leave = [self._leaving.popleft() for _ in range(len(self._leaving))]
         grace = self._config.grace_seconds
-        watch = Timeout(self, self._number, command.seconds, grace, command.interrupted)
+        watch = CommandDeadline(self, self._number, command.seconds, grace, command.interrupted)
         more = {"number": self._number, "leave": leave, "within": watch.seconds}
-        exchange = Exchange(self._channel, self._number, watch, command.hear)
+        exchange = WorkerExchange(self._channel, self._number, watch, command.hear)
         return exchange, {**command.message, **more}
 
     def failure(self, error: BaseException) -> BaseException:
         """The error for the asker, once the worker was ended if it cannot go on."""
         if isinstance(error, Closed):
             self._end_after(error)
-            return WorkerDied(self.reason, unread=error.unread, late=isinstance(error, OutOfTime))
-        if isinstance(error, Malformed):
+            return WorkerDied(
+                self.reason, unread=error.unread, late=isinstance(error, CommandTimeout)
+            )
+        if isinstance(error, MalformedMessage):
             self.end(f"was killed because it sent {error}")
             return WorkerDied(self.reason, unread=False)
         if not isinstance(error, (WorkerDied, *REFUSALS)):
@@ -166,7 +175,7 @@ class WorkerProcess(Worker):
 
     def _greet(self) -> None:
         """Wait until the worker has loaded its engine."""
-        watch = Timeout(self, 0, _START_SECONDS, 0.0, lambda: False)
+        watch = CommandDeadline(self, 0, _START_SECONDS, 0.0, lambda: False)
         try:
             told, _ = self._channel.receive(watch)
         except Closed as error:
@@ -176,7 +185,7 @@ class WorkerProcess(Worker):
             self.reason += f" while it started ({last})" if last else " while it started"
             raise WorkerDied(self.reason, unread=True) from error
         if not isinstance(told, dict) or "ready" not in told:
-            raise Malformed("a message that is not a greeting")
+            raise MalformedMessage("a message that is not a greeting")
         self.ready = True
         if self.process.stderr is not None:
             self.process.stderr.close()
@@ -219,7 +228,7 @@ class WorkerProcess(Worker):
 
     def _end_after(self, error: Closed) -> None:
         """End a process that has ended by itself, or has had its time."""
-        late = isinstance(error, OutOfTime)
+        late = isinstance(error, CommandTimeout)
         self.end(f"was killed because it {error}" if late else None)
 
     def join(self) -> None:

@@ -21,7 +21,7 @@ from interpstack_quickjs.webassembly.templates import runs
 from interpstack_quickjs.webassembly.ticks import ASKS
 from interpstack_wasm.host import TICK_SECONDS
 
-__all__ = ["Machine", "OutOfTime", "Trapped"]
+__all__ = ["CpuLimitReached", "Machine", "Trapped"]
 
 #: Seconds a builtin may overrun the CPU limit before the instance is stopped for good.
 _GRACE_SECONDS: Final = 0.5
@@ -56,7 +56,7 @@ class Trapped(EngineFailure):
         return self.late or self.code is wasmtime.TrapCode.INTERRUPT
 
 
-class OutOfTime(Exception):
+class CpuLimitReached(Exception):
     """The CPU limit was reached where no guest code runs: between two jobs, or before the first."""
 
 
@@ -237,10 +237,10 @@ class Machine(Clock):
         """End the guest's turn if its time is up, while the host computes for the guest.
 
         Raises:
-            OutOfTime: The time is up.
+            CpuLimitReached: The time is up.
         """
         if self.poll_interrupt():
-            raise OutOfTime
+            raise CpuLimitReached
 
     def left(self) -> float | None:
         """Seconds that guest code may still compute in this thread; `None` for no limit."""

@@ -7,13 +7,13 @@ from typing import Final
 import jsrun
 
 from interpstack_core import EngineFailure
-from interpstack_javascript.cells import OutOfTime
+from interpstack_javascript.cells import CellTimeout
 
 __all__ = [
+    "CellTimeout",
     "IsolateGone",
     "IsolateLost",
     "OutOfHeap",
-    "OutOfTime",
     "RejectionsOverflowed",
     "failure_of",
 ]
@@ -47,7 +47,7 @@ def failure_of(error: Exception, late: bool) -> Exception:
         return OutOfHeap(told)
     # Code that is stopped inside a module says so in its own way.
     if late or (isinstance(error, RuntimeError) and any(one in told for one in _STOPPED)):
-        return OutOfTime()
+        return CellTimeout()
     if isinstance(error, jsrun.JavaScriptError):
         if "execution terminated" in told:
             return IsolateGone("it was stopped while it was idle")

@@ -12,11 +12,11 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Answer", "HostFunctions"]
+__all__ = ["GuestAnswer", "HostFunctions"]
 
 
 @attrs.frozen
-class Answer:
+class GuestAnswer:
     """The answer of a command, after the guest's jobs have run.
 
     Attributes:
@@ -36,7 +36,7 @@ class HostFunctions:
     def __init__(self) -> None:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._clock: int | None = None
-        self._answer: Future[Answer] = Future()  # of the running command
+        self._answer: Future[GuestAnswer] = Future()  # of the running command
         self._hear: Callable[[str], None] | None = None
         #: Console output of the running cell, line by line.
         self.recorded: list[str] = []
@@ -59,7 +59,7 @@ class HostFunctions:
         """Let the thread go on that is parked, or is about to be."""
         self._bell.put(None)
 
-    def answer_to(self, answer: Future[Answer]) -> None:
+    def answer_to(self, answer: Future[GuestAnswer]) -> None:
         """Choose where the next answer goes."""
         self._answer = answer
 
@@ -93,4 +93,4 @@ class HostFunctions:
     def _tell(self, text: str, heap: float, buffers: float) -> None:
         """Take the answer of a command that took long."""
         with contextlib.suppress(InvalidStateError):  # no caller waits for an abandoned isolate
-            self._answer.set_result(Answer(text, heap, buffers))
+            self._answer.set_result(GuestAnswer(text, heap, buffers))

@@ -43,13 +43,13 @@ from interpstack_v8.isolates.abandoned import (
     refuse_more,
 )
 from interpstack_v8.isolates.failures import (
+    CellTimeout,
     IsolateGone,
     IsolateLost,
-    OutOfTime,
     RejectionsOverflowed,
     failure_of,
 )
-from interpstack_v8.isolates.host_functions import Answer, HostFunctions
+from interpstack_v8.isolates.host_functions import GuestAnswer, HostFunctions
 from interpstack_v8.isolates.owner import owner
 from interpstack_v8.isolates.stretch import on_the_clock
 from interpstack_v8.isolates.waits import CommandWait
@@ -134,11 +134,11 @@ class Isolate:
         """Drop the output of earlier cells; see `HostFunctions.begin_output`."""
         self._host.begin_output(hear)
 
-    def enter(self, kind: str, *args: Any, seconds: float | None) -> Answer:
+    def enter(self, kind: str, *args: Any, seconds: float | None) -> GuestAnswer:
         """Pass a command through the guest's door, and wait for its answer; see `send`."""
         return self.send(kind, *args, seconds=seconds).result()
 
-    def send(self, kind: str, *args: Any, seconds: float | None) -> Future[Answer]:
+    def send(self, kind: str, *args: Any, seconds: float | None) -> Future[GuestAnswer]:
         """Pass a command through the guest's door; see `host.js`.
 
         Args:
@@ -147,11 +147,11 @@ class Isolate:
             seconds: How long guest code may compute; `None` for no limit.
 
         Returns:
-            What it will answer, or one of these errors: `OutOfTime`, when the guest was stopped;
+            What it will answer, or one of these errors: `CellTimeout`, when the guest was stopped;
             `IsolateLost`, when the isolate is gone (`IsolateGone`: it was before the command
             began); `EngineFailure`, when the command failed.
         """
-        answer: Future[Answer] = Future()
+        answer: Future[GuestAnswer] = Future()
         repeats = kind != "say"  # the kernel's output would be lost
         self._owner.spawn(self._enter(self._command(kind, *args), seconds, answer, repeats))
         return answer
@@ -217,7 +217,7 @@ class Isolate:
             raise EngineFailure(f"the guest source {script.name} failed: {error}") from error
 
     async def _enter(
-        self, script: str, seconds: float | None, answer: Future[Answer], repeats: bool
+        self, script: str, seconds: float | None, answer: Future[GuestAnswer], repeats: bool
     ) -> None:
         try:
             async with self._turn:
@@ -228,10 +228,10 @@ class Isolate:
                         raise
                     given = await self._run(self._command("look"), seconds, answer)
             if given is not None:
-                answer.set_result(Answer(*given))
+                answer.set_result(GuestAnswer(*given))
             elif not answer.done():
                 answer.set_exception(EngineFailure("the guest was entered and told nothing"))
-        except (OutOfTime, IsolateLost, EngineFailure) as error:
+        except (CellTimeout, IsolateLost, EngineFailure) as error:
             if not answer.done():
                 answer.set_exception(error)
             elif isinstance(error, IsolateLost):
@@ -243,7 +243,7 @@ class Isolate:
             if not isinstance(error, Exception):
                 raise
 
-    async def _run(self, script: str, seconds: float | None, answer: Future[Answer]) -> Any:
+    async def _run(self, script: str, seconds: float | None, answer: Future[GuestAnswer]) -> Any:
         """Run a command, and return its answer, or `None` if the answer was delivered already."""
         if self._runtime is None or self._hung:
             raise IsolateGone(str(self._lost or "it was closed"))

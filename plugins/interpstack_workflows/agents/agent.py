@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_workflows.budgets.prices import Prices
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
@@ -72,11 +72,11 @@ class AgentCall:
     needs_cost: bool = False
     decisions: Mapping[str, Any] | None = None
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
-    report: Callable[[Usage], None] = attrs.field(default=_ignore, repr=False)
+    report: Callable[[WorkflowUsage], None] = attrs.field(default=_ignore, repr=False)
     store: WorkflowStore | None = attrs.field(default=None, repr=False)
 
 
-_NOTHING: Final = Usage()
+_NOTHING: Final = WorkflowUsage()
 
 
 @attrs.frozen
@@ -90,7 +90,7 @@ class AgentAnswer:
     """
 
     value: Any
-    usage: Usage = _NOTHING
+    usage: WorkflowUsage = _NOTHING
     session_id: str | None = None
 
 
@@ -105,10 +105,12 @@ class AgentPaused(Exception):
         usage: The resources used since the call began, or was last resumed.
     """
 
-    def __init__(self, approvals: Sequence[Mapping[str, Any]], usage: Usage | None = None) -> None:
+    def __init__(
+        self, approvals: Sequence[Mapping[str, Any]], usage: WorkflowUsage | None = None
+    ) -> None:
         super().__init__(f"{len(approvals)} decisions are needed")
         self.approvals = tuple(approvals)
-        self.usage = usage or Usage()
+        self.usage = usage or WorkflowUsage()
 
 
 class AgentFailed(Exception):
@@ -123,9 +125,11 @@ class AgentFailed(Exception):
             attempt would fail in the same way, or repeat effects.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None, *, final: bool = False) -> None:
+    def __init__(
+        self, message: str, usage: WorkflowUsage | None = None, *, final: bool = False
+    ) -> None:
         super().__init__(message)
-        self.usage = usage or Usage()
+        self.usage = usage or WorkflowUsage()
         self.final = final
 
 

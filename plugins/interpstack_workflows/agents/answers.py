@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote
 
-from interpstack_schemas import OutOfTime, bounded_dialect, within
+from interpstack_schemas import EvaluationTimeout, bounded_dialect, within
 
 __all__ = ["AnswerSchema", "SchemaFault"]
 
@@ -76,7 +76,7 @@ class AnswerSchema:
             errors = within(
                 _SECONDS, lambda: _first(bounded(kind.META_SCHEMA).iter_errors(dict(schema)))
             )
-        except (RecursionError, OutOfTime) as error:
+        except (RecursionError, EvaluationTimeout) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else "too long"
             raise SchemaFault(f"{what} is not a JSON Schema: it is {why}") from error
         if errors:
@@ -128,7 +128,7 @@ class AnswerSchema:
             found = within(_SECONDS, lambda: _first(self._validator.iter_errors(value)))
         except RecursionError:
             return ["$: the value or the schema is nested too deeply"]
-        except OutOfTime:
+        except EvaluationTimeout:
             return [f"$: the schema takes more than {_SECONDS:g} seconds to evaluate; simplify it"]
         return sorted(f"{error.json_path}: {error.message:.{_FAULT_CHARS}}" for error in found)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 
 __all__ = ["BudgetExceeded", "BudgetLimits", "Reservation", "RunBudget"]
 
@@ -87,7 +87,7 @@ class _Pot:
         self.name = name
         self.limits = limits
         self.is_limited = any(getattr(limits, kind) is not None for kind in _KINDS)
-        self.spent = Usage()
+        self.spent = WorkflowUsage()
         self._reserved = dict.fromkeys(_KINDS, 0.0)
 
     def check(self, wanted: Mapping[str, float]) -> None:
@@ -111,7 +111,7 @@ class _Pot:
         for kind in _KINDS:
             self._reserved[kind] += sign * wanted[kind]
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: WorkflowUsage) -> None:
         """Count what was used."""
         self.spent = self.spent + usage
 
@@ -129,7 +129,7 @@ class Reservation:
         self._wanted = wanted
         self._open = True
 
-    def commit(self, usage: Usage) -> None:
+    def commit(self, usage: WorkflowUsage) -> None:
         """Count the amounts that the call used, instead of the reserved ones.
 
         A second report adds to the first: use that is reported late counts, too.
@@ -171,7 +171,7 @@ class RunBudget:
         return self._run.limits
 
     @property
-    def used(self) -> Usage:
+    def used(self) -> WorkflowUsage:
         """Everything that has been spent."""
         return self._run.spent
 
@@ -202,7 +202,7 @@ class RunBudget:
             left[kind] = None if limit is None else max(0, limit - getattr(pot.spent, kind))
         return left
 
-    def reserve(self, usage: Usage, names: Iterable[str | None] = ()) -> Reservation:
+    def reserve(self, usage: WorkflowUsage, names: Iterable[str | None] = ()) -> Reservation:
         """Reserve the most that a call may use, in all of its budgets or in none.
 
         Args:
@@ -222,7 +222,7 @@ class RunBudget:
             pot.hold(wanted)
         return Reservation(pots, wanted)
 
-    def replayed(self, usage: Usage, names: Iterable[str | None] = ()) -> None:
+    def replayed(self, usage: WorkflowUsage, names: Iterable[str | None] = ()) -> None:
         """Count the use of a recorded step; called once for each record."""
         for pot in self._pots(names):
             pot.add(usage)

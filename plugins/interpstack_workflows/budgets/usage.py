@@ -10,7 +10,7 @@ import attrs
 
 from interpstack import ConfigurationError
 
-__all__ = ["Usage"]
+__all__ = ["WorkflowUsage"]
 
 _NAMES: Final = ("input_tokens", "output_tokens", "cost", "seconds", "agents")
 _NUMBERS: Final = frozenset({int, float})
@@ -23,7 +23,7 @@ def _amount(value: Any) -> bool:
 
 
 @attrs.frozen(kw_only=True)
-class Usage:
+class WorkflowUsage:
     """The resources that agents used, as they report them.
 
     Attributes:
@@ -68,8 +68,8 @@ class Usage:
         """Tokens read and written."""
         return self.input_tokens + self.output_tokens
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
+    def __add__(self, other: WorkflowUsage) -> WorkflowUsage:
+        return WorkflowUsage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cost=self.cost + other.cost,
@@ -82,7 +82,7 @@ class Usage:
         return {name: value for name in _NAMES if (value := getattr(self, name))}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Usage:
+    def from_json(cls, data: Mapping[str, Any]) -> WorkflowUsage:
         """The usage that `to_json` wrote.
 
         Raises:

@@ -13,7 +13,7 @@ from interpstack import InterpreterStack
 from interpstack_workflows.errors import WorkflowError, WorkflowModuleError
 from interpstack_workflows.module.arguments import arguments_schema
 from interpstack_workflows.module.metadata import read_metadata
-from interpstack_workflows.runs.catalog import Catalog
+from interpstack_workflows.runs.catalog import WorkflowCatalog
 from interpstack_workflows.runs.host_modules import read_modules
 from interpstack_workflows.runs.reading.rehearsal import ScriptFault
 from interpstack_workflows.runs.runner import WorkflowRunner
@@ -67,7 +67,7 @@ def checked(
 
 def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -> str:
     """The line about a file whose metadata and module are right."""
-    script = Catalog().given(path)
+    script = WorkflowCatalog().given(path)
     found = read_metadata(script.source, name=path.name)
     arguments_schema(found)
     try:

@@ -18,7 +18,7 @@ from rich.tree import Tree
 
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 __all__ = [
     "add_workflow",
@@ -83,7 +83,7 @@ def status_of(result: WorkflowResult) -> int:
     return 0 if result.status in _GOOD else 1
 
 
-def run_table(runs: list[RunRecord], width: int) -> Table:
+def run_table(runs: list[WorkflowRecord], width: int) -> Table:
     """Runs, one in a row; the id of a run is in one line, to be copied, if there is room.
 
     Args:
@@ -103,7 +103,7 @@ def run_table(runs: list[RunRecord], width: int) -> Table:
     return table
 
 
-def run_tree(run: RunRecord, found: RunTree) -> Tree:
+def run_tree(run: WorkflowRecord, found: RunTree) -> Tree:
     """A run with its workflows, phases and steps, what it waits for, and how it ended."""
     tree = Tree(Text(f"{run.id} {one_line(run.name)}: {run.status}"))
     for wait in run.waiting_for:

@@ -22,13 +22,13 @@ from interpstack_workflows.events.events import (
     WorkflowEvent,
 )
 
-__all__ = ["EventHub", "Subscription"]
+__all__ = ["EventHub", "EventSubscription"]
 
 _log = logging.getLogger("interpstack.workflows")
 _ENDS: Final = (ResultEvent, ErrorEvent, CancelledEvent)
 
 
-class Subscription:
+class EventSubscription:
     """Events as they come: an async iterator, and an async context manager.
 
     The iteration ends when the subscription is closed; that of a single run also ends with its run.
@@ -74,7 +74,7 @@ class Subscription:
         self._hub.drop(self)
         self._more.set()
 
-    def __aiter__(self) -> Subscription:
+    def __aiter__(self) -> EventSubscription:
         return self
 
     async def __anext__(self) -> WorkflowEvent:
@@ -85,7 +85,7 @@ class Subscription:
             await self._more.wait()
         return self._events.popleft()
 
-    async def __aenter__(self) -> Subscription:
+    async def __aenter__(self) -> EventSubscription:
         return self
 
     async def __aexit__(
@@ -106,7 +106,7 @@ class EventHub:
 
     def __init__(self, sink: Callable[[WorkflowEvent], Any] | None = None) -> None:
         self._sink = sink
-        self._subscriptions: tuple[Subscription, ...] = ()
+        self._subscriptions: tuple[EventSubscription, ...] = ()
 
     def hears(self) -> bool:
         """Whether there are listeners; without any, events need not be made."""
@@ -123,7 +123,7 @@ class EventHub:
         for one in self._subscriptions:
             one.take(event)
 
-    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> Subscription:
+    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> EventSubscription:
         """Events from now on.
 
         Args:
@@ -135,11 +135,11 @@ class EventHub:
         """
         if type(capacity) is not int or capacity < 1:
             raise ConfigurationError(f"capacity takes a whole number from 1; got {capacity!r:.40}")
-        one = Subscription(self, run_id, capacity)
+        one = EventSubscription(self, run_id, capacity)
         self._subscriptions = (*self._subscriptions, one)
         return one
 
-    def drop(self, subscription: Subscription) -> None:
+    def drop(self, subscription: EventSubscription) -> None:
         """Hand nothing more to a subscription."""
         self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import (
     AgentCompletedEvent,
     AgentFailedEvent,
@@ -30,7 +30,7 @@ from interpstack_workflows.events.events import (
 )
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import approvals_of
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 __all__ = ["NodeStatus", "RunTree", "StepNode", "WorkflowNode", "preview"]
 
@@ -74,7 +74,7 @@ class StepNode:
     status: NodeStatus = "running"
     phase: str | None = None
     agent: str | None = None
-    usage: Usage = attrs.field(factory=Usage)
+    usage: WorkflowUsage = attrs.field(factory=WorkflowUsage)
     error: str = ""
 
     def stands(self, status: NodeStatus, error: str = "") -> None:
@@ -86,7 +86,7 @@ class StepNode:
         self.title = title or self.title
         self.phase, self.agent = phase, agent
 
-    def used(self, usage: Usage) -> None:
+    def used(self, usage: WorkflowUsage) -> None:
         """Note the resources that the step used."""
         self.usage = usage
 
@@ -124,9 +124,9 @@ class WorkflowNode:
         if phase is not None and phase not in self.phases:
             self.phases.append(phase)
 
-    def usage(self) -> Usage:
+    def usage(self) -> WorkflowUsage:
         """The resources used by this workflow and its children."""
-        total = Usage()
+        total = WorkflowUsage()
         for step in self.steps.values():
             total = total + step.usage
         for child in self.children.values():
@@ -148,7 +148,7 @@ class RunTree:
         self.root = WorkflowNode(name)
 
     @classmethod
-    def of(cls, record: RunRecord, entries: Iterable[Entry]) -> RunTree:
+    def of(cls, record: WorkflowRecord, entries: Iterable[Entry]) -> RunTree:
         """The tree of a stored run.
 
         Args:
@@ -223,7 +223,7 @@ class RunTree:
         step.describe(event.label or event.prompt_preview, event.phase, event.agent)
         node.entered(event.phase)
         if usage:
-            step.used(Usage.from_json(usage))
+            step.used(WorkflowUsage.from_json(usage))
         return step
 
     def _recorded(self, scope: str, record: StepRecord) -> None:
@@ -233,7 +233,7 @@ class RunTree:
             _describe(step, json.loads(record.signature))
             node.entered(step.phase)
         if record.usage:
-            step.used(step.usage + Usage.from_json(record.usage))
+            step.used(step.usage + WorkflowUsage.from_json(record.usage))
         if record.started:
             asks = record.kind == "agent" and approvals_of(record) is not None
             waits = asks or record.kind not in ("workflow", "exec", "agent")

@@ -13,7 +13,7 @@ from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
 
-__all__ = ["ENDINGS", "Catalog", "metadata_of"]
+__all__ = ["ENDINGS", "WorkflowCatalog", "metadata_of"]
 
 _read = lru_cache(maxsize=256)(read_metadata)
 #: Endings of files that may hold a workflow.
@@ -32,7 +32,7 @@ async def metadata_of(script: Script) -> WorkflowMetadata:
     return await call_blocking(partial(_read, script.source, name=script.source_name))
 
 
-class Catalog:
+class WorkflowCatalog:
     """The workflows that a runner knows.
 
     Args:

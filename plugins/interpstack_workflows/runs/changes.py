@@ -17,7 +17,7 @@ from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import root_place, with_script
 from interpstack_workflows.runs.values import Script
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.store import RunRecord, TakenRun
+from interpstack_workflows.stores.store import TakenRun, WorkflowRecord
 
 __all__ = ["change_script", "compared"]
 
@@ -31,7 +31,7 @@ _LOOK_SECONDS: Final = 0.5
 
 async def compared(
     parts: RunParts,
-    record: RunRecord,
+    record: WorkflowRecord,
     script: Script,
     entries: Sequence[Entry] | None = None,
 ) -> ScriptDifference:
@@ -50,7 +50,7 @@ async def compared(
 
 
 async def change_script(
-    parts: RunParts, record: RunRecord, script: Script, *, accept: bool, wait: bool
+    parts: RunParts, record: WorkflowRecord, script: Script, *, accept: bool, wait: bool
 ) -> None:
     """Give a run another script; a run that has completed goes on with it.
 

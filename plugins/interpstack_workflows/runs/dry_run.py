@@ -17,7 +17,7 @@ from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.children import child_place
-from interpstack_workflows.runtime.boundary import Failed, Resolution, Value
+from interpstack_workflows.runtime.boundary import FailedResolution, Resolution, ValueResolution
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.names import StepNames
 
@@ -119,7 +119,7 @@ class _DryRun:
             left = self._left.get(scope) or RecordedAnswers(entries)
             yield from (_recorded(scope, step) for step in left.unused())
 
-    async def scope(self, place: ScopePlace, now: float) -> Value | None:
+    async def scope(self, place: ScopePlace, now: float) -> ValueResolution | None:
         """Run one scope; returns its result, or `None` if something is missing for it."""
         answers = self._left[place.scope] = RecordedAnswers(self._entries.get(place.scope, ()))
         given = module_input(place, self._seed, None, self._parts.modules)
@@ -132,7 +132,7 @@ class _DryRun:
                 if progress.error is not None:
                     raise progress.error
                 if progress.complete is not None:
-                    return Value(progress.complete.output.result)
+                    return ValueResolution(progress.complete.output.result)
                 settled = [
                     (request.id, answer)
                     for request in progress.requests
@@ -165,7 +165,7 @@ class _DryRun:
                 if (value := await self.scope(place, began["now"] if began else now)) is not None:
                     return value
             except (StepFailed, WorkflowModuleError) as error:
-                return Failed(str(error), getattr(error, "name", "") or "Error")
+                return FailedResolution(str(error), getattr(error, "name", "") or "Error")
             if began is not None:
                 return None  # its own steps are listed
         if len(self.anew) < _MAX_ANEW:

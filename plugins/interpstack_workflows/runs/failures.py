@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from interpstack_workflows.budgets.budget import BudgetExceeded
 from interpstack_workflows.errors import WorkflowModuleError
-from interpstack_workflows.runtime.boundary import Failed, ModuleBudget
+from interpstack_workflows.runtime.boundary import FailedResolution, ModuleBudget
 
 __all__ = ["ESCAPING", "ScopeFailed", "StepFailed", "as_failed", "described"]
 
@@ -94,7 +94,7 @@ def described(error: BaseException) -> dict[str, Any]:
     return {**shown, "data": data} if isinstance(data, dict) and data else shown
 
 
-def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> Failed:
+def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> FailedResolution:
     """A recorded error as the module receives it.
 
     Args:
@@ -104,7 +104,7 @@ def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> F
     name, data = str(error.get("name", "Error")), dict(error.get("data") or {})
     # A request of a wrong form is a mistake in the script, unlike an agent's own `TypeError`.
     is_wrong = name == "TypeError" and data.get("kind") != "agent"
-    return Failed(
+    return FailedResolution(
         str(error.get("message", "workflow request rejected")),
         name,
         data,

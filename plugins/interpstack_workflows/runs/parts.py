@@ -16,7 +16,7 @@ from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.events.hub import EventHub
-from interpstack_workflows.runs.catalog import Catalog
+from interpstack_workflows.runs.catalog import WorkflowCatalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
@@ -118,7 +118,7 @@ class RunParts:
     store: WorkflowStore
     runtime: WorkflowRuntime
     agents: Mapping[str, Agent]
-    catalog: Catalog
+    catalog: WorkflowCatalog
     sandboxes: Mapping[str, Sandbox]
     scheduler: Scheduler
     hub: EventHub

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import attrs
 
 from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 __all__ = ["Limits", "spent_budget", "stored_limits"]
 
@@ -36,7 +36,7 @@ def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> 
     return {**own, "inner": named} if named else own
 
 
-def spent_budget(record: RunRecord, entries: Sequence[Entry]) -> RunBudget:
+def spent_budget(record: WorkflowRecord, entries: Sequence[Entry]) -> RunBudget:
     """The budget of a run that goes on: each recorded step counts once.
 
     Args:
@@ -51,7 +51,7 @@ def spent_budget(record: RunRecord, entries: Sequence[Entry]) -> RunBudget:
         for step in entry.settled:
             if step.usage:
                 told = (*names.get(entry.scope, ()), *_phase(step)) if inner else ()
-                budget.replayed(Usage.from_json(step.usage), told)
+                budget.replayed(WorkflowUsage.from_json(step.usage), told)
     return budget
 
 

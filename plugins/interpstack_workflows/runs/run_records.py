@@ -17,7 +17,7 @@ from interpstack_workflows.runs.run_budgets import stored_limits
 from interpstack_workflows.runs.values import ENDED, ScopePlace, Script, WorkflowResult, phases_of
 from interpstack_workflows.stores.store import (
     RUN_ID_TAKES,
-    RunRecord,
+    WorkflowRecord,
     WorkflowStore,
     is_run_id,
 )
@@ -80,7 +80,7 @@ class RunOptions:
 
 def new_run(
     script: Script, metadata: WorkflowMetadata, args: Any, options: RunOptions, now: float
-) -> RunRecord:
+) -> WorkflowRecord:
     """The record of a run that begins.
 
     Raises:
@@ -95,7 +95,7 @@ def new_run(
         raise WorkflowError(
             f"budgets takes limits by the names of phases and children; got {options.budgets!r:.80}"
         )
-    return RunRecord(
+    return WorkflowRecord(
         id=new_run_id(now) if options.run_id is None else options.run_id,
         name=script.name or metadata.name,
         source=script.source,
@@ -118,7 +118,7 @@ def new_run_id(now: float) -> str:
     return "run_" + "".join(digits)
 
 
-def going_on(record: RunRecord, *, reopen: bool) -> RunRecord:
+def going_on(record: WorkflowRecord, *, reopen: bool) -> WorkflowRecord:
     """The record of a run that is worked on from now on.
 
     Args:
@@ -130,7 +130,7 @@ def going_on(record: RunRecord, *, reopen: bool) -> RunRecord:
     return attrs.evolve(record, status="running", wake_at=None, waiting_for=(), error=None)
 
 
-async def stored_run(store: WorkflowStore, run_id: str) -> RunRecord:
+async def stored_run(store: WorkflowStore, run_id: str) -> WorkflowRecord:
     """A run as its store has it.
 
     Raises:
@@ -143,7 +143,9 @@ async def stored_run(store: WorkflowStore, run_id: str) -> RunRecord:
     return record
 
 
-def with_script(record: RunRecord, script: Script, metadata: WorkflowMetadata) -> RunRecord:
+def with_script(
+    record: WorkflowRecord, script: Script, metadata: WorkflowMetadata
+) -> WorkflowRecord:
     """The record of a run that goes on with another script."""
     options = {**record.options, "path": _path(script) or record.options.get("path")}
     return attrs.evolve(
@@ -155,7 +157,7 @@ def with_script(record: RunRecord, script: Script, metadata: WorkflowMetadata) -
     )
 
 
-def root_place(record: RunRecord) -> ScopePlace:
+def root_place(record: WorkflowRecord) -> ScopePlace:
     """The root of a run."""
     path = record.options.get("path")
     file = Path(path) if isinstance(path, str) else None
@@ -168,7 +170,7 @@ def root_place(record: RunRecord) -> ScopePlace:
     )
 
 
-def as_result(record: RunRecord) -> WorkflowResult:
+def as_result(record: WorkflowRecord) -> WorkflowResult:
     """The result of a run, from its record."""
     return WorkflowResult(
         run_id=record.id,

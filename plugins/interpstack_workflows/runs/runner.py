@@ -13,10 +13,10 @@ from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.events.events import WorkflowEvent
-from interpstack_workflows.events.hub import EventHub, Subscription
+from interpstack_workflows.events.hub import EventHub, EventSubscription
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.agent_names import find_agents
-from interpstack_workflows.runs.catalog import Catalog, metadata_of
+from interpstack_workflows.runs.catalog import WorkflowCatalog, metadata_of
 from interpstack_workflows.runs.changes import change_script
 from interpstack_workflows.runs.host_modules import read_modules
 from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
@@ -33,7 +33,7 @@ from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import Message, RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import Message, WorkflowRecord, WorkflowStore
 from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
 __all__ = ["RunHandle", "WorkflowRunner"]
@@ -75,7 +75,7 @@ class WorkflowRunner(RunnerViews):
         prices: Prices of a million tokens by the name of the model, for models that do not report
             their cost, as in `{"acme-large": {"input": 3, "output": 15}}`.
         store: Keeps runs: a `WorkflowStore`, or its URL; see `open_store`.
-        workflows: Workflows that scripts may call by name; see `Catalog`.
+        workflows: Workflows that scripts may call by name; see `WorkflowCatalog`.
         modules: Modules that scripts may import, by specifier: files or sources, as in
             `{"team:prompts": Path("prompts.js")}`; see `read_modules`.
         sandboxes: The sandboxes that run the commands of `exec`, by profile, such as `local/build`:
@@ -140,7 +140,7 @@ class WorkflowRunner(RunnerViews):
             models=Models(models),
             modules=read_modules(modules),
             prices=Prices(prices),
-            catalog=Catalog(workflows),
+            catalog=WorkflowCatalog(workflows),
             sandboxes=dict(sandboxes or {}),
             output_bytes=output_bytes,
             worktrees=worktrees_of(worktrees),
@@ -309,7 +309,7 @@ class WorkflowRunner(RunnerViews):
         await self._send(run_id, Message(kind="answer", id=ask_id, value=value))
         await self._is_answered(run_id, ask_id, value)  # another answer may have come before it
 
-    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> Subscription:
+    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> EventSubscription:
         """Events from now on, for a reader that may be slow.
 
         Args:
@@ -341,7 +341,7 @@ class WorkflowRunner(RunnerViews):
             raise WorkflowError(CONTRADICTED.format(run_id=run_id, ask_id=ask_id))
         return bool(answers)
 
-    async def _may_retry(self, record: RunRecord) -> bool:
+    async def _may_retry(self, record: WorkflowRecord) -> bool:
         """Whether a completed run goes on to try failed steps again.
 
         Raises:
@@ -352,7 +352,7 @@ class WorkflowRunner(RunnerViews):
         self._check_time(record)
         return True
 
-    def _check_time(self, record: RunRecord) -> None:
+    def _check_time(self, record: WorkflowRecord) -> None:
         """Check that a completed run has time to go on.
 
         Raises:
@@ -366,7 +366,7 @@ class WorkflowRunner(RunnerViews):
                 " its result stays. Start a new run"
             )
 
-    async def _going(self, run_id: str) -> RunRecord:
+    async def _going(self, run_id: str) -> WorkflowRecord:
         record = await self.show(run_id)
         if record.status in ENDED:
             raise WorkflowError(f"Run {run_id} has ended already: it is {record.status}")

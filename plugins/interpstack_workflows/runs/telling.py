@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.census import Census
 from interpstack_workflows.events.events import (
     AgentCompletedEvent,
@@ -36,14 +36,14 @@ from interpstack_workflows.runs.verbs.waits import Wait
 from interpstack_workflows.runtime.boundary import LogCall, PhaseCall
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.names import canonical
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 __all__ = ["RunTeller"]
 
 #: Characters of an agent's event as JSON.
 _EVENT_CHARS: Final = 16_384
 _TEXT_CHARS: Final = 10_000
-_NOTHING: Final = Usage()
+_NOTHING: Final = WorkflowUsage()
 
 
 class RunTeller:
@@ -54,14 +54,14 @@ class RunTeller:
         record: The run.
     """
 
-    def __init__(self, parts: RunParts, record: RunRecord) -> None:
+    def __init__(self, parts: RunParts, record: WorkflowRecord) -> None:
         self._parts = parts
         self._run_id = record.id
         self._created = record.created
         self._sessions: dict[tuple[str, str], str | None] = {}
         self._census = Census()
         #: What agents had used when the stages of their steps were recorded.
-        self._earlier: dict[tuple[str, str], Usage] = {}
+        self._earlier: dict[tuple[str, str], WorkflowUsage] = {}
 
     def census(self) -> Mapping[str, Any]:
         """See `Census.to_json`."""
@@ -140,7 +140,7 @@ class RunTeller:
         for step in steps:
             if step.started and step.usage:
                 used = self._earlier.get((scope, step.name), _NOTHING)
-                self._earlier[scope, step.name] = used + Usage.from_json(step.usage)
+                self._earlier[scope, step.name] = used + WorkflowUsage.from_json(step.usage)
 
     def step_ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         """The end of a step is recorded, now or by an earlier stay."""
@@ -161,7 +161,7 @@ class RunTeller:
             name: value if isinstance(value := options.get(name), str) else None
             for name in ("label", "phase", "model")
         }
-        used = (earlier + Usage.from_json(step.usage)).to_json()
+        used = (earlier + WorkflowUsage.from_json(step.usage)).to_json()
         fields |= {"agent": agent, "usage": used, "replayed": replayed}
         fields["prompt_preview"] = preview(opened.request.prompt)
         if step.ok:
@@ -171,7 +171,7 @@ class RunTeller:
             fields |= {"name": str(error.get("name")), "message": str(error.get("message"))}
             self._tell(AgentFailedEvent, scope, opened.name, **fields)
 
-    def child_completed(self, place: ScopePlace, result: Any, usage: Usage) -> None:
+    def child_completed(self, place: ScopePlace, result: Any, usage: WorkflowUsage) -> None:
         """Report the result of a child; the root's is reported when it is stored."""
         if len(place.names) > 1:
             self._tell(ResultEvent, place.scope, results=result, token_usage=usage.to_json())
@@ -181,7 +181,7 @@ class RunTeller:
         if len(place.names) > 1:
             self._tell(ErrorEvent, place.scope, name=error.name, message=str(error))
 
-    def run_ended(self, record: RunRecord, scope: str) -> None:
+    def run_ended(self, record: WorkflowRecord, scope: str) -> None:
         """The run has ended, or rests, as its record says."""
         error = record.error or {}
         told: dict[str, Any] = {"census": record.census}

@@ -25,7 +25,7 @@ __all__ = [
     "Complete",
     "ExecRequest",
     "ExecSpec",
-    "Failed",
+    "FailedResolution",
     "LogCall",
     "ModuleBudget",
     "ModuleProgress",
@@ -35,8 +35,8 @@ __all__ = [
     "Resolution",
     "ScriptPath",
     "SleepRequest",
-    "Undefined",
-    "Value",
+    "UndefinedResolution",
+    "ValueResolution",
     "ValueWithBudget",
     "WaitRequest",
     "WorkflowModuleInput",
@@ -248,14 +248,14 @@ class CheckpointRequest:
 
 
 @attrs.frozen
-class Value:
+class ValueResolution:
     """The resolution of a request by a value, which is JSON."""
 
     value: Any = None
 
 
 @attrs.frozen
-class Undefined:
+class UndefinedResolution:
     """The resolution of a request by `undefined`."""
 
 
@@ -268,7 +268,7 @@ class ValueWithBudget:
 
 
 @attrs.frozen
-class Failed:
+class FailedResolution:
     """The rejection of a request by an `Error`.
 
     Attributes:
@@ -315,7 +315,7 @@ Request: TypeAlias = (
     | WaitRequest
     | CheckpointRequest
 )
-Resolution: TypeAlias = Value | Undefined | ValueWithBudget | Failed
+Resolution: TypeAlias = ValueResolution | UndefinedResolution | ValueWithBudget | FailedResolution
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,7 @@ from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.boundary import (
     Call,
     Complete,
-    Failed,
+    FailedResolution,
     ModuleBudget,
     ModuleProgress,
     Request,
@@ -91,7 +91,11 @@ class ModuleRun:
         Returns:
             Whether there is such a request.
         """
-        told = resolution.budget if isinstance(resolution, ValueWithBudget | Failed) else None
+        told = (
+            resolution.budget
+            if isinstance(resolution, ValueWithBudget | FailedResolution)
+            else None
+        )
         if told is not None:
             self._budget = told
         engine_id = self._open.pop(number, None)

@@ -18,7 +18,7 @@ from interpstack_workflows.runtime.boundary import (
     CheckpointRequest,
     ExecRequest,
     ExecSpec,
-    Failed,
+    FailedResolution,
     LogCall,
     ModuleBudget,
     PhaseCall,
@@ -26,8 +26,8 @@ from interpstack_workflows.runtime.boundary import (
     Resolution,
     ScriptPath,
     SleepRequest,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
     WaitRequest,
     WorkflowRequest,
@@ -131,18 +131,22 @@ def settlement(
         budget: The budget from then on; `None` if it has not changed.
         most: Bytes that a value may have.
     """
-    if isinstance(resolution, Failed):
+    if isinstance(resolution, FailedResolution):
         # Read and removed by the guest's own code before a script sees the error.
         told = {"$workflow": [resolution.escapes, budget_pair(budget)]}
         data = {**resolution.data, **told}
         return Settlement(number, error=GuestError(resolution.name, resolution.message, data=data))
     match resolution:
-        case Undefined():
+        case UndefinedResolution():
             value = None
-        case Value(value) | ValueWithBudget(value, _):
+        case ValueResolution(value) | ValueWithBudget(value, _):
             pass
     try:
-        wire = [encode(value, most), budget_pair(budget), isinstance(resolution, Undefined)]
+        wire = [
+            encode(value, most),
+            budget_pair(budget),
+            isinstance(resolution, UndefinedResolution),
+        ]
         return Settlement(number, _to_json(wire))
     except UnsupportedValue as error:
         return Settlement(number, error=GuestError("ToolError", str(error)))

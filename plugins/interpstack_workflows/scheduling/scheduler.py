@@ -56,13 +56,13 @@ class Rate:
                 f"got {self!r:.120}"
             )
 
-    def is_for(self, job: _Job) -> bool:
+    def is_for(self, job: _SlotJob) -> bool:
         """Whether the limit is for a job."""
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
 @attrs.define(eq=False)
-class _Job:
+class _SlotJob:
     """One call that waits for its slot, or has it."""
 
     run_id: str
@@ -108,7 +108,7 @@ class _Window:
         self._begun: deque[tuple[float, int]] = deque()
         self._tokens = 0
 
-    def wait(self, job: _Job, now: float) -> float:
+    def wait(self, job: _SlotJob, now: float) -> float:
         """Seconds until the job may begin; 0 for now."""
         self._forget(now)
         calls, tokens = self.rate.calls, self.rate.tokens
@@ -119,7 +119,7 @@ class _Window:
             return 0.0
         return max(self._begun[0][0] + self.rate.seconds - now, 1e-3)
 
-    def begin(self, job: _Job, now: float) -> None:
+    def begin(self, job: _SlotJob, now: float) -> None:
         """Count a job."""
         self._begun.append((now, job.tokens))
         self._tokens += job.tokens
@@ -133,13 +133,13 @@ class _Queue:
     """Jobs of one part of a run, the highest priority first, then the oldest."""
 
     def __init__(self) -> None:
-        self._jobs: dict[int, deque[_Job]] = {}
+        self._jobs: dict[int, deque[_SlotJob]] = {}
 
-    def add(self, job: _Job, path: tuple[str, ...]) -> None:
+    def add(self, job: _SlotJob, path: tuple[str, ...]) -> None:
         """Queue a job."""
         self._jobs.setdefault(-job.priority, deque()).append(job)
 
-    def take(self, may_begin: Callable[[_Job], bool]) -> _Job | None:
+    def take(self, may_begin: Callable[[_SlotJob], bool]) -> _SlotJob | None:
         """Remove and return the next job that may begin; `None` if none may."""
         for priority in sorted(self._jobs):
             # Callers that were cancelled have gone.
@@ -165,14 +165,14 @@ class _Branch:
     def __init__(self) -> None:
         self._parts: OrderedDict[str | None, _Queue | _Branch] = OrderedDict()
 
-    def add(self, job: _Job, path: tuple[str, ...]) -> None:
+    def add(self, job: _SlotJob, path: tuple[str, ...]) -> None:
         """Queue a job below a path."""
         name = path[0] if path else None
         if name not in self._parts:
             self._parts[name] = _Branch() if path else _Queue()
         self._parts[name].add(job, path[1:])
 
-    def take(self, may_begin: Callable[[_Job], bool]) -> _Job | None:
+    def take(self, may_begin: Callable[[_SlotJob], bool]) -> _SlotJob | None:
         """Remove and return the next job that may begin; `None` if none may."""
         for name in list(self._parts):
             part = self._parts[name]
@@ -264,16 +264,16 @@ class Scheduler:
             priority: Calls with a higher number start first among those of one part of a run.
             tokens: Tokens that the call is expected to use, for rates.
         """
-        job = _Job(run_id, scope, provider, model, priority, tokens)
-        return _Slot(job, self._enter_now, self._enter, self._leave)
+        job = _SlotJob(run_id, scope, provider, model, priority, tokens)
+        return _JobSlot(job, self._enter_now, self._enter, self._leave)
 
-    def _enter_now(self, job: _Job) -> bool:
+    def _enter_now(self, job: _SlotJob) -> bool:
         """Give a job its slot, if it need not wait; whether it has one."""
         if self._waiting.is_empty and self._count < self._max and self._may_begin(job, []):
             self._begin(job)
         return job.begun
 
-    async def _enter(self, job: _Job) -> None:
+    async def _enter(self, job: _SlotJob) -> None:
         """Wait for the slot of a job."""
         ready = job.wait()
         self._waiting.add(job, (job.run_id, *job.scope))
@@ -284,7 +284,7 @@ class Scheduler:
             self._leave(job)
             raise
 
-    def _leave(self, job: _Job) -> None:
+    def _leave(self, job: _SlotJob) -> None:
         """Take the slot of a job back, or its place among those that wait."""
         # Cancelled just as the slot was given: the slot goes back all the same.
         if job.begun:
@@ -303,7 +303,7 @@ class Scheduler:
                 return
             self._begin(job)
 
-    def _may_begin(self, job: _Job, waits: list[float]) -> bool:
+    def _may_begin(self, job: _SlotJob, waits: list[float]) -> bool:
         for kind, name in job.caps:
             cap = self._per_run if kind == "run" else self._caps[kind].get(name)
             if cap is not None and self._working[kind, name] >= cap:
@@ -316,7 +316,7 @@ class Scheduler:
             waits.append(wait)
         return not wait
 
-    def _begin(self, job: _Job) -> None:
+    def _begin(self, job: _SlotJob) -> None:
         now = self._clock()
         for window in self._windows:
             if window.rate.is_for(job):
@@ -326,7 +326,7 @@ class Scheduler:
             self._working[name] += 1
         job.begin()
 
-    def _end(self, job: _Job) -> None:
+    def _end(self, job: _SlotJob) -> None:
         self._count -= 1
         for name in job.caps:
             self._working[name] -= 1
@@ -342,7 +342,7 @@ class Scheduler:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._give)
 
 
-class _Slot(AbstractAsyncContextManager[None]):
+class _JobSlot(AbstractAsyncContextManager[None]):
     """The slot of one job, inside a block.
 
     No generator, as a decorated function would make: there is a slot for each step of a run.
@@ -356,10 +356,10 @@ class _Slot(AbstractAsyncContextManager[None]):
 
     def __init__(
         self,
-        job: _Job,
-        enter_now: Callable[[_Job], bool],
-        enter: Callable[[_Job], Awaitable[None]],
-        leave: Callable[[_Job], None],
+        job: _SlotJob,
+        enter_now: Callable[[_SlotJob], bool],
+        enter: Callable[[_SlotJob], Awaitable[None]],
+        leave: Callable[[_SlotJob], None],
     ) -> None:
         self._job = job
         self._enter_now = enter_now

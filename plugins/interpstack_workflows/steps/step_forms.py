@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from interpstack import ConfigurationError
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
 
@@ -39,7 +39,7 @@ def _check_step(step: StepRecord) -> None:
         raise _damaged(f"the signature of {what}")
     if step.usage:
         try:
-            Usage.from_json(step.usage)
+            WorkflowUsage.from_json(step.usage)
         except ConfigurationError as error:
             raise _damaged(f"the usage of {what}") from error
     failure = step.error or {}

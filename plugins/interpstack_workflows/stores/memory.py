@@ -12,19 +12,19 @@ from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.store import (
     Lease,
     Message,
-    RunRecord,
     RunStatus,
     TakenRun,
+    WorkflowRecord,
     WorkflowStore,
 )
 
 __all__ = ["MemoryWorkflowStore"]
 
 
-class _Stored:
+class _StoredWorkflow:
     """A run, and everything of it."""
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: WorkflowRecord) -> None:
         self.record = record
         self.entries: list[Entry] = []
         self.messages: list[Message] = []
@@ -36,7 +36,7 @@ class _Stored:
         """The last lease, unless it was given back."""
         return self._lease
 
-    def put(self, record: RunRecord) -> None:
+    def put(self, record: WorkflowRecord) -> None:
         """Replace the record."""
         self.record = record
 
@@ -75,23 +75,25 @@ class MemoryWorkflowStore(WorkflowStore):
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._stored: dict[str, _Stored] = {}
+        self._stored: dict[str, _StoredWorkflow] = {}
 
-    async def create(self, run: RunRecord) -> None:
-        made = _Stored(run)
+    async def create(self, run: WorkflowRecord) -> None:
+        made = _StoredWorkflow(run)
         if self._stored.setdefault(run.id, made) is not made:
             raise WorkflowError(
                 f"there is a run {run.id!r} already; leave out the id to get a new one"
             )
 
-    async def read(self, run_id: str) -> RunRecord | None:
+    async def read(self, run_id: str) -> WorkflowRecord | None:
         stored = self._stored.get(run_id)
         return None if stored is None else stored.record
 
-    async def update(self, run: RunRecord, lease: Lease) -> None:
+    async def update(self, run: WorkflowRecord, lease: Lease) -> None:
         self._held(run.id, lease).put(run)
 
-    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+    async def runs(
+        self, status: RunStatus | None = None, limit: int = 100
+    ) -> Sequence[WorkflowRecord]:
         found = [one.record for one in self._stored.values()]
         found.sort(key=lambda run: (run.created, run.id), reverse=True)
         return [run for run in found if status in (None, run.status)][:limit]
@@ -130,7 +132,7 @@ class MemoryWorkflowStore(WorkflowStore):
         run_id: str,
         owner: str,
         seconds: float,
-        begin: Callable[[RunRecord], RunRecord],
+        begin: Callable[[WorkflowRecord], WorkflowRecord],
         lapsed: Lease | None = None,
     ) -> TakenRun:
         taken = await super().take(run_id, owner, seconds, begin, lapsed)
@@ -141,7 +143,7 @@ class MemoryWorkflowStore(WorkflowStore):
     async def delete(self, run_id: str) -> None:
         self._stored.pop(run_id, None)
 
-    def _known(self, run_id: str) -> _Stored:
+    def _known(self, run_id: str) -> _StoredWorkflow:
         try:
             return self._stored[run_id]
         except KeyError:
@@ -149,7 +151,7 @@ class MemoryWorkflowStore(WorkflowStore):
                 f"there is no run {run_id!r:.200}; list the runs of the store"
             ) from None
 
-    def _held(self, run_id: str, lease: Lease) -> _Stored:
+    def _held(self, run_id: str, lease: Lease) -> _StoredWorkflow:
         stored = self._known(run_id)
         lease.check_run(run_id)
         if not stored.has(lease):

@@ -20,9 +20,9 @@ __all__ = [
     "Lease",
     "Message",
     "MessageKind",
-    "RunRecord",
     "RunStatus",
     "TakenRun",
+    "WorkflowRecord",
     "WorkflowStore",
     "is_run_id",
 ]
@@ -47,7 +47,7 @@ def is_run_id(value: object) -> bool:
 
 
 @attrs.frozen(kw_only=True)
-class RunRecord:
+class WorkflowRecord:
     """A run as it is stored beside its entries; all values are plain JSON.
 
     Attributes:
@@ -164,7 +164,7 @@ class TakenRun:
         held: The lease of the other runner, if the store returns it. It may have ended.
     """
 
-    record: RunRecord | None
+    record: WorkflowRecord | None
     lease: Lease | None = None
     held: Lease | None = None
     entries: Sequence[Entry] = ()
@@ -179,7 +179,7 @@ class WorkflowStore(abc.ABC):
     """
 
     @abc.abstractmethod
-    async def create(self, run: RunRecord) -> None:
+    async def create(self, run: WorkflowRecord) -> None:
         """Store a new run.
 
         Raises:
@@ -187,11 +187,11 @@ class WorkflowStore(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def read(self, run_id: str) -> RunRecord | None:
+    async def read(self, run_id: str) -> WorkflowRecord | None:
         """The stored record of a run; `None` if there is no such run."""
 
     @abc.abstractmethod
-    async def update(self, run: RunRecord, lease: Lease) -> None:
+    async def update(self, run: WorkflowRecord, lease: Lease) -> None:
         """Replace the record of a run.
 
         Raises:
@@ -200,7 +200,9 @@ class WorkflowStore(abc.ABC):
         """
 
     @abc.abstractmethod
-    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+    async def runs(
+        self, status: RunStatus | None = None, limit: int = 100
+    ) -> Sequence[WorkflowRecord]:
         """Stored runs, the newest first.
 
         Args:
@@ -289,7 +291,7 @@ class WorkflowStore(abc.ABC):
         run_id: str,
         owner: str,
         seconds: float,
-        begin: Callable[[RunRecord], RunRecord],
+        begin: Callable[[WorkflowRecord], WorkflowRecord],
         lapsed: Lease | None = None,
     ) -> TakenRun:
         """Claim a run, change its record, and read everything of it.
@@ -327,7 +329,7 @@ class WorkflowStore(abc.ABC):
             raise
         return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
 
-    async def leave(self, run: RunRecord, lease: Lease) -> None:
+    async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
         """Replace the record of a run, and give the lease back.
 
         By default, this calls `update` and `release`.

@@ -9,24 +9,24 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack_workflows.budgets.budget import BudgetLimits
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.stores.store import RunRecord, RunStatus, is_run_id
+from interpstack_workflows.stores.store import RunStatus, WorkflowRecord, is_run_id
 
 __all__ = ["damaged_run", "run_from_json", "run_to_json"]
 
-_NAMES: Final = tuple(field.name for field in attrs.fields(RunRecord))
+_NAMES: Final = tuple(field.name for field in attrs.fields(WorkflowRecord))
 _STATUSES: Final = get_args(RunStatus)
 #: No time of a run is further from 1970, in seconds: the end of the year 9999.
 _LATEST: Final = 253_402_300_799
 
 
-def run_to_json(run: RunRecord) -> dict[str, Any]:
+def run_to_json(run: WorkflowRecord) -> dict[str, Any]:
     """A run as plain JSON."""
     return {name: getattr(run, name) for name in _NAMES}
 
 
-def run_from_json(data: Any, run_id: str) -> RunRecord:
+def run_from_json(data: Any, run_id: str) -> WorkflowRecord:
     """The run that `run_to_json` wrote.
 
     Args:
@@ -48,7 +48,7 @@ def run_from_json(data: Any, run_id: str) -> RunRecord:
             raise damaged_run(run_id, f"its {name} is malformed")
     if data.get("id") != run_id:
         raise damaged_run(run_id, f"it is that of the run {str(data.get('id'))!r:.80}")
-    return RunRecord(**data)
+    return WorkflowRecord(**data)
 
 
 def damaged_run(run_id: str, why: str) -> WorkflowError:
@@ -92,7 +92,7 @@ def _is_budget(value: Any) -> bool:
 
 
 def _is_usage(value: Any) -> bool:
-    return _made(lambda: Usage.from_json(value))
+    return _made(lambda: WorkflowUsage.from_json(value))
 
 
 def _is_error(value: Any) -> bool:

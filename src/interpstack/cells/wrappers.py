@@ -37,7 +37,7 @@ async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome
 
     The text of the outcome is then dropped: a wrapper that failed may have been about to change it.
     """
-    call = _Call(run, asyncio.current_task())
+    call = _WrappedCall(run, asyncio.current_task())
     outcome = await call.inside(find, lambda: False)
     if isinstance(outcome, Outcome):
         return outcome
@@ -62,7 +62,7 @@ async def wrapped_request(
         make: Answers it.
         records: Whether the request's end counts although it is cancelled.
     """
-    call = _Call(make, asyncio.current_task())
+    call = _WrappedCall(make, asyncio.current_task())
     answer = await call.inside(partial(find, request=request), records)
     if call.value is not None and answer is call.value:
         return call.value
@@ -141,7 +141,7 @@ def moved(session: Any, wakes: bool, began: float, image_bytes: int) -> None:
 
 
 @attrs.define(eq=False, repr=False)
-class _Call(Generic[_T]):
+class _WrappedCall(Generic[_T]):
     """The call inside all wrappers, which is made once at most.
 
     Attributes:

@@ -13,12 +13,12 @@ from interpstack_core.cells.raised import ends_program
 from interpstack_core.checks import shown
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["Listener"]
+__all__ = ["ConsoleRelay"]
 _HALVES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # of pairs, as some engines hear them
 
 
 @attrs.define(eq=False, repr=False)
-class Listener:
+class ConsoleRelay:
     """Console output of one cell, on its way to who listens.
 
     Engines may pass on parts of the output early (`Execution.listen`); the delivery at the end, the
@@ -41,7 +41,7 @@ class Listener:
     _context: Context = attrs.field(factory=copy_context, init=False)
 
     @classmethod
-    def of(cls, tell: Callable[[str], None] | None, room: int) -> Listener | None:
+    def of(cls, tell: Callable[[str], None] | None, room: int) -> ConsoleRelay | None:
         """The listener of `Session.eval(on_console=tell)`.
 
         Raises:

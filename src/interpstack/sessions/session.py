@@ -14,7 +14,7 @@ import attrs
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.wrappers import closing, moved, transformed, wrapped_eval
-from interpstack.sessions.listening import Listener
+from interpstack.sessions.listening import ConsoleRelay
 from interpstack.sessions.queue import SessionQueue
 from interpstack.sessions.realm_slot import RealmSlot, off_loop
 from interpstack.sessions.states import check_portable, load
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
-class _Pool(Protocol):
+class _SessionPool(Protocol):
     """All sessions of a stack: `interpstack.sessions.pool.SessionPool`."""
 
     @property
@@ -62,7 +62,7 @@ class _Runner:
     notices: list[str] = attrs.field(factory=list)
     _before: list[str] | None = None  #: those from before the last cell
 
-    async def run(self, session: Session, cell: Cell, listener: Listener | None) -> Outcome:
+    async def run(self, session: Session, cell: Cell, listener: ConsoleRelay | None) -> Outcome:
         """Run a cell to its end; an engine that breaks is an outcome, too."""
         once = partial(self._run_once, session, cell, listener)
         with self.queue.running():
@@ -73,7 +73,9 @@ class _Runner:
             find = partial(session.stack.hook.interpstack_wrap_eval, session=session, cell=cell)
             return await wrapped_eval(find, once)
 
-    async def _run_once(self, session: Session, cell: Cell, listener: Listener | None) -> Outcome:
+    async def _run_once(
+        self, session: Session, cell: Cell, listener: ConsoleRelay | None
+    ) -> Outcome:
         stack = session.stack
         try:
             if each := stack.each("interpstack_transform_cell"):
@@ -179,7 +181,7 @@ class Session(SyncToo):
 
     _offer = HostOffer()  #: one for all sessions that are bound to none: plugins register once
 
-    def __init__(self, pool: _Pool, key: str, anonymous: bool) -> None:
+    def __init__(self, pool: _SessionPool, key: str, anonymous: bool) -> None:
         self.key = key
         self._pool = pool
         stack = self.stack = pool.stack
@@ -222,7 +224,7 @@ class Session(SyncToo):
             SessionClosed: The session was closed.
         """
         cell = _checked(self.stack, cell)
-        listener = Listener.of(on_console, self.stack.limits.console_chars)
+        listener = ConsoleRelay.of(on_console, self.stack.limits.console_chars)
         async with self._state.held(self._queue):
             return await self._eval(cell, listener, host)
 
@@ -249,7 +251,7 @@ class Session(SyncToo):
             NotImplementedError: The engine has neither images nor portable values.
         """
         cell = _checked(self.stack, cell)
-        listener = Listener.of(on_console, self.stack.limits.console_chars)
+        listener = ConsoleRelay.of(on_console, self.stack.limits.console_chars)
         async with self._state.held(self._queue):
             outcome = await self._eval(cell, listener, host)
             state = None
@@ -262,7 +264,7 @@ class Session(SyncToo):
                 attrs.evolve(outcome, notices=(*outcome.notices, why)) if why else outcome
             ), state
 
-    async def _eval(self, cell: Cell, listener: Listener | None, host: Any) -> Outcome:
+    async def _eval(self, cell: Cell, listener: ConsoleRelay | None, host: Any) -> Outcome:
         self.host, self.cells = host, self.cells + 1
         try:
             return await self._runner.run(self, cell, listener)

@@ -88,7 +88,7 @@ class Parsed:
     is_module: bool
 
 
-class _Pool:
+class _ParserPool:
     """Instances that wait for a source.
 
     No guest's code runs in them: the parser is safe Rust inside WebAssembly, so an instance is used
@@ -125,13 +125,13 @@ class _Pool:
         store.close()
 
 
-_pool = _Pool()
+_pool = _ParserPool()
 
 
 def _start_anew() -> None:
     """After a fork, in the child: a thread of the parent may have held the lock."""
     global _pool
-    _pool = _Pool()
+    _pool = _ParserPool()
 
 
 if hasattr(os, "register_at_fork"):

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from interpstack_core import start_anew_after_fork
 from interpstack_core.threads import GUEST_STACK_BYTES
-from interpstack_javascript.turns.turn import Turn, Wakes
+from interpstack_javascript.turns.turn import ThreadCall, Wakes
 
 __all__ = ["GuestThreads", "guest_threads"]
 
@@ -51,8 +51,8 @@ class GuestThreads:
             self._left.append((self._threads, self._turns, self._going))
         self._lock = threading.Lock()
         self._threads = []
-        self._turns: SimpleQueue[Turn[Any] | None] = SimpleQueue()
-        self._going: set[Turn[Any]] = set()
+        self._turns: SimpleQueue[ThreadCall[Any] | None] = SimpleQueue()
+        self._going: set[ThreadCall[Any]] = set()
         self._wakes: Wakes | None = None
         #: The guest that has had the last turn, and its short turns in a row.
         self._latest = (0, 0)
@@ -72,7 +72,7 @@ class GuestThreads:
         """
         alone = not self._going and self._latest[0] == guest
         before = self._latest[1] if alone else 0
-        turn = self._submit(Turn(guest, before, function))
+        turn = self._submit(ThreadCall(guest, before, function))
         if before % IN_A_ROW and _ends_in_place(turn, interrupt):
             return turn.result()
         ended = asyncio.Event()
@@ -95,7 +95,7 @@ class GuestThreads:
             wakes = self._wakes = Wakes(loop)
         return wakes
 
-    def _submit(self, turn: Turn[_T]) -> Turn[_T]:
+    def _submit(self, turn: ThreadCall[_T]) -> ThreadCall[_T]:
         self._going.add(turn)
         if len(self._threads) < min(len(self._going), _CORES):
             try:
@@ -143,7 +143,7 @@ class GuestThreads:
             thread.join()
 
 
-def _ends_in_place(turn: Turn[Any], interrupt: Callable[[], None]) -> bool:
+def _ends_in_place(turn: ThreadCall[Any], interrupt: Callable[[], None]) -> bool:
     """Wait for the end of a short turn; False if it is longer."""
     try:
         return turn.done(IN_PLACE_SECONDS)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Turn", "Wakes"]
+__all__ = ["ThreadCall", "Wakes"]
 
 _T = TypeVar("_T")
 
@@ -19,7 +19,7 @@ def _nobody() -> None:
     """Stands for a caller that does not want to be woken."""
 
 
-class Turn(Generic[_T]):
+class ThreadCall(Generic[_T]):
     """A call of a function in another thread, with the part of a `Future` that loops need.
 
     A `Future` takes as long as a short turn of a guest does.

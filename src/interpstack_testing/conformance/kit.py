@@ -25,7 +25,7 @@ from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.handlers import PATIENCE, hanging
 from interpstack_testing.conformance.tripping import trip_limits
-from interpstack_testing.guests import Attack, Guest
+from interpstack_testing.guests import Attack, GuestSamples
 
 __all__ = [
     "CPU_SECONDS",
@@ -46,15 +46,15 @@ class EngineKit(abc.ABC):
     """Base class of the kit's modules of tests; see `EngineConformance`."""
 
     #: Samples in the engine's guest language.
-    guest: ClassVar[Guest]
+    guest: ClassVar[GuestSamples]
     #: What the engine cannot do, by test name, with `[parameter]` for one case of a test; and why.
     gaps: ClassVar[Mapping[str, str]] = {}
     #: Gaps that do not show every time, such as one of memory that is sometimes free.
     varying: ClassVar[Mapping[str, str]] = {}
     #: Gaps that are not tried, since they end the process that runs the tests, or stay in it.
     fatal: ClassVar[Mapping[str, str]] = {}
-    #: Of `Guest.attacks`, one in so many is tried: for a suite that is run often. Those with gaps
-    #: are, too; and with `INTERPSTACK_ATTACKS=all` in the environment all are.
+    #: Of `GuestSamples.attacks`, one in so many is tried: for a suite that is run often. Those with
+    #: gaps are, too; and with `INTERPSTACK_ATTACKS=all` in the environment all are.
     attacks_one_in: ClassVar[int] = 1
     #: The engine under test, for all tests of the class.
     engine: ClassVar[Engine]
@@ -104,7 +104,7 @@ class EngineKit(abc.ABC):
         if not hasattr(metafunc.function, "area"):
             return
         rules.check_skips(metafunc.definition)
-        if not isinstance(getattr(self, "guest", None), Guest):
+        if not isinstance(getattr(self, "guest", None), GuestSamples):
             raise TypeError(f"{type(self).__name__} needs `guest = …`, a Guest with samples")
         tables: dict[str, Mapping[str, Any]] = {
             "attack": self.attacks(),
@@ -182,7 +182,7 @@ class EngineKit(abc.ABC):
         return outcome
 
     def assert_usable(self, session: Session) -> None:
-        """Check that the variables of `Guest.store` still exist."""
+        """Check that the variables of `GuestSamples.store` still exist."""
         assert self.eval(session, self.guest.recall) == "42"
 
     def run(self, main: Any) -> Any:

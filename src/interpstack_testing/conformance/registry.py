@@ -1,8 +1,8 @@
 """Finds the test class of an installed engine.
 
-An engine needs nothing of its own where samples of its language are registered: a `Guest` in the
-entry-point group `interpstack.samples`, under the language's name. An engine that has gaps to
-declare, or samples of its own, registers a subclass of `EngineConformance` in the group
+An engine needs nothing of its own where samples of its language are registered: a `GuestSamples`
+in the entry-point group `interpstack.samples`, under the language's name. An engine that has gaps
+to declare, or samples of its own, registers a subclass of `EngineConformance` in the group
 `interpstack.conformance`, under the engine's name.
 """
 
@@ -18,7 +18,7 @@ from interpstack_core.engine import Engine
 from interpstack_core.errors import ConfigurationError
 from interpstack_testing.conformance.engine import EngineConformance
 from interpstack_testing.fake import FakeEngine
-from interpstack_testing.guests import Guest
+from interpstack_testing.guests import GuestSamples
 
 __all__ = ["GROUP", "SAMPLES", "conformance_of", "registered"]
 
@@ -56,9 +56,9 @@ def conformance_of(name: str) -> type[EngineConformance]:
     return type("InstalledConformance", (EngineConformance,), body)
 
 
-def _guest(entry: EntryPoint) -> Guest:
+def _guest(entry: EntryPoint) -> GuestSamples:
     found = entry.load()
-    if not isinstance(found, Guest):
+    if not isinstance(found, GuestSamples):
         raise ConfigurationError(f"the samples of {entry.name} ({entry.value}) are no Guest")
     return found
 

@@ -15,7 +15,7 @@ from interpstack_core.engine import Capability, Engine
 from interpstack_core.errors import ConfigurationError
 from interpstack_core.limits import Limits
 from interpstack_testing.conformance.handlers import hanging
-from interpstack_testing.guests.guest import Guest
+from interpstack_testing.guests.guest import GuestSamples
 
 __all__ = ["Kit", "trip_limits"]
 
@@ -28,7 +28,7 @@ class Kit(Protocol):
     """The parts of the kit that the trips use."""
 
     engine: ClassVar[Engine]
-    guest: ClassVar[Guest]
+    guest: ClassVar[GuestSamples]
 
     def session(self, *more: Any, **handlers: Any) -> AbstractContextManager[Session]:
         """A session of a stack of its own, closed at the end."""

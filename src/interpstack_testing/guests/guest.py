@@ -10,7 +10,16 @@ import attrs
 from interpstack_core.engine import Capability
 from interpstack_core.limits import Limits
 
-__all__ = ["ANY_ERROR", "HOSTILE_LIMITS", "KINDS", "VALUE", "Attack", "Guest", "group", "repeated"]
+__all__ = [
+    "ANY_ERROR",
+    "HOSTILE_LIMITS",
+    "KINDS",
+    "VALUE",
+    "Attack",
+    "GuestSamples",
+    "group",
+    "repeated",
+]
 
 #: In `Attack.ends`: the cell may end with a value.
 VALUE: Final = ""
@@ -34,8 +43,8 @@ KINDS: Final = frozenset(
 class Attack:
     """One hostile cell, its permitted ends, and the conditions that must hold afterwards.
 
-    The cell runs in a session that `Guest.prepare` has set up, with the awaited bridge `host.echo`,
-    which returns its input, and fails for the text `fail`.
+    The cell runs in a session that `GuestSamples.prepare` has set up, with the awaited bridge
+    `host.echo`, which returns its input, and fails for the text `fail`.
 
     Attributes:
         source: The cell.
@@ -49,7 +58,7 @@ class Attack:
         language: The cell's language, if it is not the engine's own. An engine that does not run
             it is not attacked.
         needs: A capability without which the attack is not tried.
-        healthy: Whether `Guest.health` must hold afterwards; otherwise, only `then` must.
+        healthy: Whether `GuestSamples.health` must hold afterwards; otherwise, only `then` must.
     """
 
     source: str
@@ -93,7 +102,7 @@ def repeated(
 
 
 @attrs.frozen(kw_only=True)
-class Guest:
+class GuestSamples:
     """Samples in one guest language.
 
     Cells are offered the bridges `kit.echo`, `kit.take` and `kit.give`, which are awaited, and

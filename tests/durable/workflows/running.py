@@ -34,11 +34,11 @@ from interpstack_workflows.api import (
     LeaseLost,
     RunHandle,
     TakenRun,
-    Usage,
     WorkflowError,
     WorkflowResult,
     WorkflowRunner,
     WorkflowStore,
+    WorkflowUsage,
 )
 
 #: What runs import late. Nothing of it begins a thread, which a fork would not have.
@@ -51,7 +51,7 @@ for _late in (
 
 RUN = "run_drawn"
 #: What each call of an agent uses.
-USED = Usage(input_tokens=3, output_tokens=5, cost=0.25, seconds=1.5)
+USED = WorkflowUsage(input_tokens=3, output_tokens=5, cost=0.25, seconds=1.5)
 
 
 class Agent:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack_agents import Progress
+from interpstack_agents import ProgressEmitter
 
 
 class Pause(Exception):
@@ -26,7 +26,7 @@ def _without_time(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 async def test_a_call_has_a_start_and_an_end() -> None:
     events: list[dict[str, Any]] = []
-    progress = Progress(events.append, {"eval": "e"}, (Pause,))
+    progress = ProgressEmitter(events.append, {"eval": "e"}, (Pause,))
     assert await progress.around({"id": 1}, {"input": "x"}, give(7)) == 7
     with pytest.raises(ValueError, match="no"):
         await progress.around({"id": 2}, {}, give(ValueError("no" * 1000)))
@@ -46,11 +46,11 @@ async def test_a_listener_that_fails_is_logged_once(caplog: pytest.LogCaptureFix
     def fail(event: dict[str, Any]) -> None:
         raise RuntimeError("deaf")
 
-    progress = Progress(fail, {"eval": "e"})
+    progress = ProgressEmitter(fail, {"eval": "e"})
     with caplog.at_level(logging.WARNING):
         assert await progress.around({"id": 1}, {}, give(7)) == 7
     assert len(caplog.records) == 1
 
 
 async def test_without_a_listener_calls_run_alike() -> None:
-    assert await Progress(None).around({"id": 1}, {}, give(7)) == 7
+    assert await ProgressEmitter(None).around({"id": 1}, {}, give(7)) == 7

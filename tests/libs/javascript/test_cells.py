@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpstack import InterpreterStack, Session
 from interpstack_javascript.cells import (
     ENDLESS,
-    OutOfTime,
+    CellTimeout,
     Prepared,
     SourceError,
     ThreadClock,
@@ -97,9 +97,9 @@ def test_names_are_told_by_kind() -> None:
 
 def test_a_large_source_is_prepared_under_the_clock_of_its_cell() -> None:
     source = "let a = 1;\n" + "a += [1, 2, {b: 3}].length;\n" * 20_000
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CellTimeout):
         prepared(source, None, ThreadClock(0.0, lambda: False))
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CellTimeout):
         prepared(source, None, ThreadClock(None, lambda: True))
 
 
@@ -193,9 +193,9 @@ def test_time_runs_out() -> None:
     endless = ThreadClock(None, lambda: False)
     endless.pause()
     assert endless.left() is None
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CellTimeout):
         ThreadClock(0.0, lambda: False).pause()
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CellTimeout):
         ThreadClock(60.0, lambda: True).pause()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema.validators import Draft202012Validator
 
-from interpstack_schemas import OutOfTime, bounded_dialect, within
+from interpstack_schemas import EvaluationTimeout, bounded_dialect, within
 
 DIALECT = bounded_dialect(Draft202012Validator)
 
@@ -39,7 +39,7 @@ def test_a_schema_that_describes_too_much_work_is_left() -> None:
         f"l{level}": {"anyOf": [{"$ref": f"#/$defs/l{level + 1}"}] * 2} for level in range(40)
     }
     schema = {"$ref": "#/$defs/l0", "$defs": {**levels, "l40": {"type": "null"}}}
-    with pytest.raises(OutOfTime):
+    with pytest.raises(EvaluationTimeout):
         within(0.2, lambda: DIALECT(schema).is_valid(1))
 
 

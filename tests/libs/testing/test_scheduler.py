@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from interpstack_testing.scheduler import Promise, Scheduler, Stopped
+from interpstack_testing.scheduler import Promise, ScriptScheduler, Stopped
 
 
-def _scheduler(**names: Any) -> tuple[Scheduler, dict[str, Any]]:
+def _scheduler(**names: Any) -> tuple[ScriptScheduler, dict[str, Any]]:
     """A scheduler, and the namespace of its guest, in which code is defined."""
     namespace: dict[str, Any] = dict(names)
-    return Scheduler(namespace), namespace
+    return ScriptScheduler(namespace), namespace
 
 
 def test_tasks_run_in_turn_until_all_wait() -> None:

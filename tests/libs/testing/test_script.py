@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from interpstack_testing.script import Globals, describe, result_text, run_script
+from interpstack_testing.script import ScriptGlobals, describe, result_text, run_script
 
 
-def given(**names: Any) -> Globals:
-    made = Globals()
+def given(**names: Any) -> ScriptGlobals:
+    made = ScriptGlobals()
     made.offer(names)
     return made
 

@@ -13,7 +13,7 @@ from interpstack_testing import FakeEngine
 from interpstack_workers import Command, WorkerDied
 from interpstack_workers.realm import WorkerRealm
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 
 RESTORED = "variables of earlier cells are restored from their values"
 
@@ -22,7 +22,7 @@ RESTORED = "variables of earlier cells are restored from their values"
 def make() -> Callable[..., Any]:
     def realm(*, keep: bool = True, **values: Any) -> Any:
         pool: Any = LoopbackPool(FakeEngine, keep=keep)
-        saved = SavedState(values=values) if values else SavedState()
+        saved = SavedRealm(values=values) if values else SavedRealm()
         made: Any = WorkerRealm(Residence(FakeEngine(), pool, Limits(), BridgeSet(), saved))
         made.pool = pool
         return made

@@ -20,7 +20,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack_protocol import to_json
-from interpstack_workers import Malformed, messages
+from interpstack_workers import MalformedMessage, messages
 from interpstack_workers.saved_state import read_saved_state
 
 FAULTY = GuestError("SyntaxError", "wrong", place=Place(2, 5, "a = ", "= b"))
@@ -122,7 +122,7 @@ for _ in range(700):
     ],
 )
 def test_a_progress_of_another_shape_is_malformed(told: Any) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         messages.read_progress(told, 0, 1.0)
 
 
@@ -152,11 +152,11 @@ def test_the_texts_of_an_error_are_cut() -> None:
     ],
 )
 def test_a_state_of_another_shape_is_malformed(told: Any) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         read_saved_state(told, b"")
 
 
 def test_names_of_another_shape_are_malformed() -> None:
     for told in (None, {"a": 1}, [1], ["a", None]):
-        with pytest.raises(Malformed):
+        with pytest.raises(MalformedMessage):
             messages.read_names(told)

@@ -14,14 +14,14 @@ from interpstack_testing import FakeEngine
 from interpstack_workers import WorkerDied
 from interpstack_workers.realm import WorkerRealm
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 
 
 @pytest.fixture
 def make() -> Callable[..., Any]:
     def realm(engine: Any = ImagingEngine, **saved: Any) -> Any:
         pool: Any = LoopbackPool(engine)
-        home = Residence(engine(), pool, Limits(), BridgeSet(), SavedState(**saved))
+        home = Residence(engine(), pool, Limits(), BridgeSet(), SavedRealm(**saved))
         made: Any = WorkerRealm(home)
         made.pool = pool
         return made

@@ -14,7 +14,7 @@ from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_workers.realm import WorkerRealm
 from interpstack_workers.recording import Recording
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 
 
 @bridge("ask")
@@ -27,7 +27,7 @@ def _home(*, repeats: bool = True) -> Any:
     registry = BridgeRegistry()
     registry.bridge(_ask)
     bridges = registry.freeze()
-    return Residence(QuickJSEngine(), pool, Limits(), bridges, SavedState(), repeats=repeats)
+    return Residence(QuickJSEngine(), pool, Limits(), bridges, SavedRealm(), repeats=repeats)
 
 
 @pytest.fixture
@@ -86,6 +86,6 @@ def test_a_cell_that_has_not_begun_again_is_continued_from_the_image_alone(realm
     image = realm.image()
     recording = Recording(realm.residence, None, image)
     assert recording.has_middle
-    assert recording.paused(begun=False) == SavedState(image=image)
+    assert recording.paused(begun=False) == SavedRealm(image=image)
     assert len(recording.paused(begun=True).since) == 1
     assert recording.spare == (pytest.approx(0.1), 0.0)

@@ -20,7 +20,7 @@ from interpstack_workers.redo import (
     spare_seconds,
 )
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState
+from interpstack_workers.saved_state import SavedRealm
 
 ASKS = "count = await ask({}); count += Math.random(); count"
 
@@ -40,7 +40,7 @@ def _bridges() -> BridgeSet:
 def realm() -> Iterator[Any]:
     """A realm of QuickJS whose workers are in this process."""
     pool: Any = LoopbackPool(QuickJSEngine)
-    home = Residence(QuickJSEngine(), pool, Limits(), _bridges(), SavedState(), repeats=True)
+    home = Residence(QuickJSEngine(), pool, Limits(), _bridges(), SavedRealm(), repeats=True)
     made: Any = WorkerRealm(home)
     made.pool = pool
     yield made
@@ -85,7 +85,7 @@ def test_a_state_is_handed_over_when_there_is_enough_to_repeat(realm: Any) -> No
 def test_an_image_that_is_asked_for_stands_for_the_cells_before(realm: Any) -> None:
     _run(realm, "var count = 7")
     image = realm.image()
-    assert realm.residence.saved == SavedState(image=image)
+    assert realm.residence.saved == SavedRealm(image=image)
     assert realm.image() is image
     asked = realm.pool.worker.asked
     assert asked.count("image") == 1
@@ -99,7 +99,7 @@ def test_a_cell_that_does_something_else_is_not_passed_on(realm: Any, running: b
     execution.poll(0.0, 5.0)
     if not running:
         execution.abort("enough")
-        home.start_from(SavedState())
+        home.start_from(SavedRealm())
         _run(realm, "var count = 1")
     (inputs,) = home.saved.since
     inputs._polls[0] = attrs.evolve(inputs._polls[0], mark=inputs._polls[0].mark ^ 1)

@@ -13,7 +13,7 @@ from interpstack import BridgeSet, EngineFailure, Image, ImageError, Limits
 from interpstack_testing import FakeEngine
 from interpstack_workers import WorkerDied
 from interpstack_workers.residence import Residence
-from interpstack_workers.saved_state import SavedState, StateLost
+from interpstack_workers.saved_state import SavedRealm, StateLost
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def pool() -> LoopbackPool:
 def make(pool: LoopbackPool) -> Callable[..., Any]:
     def residence(**saved: Any) -> Any:
         pools: Any = pool
-        return Residence(FakeEngine(), pools, Limits(), BridgeSet(), SavedState(**saved))
+        return Residence(FakeEngine(), pools, Limits(), BridgeSet(), SavedRealm(**saved))
 
     return residence
 
@@ -88,7 +88,7 @@ def test_an_image_of_the_caller_that_is_damaged_is_an_error(make: Any, pool: Loo
 def test_a_later_state_that_is_refused_is_told_once(make: Any, pool: LoopbackPool) -> None:
     home = make(values={"a": 1})
     home.attach()
-    home.start_from(SavedState(image=Image("other", "v1", b"x")))
+    home.start_from(SavedRealm(image=Image("other", "v1", b"x")))
     pool.worker.end("was killed")
     home.attach()
     with pytest.raises(StateLost, match="the worker process died; all variables"):
@@ -103,7 +103,7 @@ def test_a_lost_state_begins_anew_and_is_told_once(make: Any) -> None:
     with pytest.raises(StateLost, match="are lost: states are not kept"):
         home.check_lost()
     home.check_lost()
-    assert home.saved == SavedState()
+    assert home.saved == SavedRealm()
 
 
 def test_bridges_go_along_only_if_they_are_new(make: Any, pool: LoopbackPool) -> None:
@@ -135,7 +135,7 @@ def test_a_malformed_state_kills_the_worker(make: Any, pool: LoopbackPool, answe
 
 def test_a_realm_in_which_nothing_ran_may_move() -> None:
     pools: Any = LoopbackPool(ImagingEngine)
-    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedState())
+    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedRealm())
     busy: Any = home.attach()
     first = home.number
     home.move_from(busy)
@@ -149,7 +149,7 @@ def test_a_realm_in_which_nothing_ran_may_move() -> None:
 
 def test_a_realm_moves_only_with_its_exact_state() -> None:
     pools: Any = LoopbackPool(ImagingEngine)
-    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedState())
+    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedRealm())
     busy: Any = home.attach()
     pools.idle = LoopbackWorker(ImagingEngine())
     home.go_on()
@@ -168,7 +168,7 @@ def test_a_realm_moves_only_with_its_exact_state() -> None:
 
 def test_a_move_that_fails_leaves_a_realm_to_be_opened(make: Any) -> None:
     pools: Any = LoopbackPool(ImagingEngine)
-    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedState())
+    home = Residence(ImagingEngine(), pools, Limits(), BridgeSet(), SavedRealm())
     busy: Any = home.attach()
     home.keep(home.ask("load", b'{"a": 1}'))
     pools.idle = LoopbackWorker(ImagingEngine())

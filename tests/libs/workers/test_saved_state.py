@@ -7,29 +7,29 @@ from typing import Any
 import pytest
 
 from interpstack import Image
-from interpstack_workers import Malformed
-from interpstack_workers.saved_state import SavedState, read_saved_state
+from interpstack_workers import MalformedMessage
+from interpstack_workers.saved_state import SavedRealm, read_saved_state
 
 
 def test_what_becomes_of_variables_is_told() -> None:
-    image = SavedState(image=Image("e", "b", b""))
+    image = SavedRealm(image=Image("e", "b", b""))
     assert (image.there, image.told()) == (True, "variables are as they were before this cell")
-    values = SavedState(values={"a": 1, "f": {"$": "lost"}})
+    values = SavedRealm(values={"a": 1, "f": {"$": "lost"}})
     assert values.told().endswith("restored from their values; not restored: f")
-    lost = SavedState(lost="too large")
+    lost = SavedRealm(lost="too large")
     assert (lost.there, lost.told()) == (
         False,
         "all variables of earlier cells are lost: too large",
     )
-    assert not SavedState().there
+    assert not SavedRealm().there
 
 
 @pytest.mark.parametrize("told", [None, {}, {"lost": 5}, {"lost": "x", "values": {}}, []])
 def test_other_forms_are_refused(told: Any) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         read_saved_state(told, b"")
 
 
 def test_a_reason_is_read() -> None:
-    assert read_saved_state({"lost": "too large"}, b"") == SavedState(lost="too large")
-    assert read_saved_state({"values": {"a": 1}}, b"") == SavedState(values={"a": 1})
+    assert read_saved_state({"lost": "too large"}, b"") == SavedRealm(lost="too large")
+    assert read_saved_state({"values": {"a": 1}}, b"") == SavedRealm(values={"a": 1})

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from interpstack_workers import Answer, Command, Worker, WorkerDied
+from interpstack_workers import Command, Worker, WorkerAnswer, WorkerDied
 from interpstack_workers.steps import Asking, Placing, Steps, drive, run_steps
 
 
@@ -18,16 +18,16 @@ class Answering(Worker):
     busy = False
 
     def __init__(self) -> None:
-        self.waiting: list[Future[Answer | None]] = []
+        self.waiting: list[Future[WorkerAnswer | None]] = []
         self.deaths = 0
 
-    def ask(self, command: Command) -> Answer | None:
+    def ask(self, command: Command) -> WorkerAnswer | None:
         if self.deaths:
             self.deaths -= 1
             raise WorkerDied("died", unread=True)
-        return Answer({"done": command.message["do"]}, command.attached)
+        return WorkerAnswer({"done": command.message["do"]}, command.attached)
 
-    def submit(self, command: Command) -> Future[Answer | None] | None:
+    def submit(self, command: Command) -> Future[WorkerAnswer | None] | None:
         self.waiting.append(Future())
         return self.waiting[-1]
 
@@ -69,7 +69,7 @@ def test_a_step_that_waits_holds_no_thread() -> None:
         assert len(worker.waiting) == 20
         assert not any(one.done() for one in running)
         for waiting in worker.waiting:
-            waiting.set_result(Answer({"done": "poll"}, b""))
+            waiting.set_result(WorkerAnswer({"done": "poll"}, b""))
         assert {one.result(5) for one in running} == {"POLL"}
 
 
@@ -107,6 +107,6 @@ def test_errors_of_placing_and_of_the_last_step_reach_the_caller() -> None:
             drive(_steps(place), threads, str).result(5)
         running = drive(_steps(lambda: worker), threads, broken)
         threads.submit(lambda: None).result()
-        worker.waiting[0].set_result(Answer({"done": "poll"}, b""))
+        worker.waiting[0].set_result(WorkerAnswer({"done": "poll"}, b""))
         with pytest.raises(ValueError, match="poll"):
             running.result(5)

@@ -9,7 +9,15 @@ from fake_workers import LoopbackWorker
 
 from interpstack import ConfigurationError, EngineFailure, ImageError
 from interpstack_testing import FakeEngine
-from interpstack_workers import Answer, Command, Malformed, Overloaded, Pool, Worker, checked_answer
+from interpstack_workers import (
+    Command,
+    MalformedMessage,
+    Overloaded,
+    Pool,
+    Worker,
+    WorkerAnswer,
+    checked_answer,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +29,7 @@ def test_an_error_is_raised_as_the_engine_raised_it(kind: type[Exception]) -> No
 
 
 def test_an_answer_keeps_its_attachment() -> None:
-    assert checked_answer({"done": None}, b"data") == Answer({"done": None}, b"data")
+    assert checked_answer({"done": None}, b"data") == WorkerAnswer({"done": None}, b"data")
 
 
 @pytest.mark.parametrize(
@@ -37,12 +45,12 @@ def test_an_answer_keeps_its_attachment() -> None:
     ],
 )
 def test_other_errors_are_malformed(error: Any) -> None:
-    with pytest.raises(Malformed, match="a malformed error"):
+    with pytest.raises(MalformedMessage, match="a malformed error"):
         checked_answer({"error": error}, b"")
 
 
 def test_a_message_is_bounded() -> None:
-    with pytest.raises(Malformed, match="20001 characters where at most 20000 fit"):
+    with pytest.raises(MalformedMessage, match="20001 characters where at most 20000 fit"):
         checked_answer({"error": ["EngineFailure", "x" * 20_001]}, b"")
 
 

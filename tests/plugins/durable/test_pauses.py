@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpstack import Cell, Progress, Request
-from interpstack_durable.api import MemoryStore
+from interpstack_durable.api import MemoryJournalStore
 from interpstack_durable.cell_journal import CellJournal
 from interpstack_durable.entries import Computed
 from interpstack_durable.pauses import GuestTimes, quiesce
@@ -36,7 +36,7 @@ class Journal(CellJournal):
 
 
 def _times() -> tuple[GuestTimes, list[Computed]]:
-    journal = Journal(MemoryStore("cell"), Cell(source="1"))
+    journal = Journal(MemoryJournalStore("cell"), Cell(source="1"))
     journal.times = []
     return GuestTimes(journal), journal.times
 

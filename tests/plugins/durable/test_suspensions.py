@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from interpstack import Capability, Cell, CellContext, Image, Request
-from interpstack_durable.api import MemoryStore
+from interpstack_durable.api import MemoryJournalStore
 from interpstack_durable.cell_journal import CellJournal
 from interpstack_durable.flights import Flights
 from interpstack_durable.forms import VERSION
@@ -79,7 +79,7 @@ class _Held:
 
 
 def _journal(suspends: bool = True, text: str | None = None) -> Any:
-    store: Any = MemoryStore("cell")
+    store: Any = MemoryJournalStore("cell")
     store.suspends, store._text = suspends, text
     return CellJournal(store, Cell(source="1"))
 

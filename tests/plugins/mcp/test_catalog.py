@@ -9,7 +9,7 @@ from mcp import types
 
 from interpstack import ConfigurationError
 from interpstack_javascript.language import JAVASCRIPT
-from interpstack_mcp.catalog import Catalog, made_catalog, server_names
+from interpstack_mcp.catalog import ToolCatalog, made_catalog, server_names
 from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_python.language import PYTHON
@@ -17,7 +17,7 @@ from interpstack_python.language import PYTHON
 
 def catalog(
     *names: str, language: Any = JAVASCRIPT, limits: Any = None, offered: Any = None, **fields: Any
-) -> Catalog:
+) -> ToolCatalog:
     tools = tuple(
         types.Tool(name=name, input_schema={"type": "object"}, **fields) for name in names
     )

@@ -7,14 +7,14 @@ from mcp import types
 
 from interpstack import GuestLanguage
 from interpstack_javascript.language import JAVASCRIPT
-from interpstack_mcp.catalog import Catalog, made_catalog
+from interpstack_mcp.catalog import ToolCatalog, made_catalog
 from interpstack_mcp.connections.listing import Listing
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.prompt import servers_section
 from interpstack_python.language import PYTHON
 
 
-def catalog(count: int, language: GuestLanguage) -> Catalog:
+def catalog(count: int, language: GuestLanguage) -> ToolCatalog:
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     tools = tuple(
         types.Tool(name=f"tool_{n}", description="Does it.", input_schema=schema)

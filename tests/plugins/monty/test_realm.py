@@ -14,7 +14,7 @@ from interpstack_monty import realm as module
 from interpstack_monty.crossing import errors
 from interpstack_monty.images import Saved
 from interpstack_monty.realm import MontyRealm
-from interpstack_monty.state import RealmState
+from interpstack_monty.state import MontyState
 from interpstack_monty.workers import KernelReplaced
 
 Offer = Callable[..., BridgeSet]
@@ -39,7 +39,7 @@ def worker() -> FakeWorker:
 def make(worker: FakeWorker, offer: Offer) -> Callable[..., MontyRealm]:
     def realm(**saved: Any) -> MontyRealm:
         workers: Any = FakeWorkers(worker)
-        state = RealmState(workers, Limits(), offer("kit.echo"), Saved(**saved), type_check=False)
+        state = MontyState(workers, Limits(), offer("kit.echo"), Saved(**saved), type_check=False)
         return MontyRealm(state, {}, b"")
 
     return realm

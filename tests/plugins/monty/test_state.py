@@ -14,7 +14,7 @@ from interpstack_monty import state as module
 from interpstack_monty.crossing import errors
 from interpstack_monty.images import Saved
 from interpstack_monty.offer import offered
-from interpstack_monty.state import RealmState, unopened
+from interpstack_monty.state import MontyState, unopened
 from interpstack_monty.workers import TRUSTED_SECONDS, KernelReplaced, kernel_source
 
 Offer = Callable[..., BridgeSet]
@@ -34,10 +34,10 @@ def worker() -> FakeWorker:
 
 
 @pytest.fixture
-def make(worker: FakeWorker, offer: Offer) -> Callable[..., RealmState]:
-    def state(**saved: Any) -> RealmState:
+def make(worker: FakeWorker, offer: Offer) -> Callable[..., MontyState]:
+    def state(**saved: Any) -> MontyState:
         workers: Any = FakeWorkers(worker)
-        return RealmState(workers, LIMITS, offer("kit.echo"), Saved(**saved), type_check=False)
+        return MontyState(workers, LIMITS, offer("kit.echo"), Saved(**saved), type_check=False)
 
     return state
 

@@ -14,7 +14,7 @@ import pytest
 
 from interpstack import EngineFailure, Limits
 from interpstack_monty import workers as module
-from interpstack_monty.workers import KernelReplaced, Worker, Workers, kernel_source
+from interpstack_monty.workers import KernelReplaced, MontyWorker, Workers, kernel_source
 
 
 class _Session:
@@ -167,7 +167,7 @@ def test_code_of_the_host_is_silent_and_its_errors_are_told_apart(capfd: Any) ->
         ]
     )
     session = _Session(answer=answer)
-    worker = Worker(session, lambda: None)  # type: ignore[arg-type]
+    worker = MontyWorker(session, lambda: None)  # type: ignore[arg-type]
     assert worker.run("1", inputs={"a": 1}) == 42
     assert session.fed == [("1", {"inputs": {"a": 1}})]
     with pytest.raises(fake_monty.MontyRuntimeError, match="no"):
@@ -179,7 +179,7 @@ def test_code_of_the_host_is_silent_and_its_errors_are_told_apart(capfd: Any) ->
 
 
 def test_a_turn_that_takes_too_long_is_killed(process: subprocess.Popen[bytes]) -> None:
-    worker = Worker(_Session(process.pid), lambda: None)  # type: ignore[arg-type]
+    worker = MontyWorker(_Session(process.pid), lambda: None)  # type: ignore[arg-type]
     with worker.watched(0.0) as session:
         assert session is worker.session
         assert process.wait() == -signal.SIGKILL
@@ -190,7 +190,7 @@ def test_a_turn_that_takes_too_long_is_killed(process: subprocess.Popen[bytes]) 
 
 
 def test_only_a_turn_that_runs_can_be_killed(process: subprocess.Popen[bytes]) -> None:
-    worker = Worker(_Session(process.pid), lambda: None)  # type: ignore[arg-type]
+    worker = MontyWorker(_Session(process.pid), lambda: None)  # type: ignore[arg-type]
     worker.kill()
     with worker.watched(60.0):
         pass
@@ -205,7 +205,7 @@ def test_a_fork_leaves_the_parents_worker_alone(
 ) -> None:
     returned: list[None] = []
     session = _Session(process.pid)
-    worker = Worker(session, lambda: returned.append(None))  # type: ignore[arg-type]
+    worker = MontyWorker(session, lambda: returned.append(None))  # type: ignore[arg-type]
     with worker.watched(None), monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: -1)
         worker.kill()

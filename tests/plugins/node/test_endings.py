@@ -6,14 +6,14 @@ import pytest
 
 from interpstack import Call, GuestError, Limits, Progress
 from interpstack_node.endings import UNDONE, lost, remains, undone
-from interpstack_node.kernels.conversation import Answer
+from interpstack_node.kernels.conversation import KernelAnswer
 from interpstack_node.kernels.process import KernelDied
 
 _LIMITS = Limits(memory_bytes=64 * 2**20)
 
 
-def _answer(*, stopped: bool = False, memory_bytes: int = 0) -> Answer:
-    return Answer(
+def _answer(*, stopped: bool = False, memory_bytes: int = 0) -> KernelAnswer:
+    return KernelAnswer(
         drained=(),
         values=None,
         stopped=stopped,

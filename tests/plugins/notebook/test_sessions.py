@@ -7,24 +7,24 @@ from collections.abc import Iterator
 import pytest
 
 from interpstack import Cell, ConfigurationError, UnknownEngine, UnsupportedValue
-from interpstack_notebook.sessions import Sessions
+from interpstack_notebook.sessions import NotebookSessions
 
 
 @pytest.fixture
-def sessions() -> Iterator[Sessions]:
-    made = Sessions()
+def sessions() -> Iterator[NotebookSessions]:
+    made = NotebookSessions()
     yield made
     made.reset()
 
 
-def run(sessions: Sessions, source: str, engine: str = "quickjs") -> str:
+def run(sessions: NotebookSessions, source: str, engine: str = "quickjs") -> str:
     parts: list[str] = []
     outcome = sessions.of(engine).run(Cell(source=source), parts.append)
     assert outcome.error is None
     return "".join(parts) + outcome.text
 
 
-def test_each_engine_has_one_session(sessions: Sessions) -> None:
+def test_each_engine_has_one_session(sessions: NotebookSessions) -> None:
     run(sessions, "let a = 1; console.log('told')")
     assert run(sessions, "a") == "1"
     assert run(sessions, "a = 2", "monty") in ("", "None")
@@ -34,7 +34,7 @@ def test_each_engine_has_one_session(sessions: Sessions) -> None:
     assert run(sessions, "a", "monty") == "2"
 
 
-def test_values_go_both_ways(sessions: Sessions) -> None:
+def test_values_go_both_ways(sessions: NotebookSessions) -> None:
     guest = sessions.of("quickjs")
     guest.load({"rows": [{"n": 1}, {"n": 2}], "big": 2**70})
     assert run(sessions, "const doubled = rows.map(r => r.n * 2); doubled") == "[2, 4]"
@@ -48,7 +48,7 @@ def test_values_go_both_ways(sessions: Sessions) -> None:
         guest.load({"x": object()})
 
 
-def test_functions_stay_until_the_reset(sessions: Sessions) -> None:
+def test_functions_stay_until_the_reset(sessions: NotebookSessions) -> None:
     sessions.of("quickjs").offer({"one": lambda: 1})
     sessions.of("quickjs").offer({"two": lambda: 2})
     assert run(sessions, "(await tools.one({})) + (await tools.two({}))") == "3"
@@ -56,13 +56,13 @@ def test_functions_stay_until_the_reset(sessions: Sessions) -> None:
     assert run(sessions, "typeof tools") in ('"undefined"', "undefined")
 
 
-def test_an_engine_that_cannot_be_stopped_gets_a_process(sessions: Sessions) -> None:
+def test_an_engine_that_cannot_be_stopped_gets_a_process(sessions: NotebookSessions) -> None:
     assert sessions.of("v8").stack.engine.name == "process:v8"
     with pytest.raises(UnknownEngine):
         sessions.of("nope")
 
 
-def test_languages_are_known_by_their_short_names(sessions: Sessions) -> None:
+def test_languages_are_known_by_their_short_names(sessions: NotebookSessions) -> None:
     guest = sessions.of("quickjs")
     assert (guest.language_named("js"), guest.language_named("ts")) == ("javascript", "typescript")
     with pytest.raises(ConfigurationError, match="'monty' runs Python, not the language of %%js"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import UNDEFINED, GuestError, Outcome
-from interpstack_notebook.shown import Shown, outcome_bundle, table
+from interpstack_notebook.shown import CellView, outcome_bundle, table
 from interpstack_protocol import place_at
 
 HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror='alert(2)'>\"\x1b[31m\u202e"
@@ -75,7 +75,7 @@ def test_a_table_is_bounded() -> None:
 
 
 def test_the_output_of_a_cell_has_no_console_output() -> None:
-    shown = Shown(Outcome(text="[{a: 1}]", console="told"), [{"a": 1}])
+    shown = CellView(Outcome(text="[{a: 1}]", console="told"), [{"a": 1}])
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == repr(shown) == "[{a: 1}]"
     assert bundle["text/html"].startswith("<table>")

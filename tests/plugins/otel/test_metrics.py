@@ -14,7 +14,7 @@ from traces import Traces
 
 from interpstack import InterpreterStack
 from interpstack_otel.api import OpenTelemetry
-from interpstack_otel.metrics import Sessions
+from interpstack_otel.metrics import OpenSessions
 
 LIVE = {"interpstack.session.state": "live"}
 
@@ -36,7 +36,7 @@ async def test_sessions_are_counted_by_state(traces: Traces) -> None:
 
 
 def test_a_session_that_nobody_closes_is_not_kept() -> None:
-    sessions = Sessions()
+    sessions = OpenSessions()
     sessions.add(InterpreterStack().session("lost"))
     gc.collect()
     assert sessions.states() == {}

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpstack_process.frames import Channel, Closed
-from interpstack_workers import Malformed
+from interpstack_workers import MalformedMessage
 
 _MAX = 2**20
 
@@ -71,7 +71,7 @@ def test_more_than_a_socket_holds_arrives(ends: Any) -> None:
 def test_nonsense_is_malformed(ends: Any, data: bytes, told: str) -> None:
     channel, theirs = ends
     theirs.sendall(data)
-    with pytest.raises(Malformed, match=told):
+    with pytest.raises(MalformedMessage, match=told):
         channel.receive()
 
 

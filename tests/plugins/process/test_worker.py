@@ -13,7 +13,7 @@ import pytest
 
 from interpstack_process import worker as module
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY, Commands
+from interpstack_process.worker import INTERRUPT, OUT_OF_MEMORY, CommandStream
 
 
 class Ended(BaseException):
@@ -55,7 +55,7 @@ class _Running:
 def test_only_the_named_command_is_interrupted(pair: Any, statuses: list[int]) -> None:
     ours, theirs = pair
     running = _Running()
-    commands = Commands()
+    commands = CommandStream()
     commands.serve(SimpleNamespace(running=(7, running)))  # type: ignore[arg-type]
     assert commands.begin(7)
     for number in (6, 7):
@@ -72,7 +72,7 @@ def test_only_the_named_command_is_interrupted(pair: Any, statuses: list[int]) -
 
 def test_a_command_that_has_not_begun_is_skipped_and_the_host_told_once(pair: Any) -> None:
     ours, theirs = pair
-    commands = Commands()
+    commands = CommandStream()
     running = _Running()
     assert not commands.stop(0)  # nothing serves yet
     for now in (None, (1, running)):
@@ -97,7 +97,7 @@ def test_a_host_that_has_ended_is_told_nothing(pair: Any, statuses: list[int]) -
     ours.send(INTERRUPT.pack(3))
     ours.close()
     with pytest.raises(Ended):
-        module._listen(theirs, Channel(theirs, 100), Commands())
+        module._listen(theirs, Channel(theirs, 100), CommandStream())
     assert statuses == [0]
 
 
@@ -124,7 +124,7 @@ def test_the_status_says_why_a_worker_has_ended(
     channel: Any = None
     monkeypatch.setattr(module, "_answer_all", fail)
     with pytest.raises(Ended):
-        module._serve(channel, {}, Commands())
+        module._serve(channel, {}, CommandStream())
     assert statuses == [status]
     assert told in capsys.readouterr().err
 
@@ -142,7 +142,7 @@ def test_commands_are_answered_until_the_host_is_gone(
     host.send({**command, "number": 3, "within": 1.0, "leave": [1]})
     host.send({**command, "number": 4, "within": None})
     pair[0].shutdown(socket.SHUT_WR)
-    commands = Commands()
+    commands = CommandStream()
     commands.stop(3)
     config = {"engine": ["interpstack_testing.fake:FakeEngine"], "options": {}, "keep": True}
     with pytest.raises(Closed):
@@ -160,4 +160,4 @@ def test_an_engine_that_is_not_there_ends_the_worker(pair: Any) -> None:
     worker = Channel(pair[1], 2**20)
     config = {"engine": ["interpstack_testing.fake:NoSuchEngine"], "options": {}, "keep": True}
     with pytest.raises(AttributeError, match="NoSuchEngine"):
-        module._answer_all(worker, config, Commands())
+        module._answer_all(worker, config, CommandStream())

@@ -17,7 +17,7 @@ import wasmtime
 from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
 from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
-from interpstack_quickjs.webassembly.machine import OutOfTime
+from interpstack_quickjs.webassembly.machine import CpuLimitReached
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 
 #: Exported functions that are called, with the number of i32 parameters and results.
@@ -203,7 +203,7 @@ def test_jobs_run_in_batches(guest: Guest) -> None:
 def test_endless_jobs_stop_at_the_deadline(guest: Guest) -> None:
     guest.evaluate("(async () => { for (;;) await null; })()")
     guest.set_time(0.1)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CpuLimitReached):
         guest.run_jobs()
     assert guest.interrupted
 
@@ -223,7 +223,7 @@ def test_code_is_interrupted(guest: Guest, source: str) -> None:
 def test_continuations_are_interrupted(guest: Guest) -> None:
     guest.evaluate("Promise.resolve().then(() => { for (;;); })")
     guest.set_time(0.05)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CpuLimitReached):
         guest.run_jobs()
     assert guest.interrupted
 

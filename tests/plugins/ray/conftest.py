@@ -13,7 +13,7 @@ from fake_ray import FakeRay
 import interpstack_ray
 from interpstack import InterpreterStack, bridge
 from interpstack_ray import actor
-from interpstack_ray.cluster import Connection
+from interpstack_ray.cluster import ClusterConnection
 
 
 @bridge("kit.echo")
@@ -26,7 +26,7 @@ async def echo(value: Any = None, seconds: float = 0.0) -> Any:
 def fake_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRay]:
     """Ray without a cluster, for all engines of a test."""
     ray = FakeRay()
-    monkeypatch.setattr(Connection, "open", lambda self: ray)
+    monkeypatch.setattr(ClusterConnection, "open", lambda self: ray)
     monkeypatch.setattr(interpstack_ray, "find_spec", lambda name: True)
     # these actors have no process of their own, whose end would be theirs
     monkeypatch.setattr(actor, "watch_memory", lambda most, full: None)

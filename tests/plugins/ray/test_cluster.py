@@ -11,7 +11,7 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_ray import cluster as module
-from interpstack_ray.cluster import Connection
+from interpstack_ray.cluster import ClusterConnection
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_options_go_to_ray(ray: Any) -> None:
-    connection = Connection({"address": "auto", "namespace": "x", "log_to_driver": True})
+    connection = ClusterConnection({"address": "auto", "namespace": "x", "log_to_driver": True})
     assert connection.open() is ray
     (given,) = ray.given
     assert (given["address"], given["namespace"]) == ("auto", "x")
@@ -46,7 +46,7 @@ def test_options_go_to_ray(ray: Any) -> None:
 
 
 def test_the_last_engine_disconnects(ray: Any) -> None:
-    first, second = Connection({}), Connection({})
+    first, second = ClusterConnection({}), ClusterConnection({})
     for one in (first, second, first):
         one.open()
     assert len(ray.given) == 1
@@ -59,7 +59,7 @@ def test_the_last_engine_disconnects(ray: Any) -> None:
 
 def test_a_connection_of_the_host_stays(ray: Any) -> None:
     ray.connected = True
-    connection = Connection({"address": "elsewhere"})
+    connection = ClusterConnection({"address": "elsewhere"})
     connection.open()
     connection.close()
     assert (ray.connected, ray.given) == (True, [])
@@ -67,7 +67,7 @@ def test_a_connection_of_the_host_stays(ray: Any) -> None:
 
 def test_one_thread_starts_local_clusters(ray: Any) -> None:
     for _ in range(2):  # the kernel would end a cluster together with the thread that started it
-        connection = Connection({})
+        connection = ClusterConnection({})
         thread = threading.Thread(target=connection.open)
         thread.start()
         thread.join()
@@ -80,4 +80,4 @@ def test_one_thread_starts_local_clusters(ray: Any) -> None:
 def test_no_cluster_is_told(ray: Any, kind: type[Exception]) -> None:
     ray.error = kind("nothing at that address")
     with pytest.raises(EngineFailure, match="no Ray cluster can be used: nothing at that address"):
-        Connection({}).open()
+        ClusterConnection({}).open()

@@ -13,7 +13,7 @@ pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
 import jsrun
 
 from interpstack import BridgeSet, Cell, EngineFailure, Limits, Progress, Realm, Session
-from interpstack_v8.isolates.failures import IsolateGone, IsolateLost, OutOfHeap, OutOfTime
+from interpstack_v8.isolates.failures import CellTimeout, IsolateGone, IsolateLost, OutOfHeap
 from interpstack_v8.isolates.isolate import Isolate
 from interpstack_v8.realm import V8Realm
 
@@ -98,7 +98,9 @@ async def test_whatever_a_command_ends_with_is_an_outcome(
     assert (after.error, after.text) == (None, "42")
 
 
-@pytest.mark.parametrize("error", [IsolateLost("x"), IsolateGone("x"), OutOfHeap("x"), OutOfTime()])
+@pytest.mark.parametrize(
+    "error", [IsolateLost("x"), IsolateGone("x"), OutOfHeap("x"), CellTimeout()]
+)
 def test_a_lost_heap_under_a_bind_is_replaced(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +135,7 @@ def test_a_new_heap_that_takes_no_bridges_is_an_engine_failure(
     from interpstack_v8.engine import V8Engine
 
     def fails(self: Isolate, kind: str, *args: Any, seconds: float | None) -> Any:
-        raise OutOfTime
+        raise CellTimeout
 
     monkeypatch.setattr(Isolate, "enter", fails)
     with pytest.raises(EngineFailure, match="a new heap cannot be used"):

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from interpstack import Bridge, CellContext, ConfigurationError, InterpreterStack, Limits, hookimpl
-from interpstack.sessions.listening import Listener
+from interpstack.sessions.listening import ConsoleRelay
 from interpstack_testing import FakeEngine
 
 
@@ -44,7 +44,7 @@ class Console:
 )
 def test_each_part_is_passed_on_once(steps, passed) -> None:
     heard: list[str] = []
-    listener = Listener(heard.append, 10)
+    listener = ConsoleRelay(heard.append, 10)
     for step in steps:
         if step.startswith("="):
             listener.delivered(step[1:])
@@ -100,7 +100,7 @@ async def test_a_listener_may_end_the_program() -> None:
     def leave(part: str) -> None:
         raise SystemExit(3)
 
-    listener = Listener(leave, 10)
+    listener = ConsoleRelay(leave, 10)
     listener.hear("one")  # an engine's thread, which must not be left
     with pytest.raises(SystemExit):
         listener.delivered("one")
@@ -126,7 +126,7 @@ def test_parts_come_from_any_thread_one_at_a_time() -> None:
         heard.append(part)
         inside -= 1
 
-    listener = Listener(tell, 10_000)
+    listener = ConsoleRelay(tell, 10_000)
     threads = [
         threading.Thread(target=lambda: [listener.hear("x") for _ in range(500)]) for _ in range(4)
     ]

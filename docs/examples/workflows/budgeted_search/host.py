@@ -15,9 +15,9 @@ from interpstack_workflows.api import (
     Agent,
     AgentAnswer,
     AgentCall,
-    Usage,
     WorkflowResult,
     WorkflowRunner,
+    WorkflowUsage,
 )
 
 SCRIPT = Path(__file__).with_name("search.workflow.js")
@@ -46,7 +46,7 @@ class Searcher(Agent):
                 break
             if all(term.lower() in line.lower() for term in asked["terms"]):
                 hits.append(line.strip())
-        return AgentAnswer(hits[:20], Usage(input_tokens=words))
+        return AgentAnswer(hits[:20], WorkflowUsage(input_tokens=words))
 
 
 async def write(prompt: str) -> str:

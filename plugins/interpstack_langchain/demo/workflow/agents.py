@@ -14,7 +14,7 @@ from interpstack_langchain.demo.files import folder_tools, survey
 from interpstack_langchain.demo.streams import is_call, messages_of
 from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.middleware import CodeInterpreterMiddleware
-from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, Usage
+from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, WorkflowUsage
 
 __all__ = ["Librarian", "Reader", "Writer"]
 
@@ -59,7 +59,7 @@ class Reader(Agent):
         self._tally = tally
 
     async def run(self, call: AgentCall) -> AgentAnswer:
-        answer, usage = "", Usage()
+        answer, usage = "", WorkflowUsage()
         asked: Any = {"messages": [{"role": "user", "content": call.prompt}]}
         try:
             async for kind, data in self._graph.astream(asked, stream_mode=["custom", "updates"]):
@@ -103,9 +103,9 @@ class Writer(Agent):
         return AgentAnswer(message.text, _usage(message))
 
 
-def _usage(message: AIMessage) -> Usage:
+def _usage(message: AIMessage) -> WorkflowUsage:
     """The tokens that a model reports; 0 if it reports none."""
     told = message.usage_metadata
     if told is None:
-        return Usage()
-    return Usage(input_tokens=told["input_tokens"], output_tokens=told["output_tokens"])
+        return WorkflowUsage()
+    return WorkflowUsage(input_tokens=told["input_tokens"], output_tokens=told["output_tokens"])

@@ -18,7 +18,7 @@ from interpstack_inspect.api import (
     templates,
     timeline_rows,
 )
-from interpstack_langchain.replay.shown import Shown
+from interpstack_langchain.replay.shown import EvalView
 
 __all__ = ["check_page", "write_page"]
 
@@ -36,7 +36,7 @@ def check_page(path: Path) -> None:
     _template()
 
 
-def write_page(path: Path, thread: str, shown: Sequence[Shown]) -> None:
+def write_page(path: Path, thread: str, shown: Sequence[EvalView]) -> None:
     """Write replays of a thread as one HTML file.
 
     Args:
@@ -61,7 +61,7 @@ def write_page(path: Path, thread: str, shown: Sequence[Shown]) -> None:
         raise ConfigurationError(f"--html {str(path)!r} cannot be written: {error}") from error
 
 
-def _eval(one: Shown) -> dict[str, Any]:
+def _eval(one: EvalView) -> dict[str, Any]:
     data = one.data(code=True)
     events = one.timeline.shown()
     computing = one.timeline.computing
@@ -88,7 +88,7 @@ def _eval(one: Shown) -> dict[str, Any]:
     }
 
 
-def _looks(one: Shown) -> Sequence[Any]:
+def _looks(one: EvalView) -> Sequence[Any]:
     return one.found.cell.before if one.found.cell else ()
 
 

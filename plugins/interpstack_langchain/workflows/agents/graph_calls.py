@@ -23,7 +23,7 @@ from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.rules.decisions import Editable
 from interpstack_langchain.workflows.agents.answers import NoAnswer, prompt_of, value_of
 from interpstack_langchain.workflows.agents.approvals import UnfitDecisions, answers, approvals
-from interpstack_langchain.workflows.agents.progress import Progress
+from interpstack_langchain.workflows.agents.progress import AgentProgress
 from interpstack_workflows.api import AgentCall, AgentFailed, AgentPaused
 
 __all__ = ["GraphCall", "takes_messages"]
@@ -56,7 +56,7 @@ class GraphCall:
     graph: Pregel[Any, Any, Any, Any]
     call: AgentCall
     config: RunnableConfig
-    progress: Progress
+    progress: AgentProgress
     _interrupts: list[Any] = attrs.field(factory=list, init=False)
 
     async def run(self) -> Any:

@@ -18,7 +18,7 @@ from interpstack import ConfigurationError
 from interpstack_langchain.workflows.agents.answers import prompt_of, value_of
 from interpstack_langchain.workflows.agents.graph_calls import GraphCall, takes_messages
 from interpstack_langchain.workflows.agents.metering import Meter
-from interpstack_langchain.workflows.agents.progress import Progress
+from interpstack_langchain.workflows.agents.progress import AgentProgress
 from interpstack_langchain.workflows.agents.savers import AgentSaver, forget, saver_for
 from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, AgentPaused
 
@@ -100,7 +100,7 @@ class LangChainAgent(Agent):
         """The output of the target, and the thread of a graph."""
         wishes = self._wishes(call)
         target = _checked(self._target(call)) if self._is_made else self._target
-        progress = Progress(call.emit)
+        progress = AgentProgress(call.emit)
         config = _config(call, wishes, meter)
         if isinstance(target, Pregel):
             thread = _thread(call)

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from interpstack_langchain.langgraph_internals.refusals import refusal
 from interpstack_langchain.model_reports import message_cost, message_tokens, model_name
-from interpstack_workflows.api import AgentFailed, Prices, Usage
+from interpstack_workflows.api import AgentFailed, Prices, WorkflowUsage
 
 __all__ = ["Meter", "TokenLimitExceeded"]
 
@@ -52,10 +52,10 @@ class Meter(BaseCallbackHandler):
         self._lock = threading.Lock()
         self._counted: set[UUID] = set()
         self._silent = False
-        self._usage = Usage()
+        self._usage = WorkflowUsage()
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> WorkflowUsage:
         """Everything that was reported so far."""
         return self._usage
 
@@ -127,7 +127,7 @@ class Meter(BaseCallbackHandler):
             self._silent = self._silent or used is None
             if cost is None:
                 self._unpriced = name or "unknown"
-            self._usage = self._usage + attrs.evolve(used or Usage(), cost=cost or 0.0)
+            self._usage = self._usage + attrs.evolve(used or WorkflowUsage(), cost=cost or 0.0)
 
 
 def _message(response: LLMResult) -> AIMessage | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic_core import to_jsonable_python
 
-__all__ = ["Progress"]
+__all__ = ["AgentProgress"]
 
 #: Characters of a text in an event, and events of one call of an agent.
 _TEXT_CHARS: Final = 2000
@@ -16,7 +16,7 @@ _MAX_EVENTS: Final = 1000
 _INTERRUPT: Final = "__interrupt__"
 
 
-class Progress:
+class AgentProgress:
     """Reports the progress of an agent.
 
     Args:

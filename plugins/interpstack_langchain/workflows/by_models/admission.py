@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_langchain.workflows.by_models.conversations import Conversation
+from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
 from interpstack_langchain.workflows.by_models.lines import as_json
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 from interpstack_workflows.api import (
-    RunRecord,
     UnknownWorkflow,
     WorkflowError,
+    WorkflowRecord,
     WorkflowRunner,
 )
 
-__all__ = ["LOOKED", "Admission", "Wanted"]
+__all__ = ["LOOKED", "Wanted", "WorkflowAdmission"]
 
 #: Runs of one status that are looked at for those of a conversation.
 LOOKED: Final = 10_000
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @attrs.frozen
-class Admission:
+class WorkflowAdmission:
     """Decides on workflows that a model wants started.
 
     Attributes:
@@ -96,13 +96,13 @@ class Admission:
                 )
         return {**limits, **wanted}
 
-    async def check_room(self, runner: WorkflowRunner, conversation: Conversation) -> None:
+    async def check_room(self, runner: WorkflowRunner, conversation: WorkflowConversation) -> None:
         """Refuse a run beyond those that may be at work.
 
         Raises:
             WorkflowError: The conversation has as many as it may have.
         """
-        at_work: list[RunRecord] = []
+        at_work: list[WorkflowRecord] = []
         for status in ("pending", "running", "waiting"):
             found = await runner.runs(status, LOOKED)
             at_work += [one for one in found if conversation.owns(one.id)]

@@ -19,7 +19,7 @@ from interpstack import ConfigurationError
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_workflows.api import WorkflowError, canonical
 
-__all__ = ["Conversation"]
+__all__ = ["WorkflowConversation"]
 
 #: Bytes of the digests in an id: of the conversation, and of the call.
 _OWNER_BYTES: Final = 8
@@ -27,7 +27,7 @@ _CALL_BYTES: Final = 5
 
 
 @attrs.frozen
-class Conversation:
+class WorkflowConversation:
     """One conversation of the agent.
 
     Attributes:
@@ -37,7 +37,7 @@ class Conversation:
     prefix: str
 
     @classmethod
-    def of(cls, runtime: ToolRuntime[Any, Any]) -> Conversation:
+    def of(cls, runtime: ToolRuntime[Any, Any]) -> WorkflowConversation:
         """The conversation of a tool's call: its thread, or its first message without one."""
         conf = (runtime.config or {}).get("configurable") or {}
         thread = conf.get("thread_id")

@@ -11,9 +11,9 @@ from langchain.tools import ToolRuntime
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint
 from interpstack_langchain.workflows.by_models import questions
-from interpstack_langchain.workflows.by_models.admission import LOOKED, Admission, Wanted
+from interpstack_langchain.workflows.by_models.admission import LOOKED, Wanted, WorkflowAdmission
 from interpstack_langchain.workflows.by_models.checking import report
-from interpstack_langchain.workflows.by_models.conversations import Conversation
+from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
 from interpstack_langchain.workflows.by_models.homes import RunnerHome
 from interpstack_langchain.workflows.by_models.lines import line
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
@@ -22,9 +22,9 @@ from interpstack_langchain.workflows.by_models.shown_runs import ShownRun, liste
 from interpstack_langchain.workflows.by_models.watched_runs import WatchedRuns
 from interpstack_workflows.api import (
     MetadataError,
-    RunRecord,
     UnknownRun,
     WorkflowError,
+    WorkflowRecord,
     WorkflowRunner,
 )
 
@@ -48,8 +48,8 @@ class Desk:
     _watched: WatchedRuns = attrs.field(factory=WatchedRuns, init=False)
 
     @property
-    def _admission(self) -> Admission:
-        return Admission(self.options)
+    def _admission(self) -> WorkflowAdmission:
+        return WorkflowAdmission(self.options)
 
     async def check(self, wanted: Wanted) -> str:
         """Check a workflow, and rehearse it.
@@ -75,7 +75,10 @@ class Desk:
         Raises:
             WorkflowError: It cannot be started; the message says why.
         """
-        conversation, budget = Conversation.of(runtime), self._admission.budget(wanted.budget)
+        conversation, budget = (
+            WorkflowConversation.of(runtime),
+            self._admission.budget(wanted.budget),
+        )
         inputs = attrs.asdict(wanted)
         run_id = conversation.run_id(runtime, self.options.tool("start"), inputs)
 
@@ -101,7 +104,7 @@ class Desk:
         Raises:
             WorkflowError: The conversation has no such run.
         """
-        conversation = Conversation.of(runtime)
+        conversation = WorkflowConversation.of(runtime)
         if run is not None:
             return await self._told(runtime, await self._own(conversation, run), seconds)
 
@@ -117,7 +120,7 @@ class Desk:
         Raises:
             WorkflowError: There is no such run, part or piece, or the run has no result.
         """
-        run_id = await self._own(Conversation.of(runtime), run)
+        run_id = await self._own(WorkflowConversation.of(runtime), run)
         record = await self.home.call(lambda runner: runner.show(run_id))
         if record.status != "completed":
             raise WorkflowError(
@@ -132,7 +135,7 @@ class Desk:
         Raises:
             WorkflowError: The conversation has no such run.
         """
-        run_id = await self._own(Conversation.of(runtime), run)
+        run_id = await self._own(WorkflowConversation.of(runtime), run)
 
         async def use(runner: WorkflowRunner) -> None:
             record = await runner.show(run_id)
@@ -153,7 +156,7 @@ class Desk:
         Raises:
             WorkflowError: The host does not, or the run takes no such answer.
         """
-        run_id = await self._own(Conversation.of(runtime), run)
+        run_id = await self._own(WorkflowConversation.of(runtime), run)
         shown = await self._shown(run_id)
         asked = next((one for one in shown.asks if one["id"] == to), None)
         if asked is not None and self.options.decider(asked["kind"]) != "model":
@@ -229,7 +232,7 @@ class Desk:
 
         return await self.home.call(use)
 
-    async def _own(self, conversation: Conversation, run: str) -> str:
+    async def _own(self, conversation: WorkflowConversation, run: str) -> str:
         """The id of a run of a conversation.
 
         Raises:
@@ -246,7 +249,7 @@ class Desk:
         return run_id
 
 
-async def _known(runner: WorkflowRunner, run_id: str) -> RunRecord | None:
+async def _known(runner: WorkflowRunner, run_id: str) -> WorkflowRecord | None:
     try:
         return await runner.show(run_id)
     except UnknownRun:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from langgraph.types import interrupt
 
-from interpstack_workflows.api import RunRecord
+from interpstack_workflows.api import WorkflowRecord
 
 __all__ = ["ask"]
 
@@ -21,7 +21,7 @@ _FORM: Final = "resume with {'answers': {id: answer}}, an answer for each questi
 
 
 def ask(
-    record: RunRecord, questions: Sequence[Mapping[str, Any]], fault: str = ""
+    record: WorkflowRecord, questions: Sequence[Mapping[str, Any]], fault: str = ""
 ) -> dict[str, Any]:
     """Interrupt the agent with the open questions of a run.
 

@@ -11,7 +11,7 @@ import attrs
 from interpstack_langchain.workflows.by_models.lines import as_json, clipped, fitted, line
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 from interpstack_langchain.workflows.by_models.watched_runs import WatchedRun
-from interpstack_workflows.api import RunRecord, RunTree, Usage, WorkflowNode
+from interpstack_workflows.api import RunTree, WorkflowNode, WorkflowRecord, WorkflowUsage
 
 __all__ = ["ShownRun", "listed"]
 
@@ -35,7 +35,7 @@ class ShownRun:
         live: The run as this process follows it, if it does.
     """
 
-    record: RunRecord
+    record: WorkflowRecord
     tree: RunTree
     waits: Sequence[Mapping[str, Any]]
     options: WorkflowOptions
@@ -60,7 +60,7 @@ class ShownRun:
 
     def _head(self) -> str:
         record = self.record
-        usage = Usage.from_json(record.usage) if record.usage else self.tree.root.usage()
+        usage = WorkflowUsage.from_json(record.usage) if record.usage else self.tree.root.usage()
         used = [f"{usage.agents or _agents(self.tree.root)} agents", f"{usage.tokens} tokens"]
         used += [f"{usage.cost:g} cost"] if usage.cost else []
         return f"run {record.id} {line(record.name, 80)!r}: {self.status}; {', '.join(used)}"
@@ -125,7 +125,7 @@ class ShownRun:
             yield from _place(error)
 
 
-def listed(records: Iterable[RunRecord]) -> str:
+def listed(records: Iterable[WorkflowRecord]) -> str:
     """Runs, one in a line."""
     lines = [f"{run.id} {line(run.name, 80)!r}: {run.status}" for run in records]
     return "\n".join(fitted(lines, _CHARS, "… {count} more")) or "no runs"

@@ -14,12 +14,12 @@ from interpstack_workflows.api import (
     LogEvent,
     PhaseEvent,
     RunHandle,
-    RunRecord,
     RunTree,
     StepEvent,
     WaitOpenedEvent,
     WorkflowError,
     WorkflowEvent,
+    WorkflowRecord,
     WorkflowRunner,
 )
 
@@ -123,7 +123,7 @@ class WatchedRuns:
             raise
         self._keep(runner, run_id, watched, handle)
 
-    async def of(self, runner: WorkflowRunner, record: RunRecord) -> WatchedRun | None:
+    async def of(self, runner: WorkflowRunner, record: WorkflowRecord) -> WatchedRun | None:
         """The followed run of a record; a run that is not followed yet is resumed.
 
         Returns:
@@ -141,7 +141,7 @@ class WatchedRuns:
         self._keep(runner, record.id, watched, handle)
         return watched
 
-    async def rest(self, runner: WorkflowRunner, record: RunRecord, seconds: float) -> None:
+    async def rest(self, runner: WorkflowRunner, record: WorkflowRecord, seconds: float) -> None:
         """Wait for a run; see `WatchedRun.rest`. Another process may work on it."""
         until = time.monotonic() + seconds
         watched = await self.of(runner, record)

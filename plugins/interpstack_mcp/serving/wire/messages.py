@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from interpstack_mcp.faults import failed_response
 
-__all__ = ["Refused", "read_message"]
+__all__ = ["RefusedMessage", "read_message"]
 
 #: Characters of the reason.
 _REASON_CHARS: Final = 200
@@ -25,7 +25,7 @@ _BATCH_ERRORS: Final = 100
 
 
 @attrs.frozen
-class Refused:
+class RefusedMessage:
     """A message that nothing comes of.
 
     Attributes:
@@ -37,7 +37,7 @@ class Refused:
     each: tuple[types.JSONRPCError, ...] = ()
 
 
-def read_message(raw: str | bytes) -> types.JSONRPCMessage | Refused | None:
+def read_message(raw: str | bytes) -> types.JSONRPCMessage | RefusedMessage | None:
     """The message in a text.
 
     A malformed response becomes an error response, which ends the request of ours that waits for
@@ -99,12 +99,12 @@ def _is_response(found: Any) -> bool:
     )
 
 
-def _refused(found: Any, code: int, message: str) -> Refused:
+def _refused(found: Any, code: int, message: str) -> RefusedMessage:
     error = types.ErrorData(code=code, message=message)
-    return Refused(types.JSONRPCError(jsonrpc="2.0", id=_request_id(found), error=error))
+    return RefusedMessage(types.JSONRPCError(jsonrpc="2.0", id=_request_id(found), error=error))
 
 
-def _refused_batch(parts: list[Any]) -> Refused:
+def _refused_batch(parts: list[Any]) -> RefusedMessage:
     """A batch, which no version since 2025-06-18 has; without an answer, its sender would wait."""
     text = "a batch (a JSON array) is not accepted; send each message by itself"
     requests = [one for one in parts if isinstance(one, dict) and "method" in one and "id" in one]

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interpstack_mcp.request_ids import NumericTexts
-from interpstack_mcp.serving.wire.messages import Refused, read_message
+from interpstack_mcp.serving.wire.messages import RefusedMessage, read_message
 
 __all__ = ["CheckedPosts"]
 
@@ -49,7 +49,7 @@ class CheckedPosts:
             await self._app(scope, receive, send)
             return
         session = dict(scope["headers"]).get(b"mcp-session-id", b"")
-        post = _Post(receive, session, self._most, self._begins, self._ids, self._open)
+        post = _ReceivedPost(receive, session, self._most, self._begins, self._ids, self._open)
 
         async def sent(message: Message) -> None:
             if post.refusal is None:
@@ -64,7 +64,7 @@ class CheckedPosts:
 
 
 @attrs.define(eq=False)
-class _Post:
+class _ReceivedPost:
     """One POST, whose body is read as a whole before the SDK sees any of it."""
 
     receive: Receive
@@ -108,7 +108,7 @@ class _Post:
 
     async def _checked(self, body: bytes) -> bytes:
         message = read_message(body)
-        if isinstance(message, Refused):
+        if isinstance(message, RefusedMessage):
             if message.answer.error.code == types.PARSE_ERROR:
                 return body  # the SDK answers it, or reads more than JSON
             self.refusal = _refusal(message.answer)

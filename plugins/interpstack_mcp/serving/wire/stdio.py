@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 
 from interpstack_mcp.request_ids import NumericTexts
 from interpstack_mcp.serving.server import CodeServer
-from interpstack_mcp.serving.wire.messages import Refused, read_message
+from interpstack_mcp.serving.wire.messages import RefusedMessage, read_message
 
 __all__ = ["MessageReader", "serve_stdio"]
 
@@ -72,7 +72,7 @@ class MessageReader:
             if not line:  # between two messages, as some clients end them
                 continue
             message = read_message(line)
-            if isinstance(message, Refused):
+            if isinstance(message, RefusedMessage):
                 for answer in message.each or (message.answer,):
                     await self.write.send(SessionMessage(answer))
             elif message is not None and self._ids.allows(message):

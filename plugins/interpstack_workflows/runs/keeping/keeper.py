@@ -19,7 +19,7 @@ from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.isolation import remove_left
-from interpstack_workflows.stores.store import Lease, RunRecord, TakenRun
+from interpstack_workflows.stores.store import Lease, TakenRun, WorkflowRecord
 
 __all__ = ["KeptRun", "RunKeeper", "Stay"]
 
@@ -68,29 +68,29 @@ class KeptRun:
         self.task: asyncio.Task[None] | None = None
         self.again = False
         self.early: EarlyStart | None = None
-        self.rested: RunRecord | None = None
+        self.rested: WorkflowRecord | None = None
         self._error: BaseException | None = None
-        self._waiters: list[tuple[bool, asyncio.Future[RunRecord]]] = []
+        self._waiters: list[tuple[bool, asyncio.Future[WorkflowRecord]]] = []
 
     @property
     def busy(self) -> bool:
         """Whether a stay of the run goes on, or waits for its turn."""
         return self.task is not None and not self.task.done()
 
-    async def wait(self, *, to_end: bool) -> RunRecord:
+    async def wait(self, *, to_end: bool) -> WorkflowRecord:
         """Wait until the run has ended, or also until only people can let it go on."""
         if self._error is not None:
             raise self._error
         if self.rested is not None and not (to_end and self.rested.status not in ENDED):
             return self.rested
-        waiter: asyncio.Future[RunRecord] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[WorkflowRecord] = asyncio.get_running_loop().create_future()
         self._waiters.append((to_end, waiter))
         return await waiter
 
-    def rest(self, record: RunRecord) -> None:
+    def rest(self, record: WorkflowRecord) -> None:
         """Pass on how the run stands."""
         self.rested = record
-        staying: list[tuple[bool, asyncio.Future[RunRecord]]] = []
+        staying: list[tuple[bool, asyncio.Future[WorkflowRecord]]] = []
         for to_end, waiter in self._waiters:
             if to_end and record.status not in ENDED:
                 staying.append((to_end, waiter))
@@ -236,7 +236,7 @@ class RunKeeper:
                 kept.early.over()
         self._rest(kept, record)
 
-    def _rest(self, kept: KeptRun, record: RunRecord) -> None:
+    def _rest(self, kept: KeptRun, record: WorkflowRecord) -> None:
         if record.status in ENDED:
             del self._kept[kept.run_id]
             kept.rest(record)
@@ -249,7 +249,7 @@ class RunKeeper:
         if all(wait["kind"] != "sleep" for wait in record.waiting_for):
             kept.rest(record)
 
-    async def _claimed(self, kept: KeptRun) -> RunRecord:
+    async def _claimed(self, kept: KeptRun) -> WorkflowRecord:
         """One stay of a run, under a lease."""
         first: Lease | None = None
         while True:
@@ -281,8 +281,8 @@ class RunKeeper:
             raise
 
     async def _leased(
-        self, kept: KeptRun, record: RunRecord, lease: Lease, taken: TakenRun
-    ) -> RunRecord:
+        self, kept: KeptRun, record: WorkflowRecord, lease: Lease, taken: TakenRun
+    ) -> WorkflowRecord:
         store = self._parts.store
         if record.status in ENDED and not kept.stay.reopen:
             await store.release(lease)

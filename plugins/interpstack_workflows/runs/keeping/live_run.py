@@ -25,18 +25,20 @@ from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.effects import Verbs
 from interpstack_workflows.runs.verbs.waits import Wait, Waits
 from interpstack_workflows.runtime.boundary import (
-    Failed,
+    FailedResolution,
     LogCall,
     PhaseCall,
 )
 from interpstack_workflows.runtime.runtime import ModuleExecution
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Lease, Message, RunRecord, TakenRun
+from interpstack_workflows.stores.store import Lease, Message, TakenRun, WorkflowRecord
 
 __all__ = ["LiveRun"]
 
-_CANCELLED: Final = Failed("workflow cancelled", "WorkflowCancelled", escapes=True)
-_OUT_OF_TIME: Final = Failed("the run's wall time is used up", "WorkflowTimeout", escapes=True)
+_CANCELLED: Final = FailedResolution("workflow cancelled", "WorkflowCancelled", escapes=True)
+_OUT_OF_TIME: Final = FailedResolution(
+    "the run's wall time is used up", "WorkflowTimeout", escapes=True
+)
 #: Seconds that cancelled effects have to stop.
 _STOP_SECONDS: Final = 10.0
 #: Seconds after which the clock is compared again: a machine may sleep, or its clock be set.
@@ -58,7 +60,7 @@ class LiveRun:
     def __init__(
         self,
         parts: RunParts,
-        record: RunRecord,
+        record: WorkflowRecord,
         lease: Lease,
         taken: TakenRun,
         *,
@@ -80,14 +82,14 @@ class LiveRun:
         for entry in entries:
             self.teller.began(entry.scope, entry.settled)
         self._active, self._parking, self._complete = 0, False, False
-        self._ending: Failed | None = None
+        self._ending: FailedResolution | None = None
         self._main: asyncio.Task[ScopeEnd] | None = None
         self._alarm = _Alarm(parts, self._wake)
         self._sent = taken.messages
         self._read = 0
         self._gone: LeaseLost | None = None
 
-    async def run(self) -> RunRecord:
+    async def run(self) -> WorkflowRecord:
         """Run until the end, or until nothing but waits is left.
 
         Returns:
@@ -130,7 +132,7 @@ class LiveRun:
             if not self._parking:
                 self.waits.close_scope(place.scope)
 
-    def finish_early(self, error: Failed) -> None:
+    def finish_early(self, error: FailedResolution) -> None:
         """Refuse all requests from now on, so that the run comes to its end."""
         ended = self._main is not None and self._main.done()
         if self._ending is None and not ended and not self._complete:
@@ -174,7 +176,7 @@ class LiveRun:
     # --- What the scopes need.
 
     @property
-    def ending(self) -> Failed | None:
+    def ending(self) -> FailedResolution | None:
         return self._ending
 
     def begin(self) -> None:
@@ -272,7 +274,7 @@ class LiveRun:
         if self._main is not None:
             self._main.cancel()
 
-    async def _finished(self, main: asyncio.Task[ScopeEnd]) -> RunRecord:
+    async def _finished(self, main: asyncio.Task[ScopeEnd]) -> WorkflowRecord:
         """Store how the run stands now that its scopes have ended."""
         if main.cancelled() and not self._parking:
             raise asyncio.CancelledError
@@ -321,7 +323,7 @@ def _dropped(main: asyncio.Task[ScopeEnd]) -> int:
     return 0 if main.cancelled() or main.exception() is not None else main.result().dropped
 
 
-def _standing(main: asyncio.Task[ScopeEnd], ending: Failed | None) -> dict[str, Any]:
+def _standing(main: asyncio.Task[ScopeEnd], ending: FailedResolution | None) -> dict[str, Any]:
     """Status, result and error of a run whose root has ended, or was cancelled to rest."""
     fields: dict[str, Any] = {"wake_at": None, "waiting_for": (), "result": None, "error": None}
     raised = None if main.cancelled() else main.exception()

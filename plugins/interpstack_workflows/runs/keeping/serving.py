@@ -11,7 +11,7 @@ import attrs
 
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.keeping.keeper import RunKeeper
-from interpstack_workflows.stores.store import RunRecord, RunStatus, WorkflowStore
+from interpstack_workflows.stores.store import RunStatus, WorkflowRecord, WorkflowStore
 
 __all__ = ["serve"]
 
@@ -83,7 +83,7 @@ class _Looks:
             _log.warning("no run is served until the store can be used again: %s", error)
         self._failing, self.took = True, 0.0
 
-    async def _wait_for(self, record: RunRecord) -> None:
+    async def _wait_for(self, record: WorkflowRecord) -> None:
         if record.wake_at is not None:
             self.keeper.alarm(record.id, record.wake_at)
         read = record.options.get("messages_read", 0)

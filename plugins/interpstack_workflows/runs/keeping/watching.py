@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_workflows.stores.store import Lease, RunRecord, TakenRun, WorkflowStore
+from interpstack_workflows.stores.store import Lease, TakenRun, WorkflowRecord, WorkflowStore
 
 __all__ = ["LeaseWatch", "is_doubtful"]
 
@@ -39,7 +39,7 @@ class LeaseWatch:
         store: WorkflowStore,
         run_id: str,
         owner: str,
-        begin: Callable[[RunRecord], RunRecord],
+        begin: Callable[[WorkflowRecord], WorkflowRecord],
     ) -> TakenRun:
         """Claim a run, unless another runner works on it, or might; see `WorkflowStore.take`."""
         lapsed = self.lapsed(run_id)

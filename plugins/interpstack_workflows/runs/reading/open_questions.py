@@ -10,12 +10,14 @@ from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.waits import approval_id, wait_id
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import approvals_of
-from interpstack_workflows.stores.store import RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import WorkflowRecord, WorkflowStore
 
 __all__ = ["open_questions", "run_questions"]
 
 
-async def run_questions(store: WorkflowStore, record: RunRecord) -> Sequence[Mapping[str, Any]]:
+async def run_questions(
+    store: WorkflowStore, record: WorkflowRecord
+) -> Sequence[Mapping[str, Any]]:
     """The open questions and approvals of a run, also while it is at work in any process.
 
     Args:

@@ -30,14 +30,14 @@ from interpstack_workflows.runtime.boundary import (
     AskRequest,
     CheckpointRequest,
     ExecRequest,
-    Failed,
+    FailedResolution,
     ModuleBudget,
     ModuleProgress,
     PhaseCall,
     Resolution,
     SleepRequest,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
     WaitRequest,
     WorkflowRequest,
@@ -168,7 +168,7 @@ class _Rehearsing:
         self.phases: dict[str, None] = {}
         self.faults: list[ScriptFault] = []
 
-    async def scope(self, place: ScopePlace) -> Value:
+    async def scope(self, place: ScopePlace) -> ValueResolution:
         """Run one scope to its end.
 
         Raises:
@@ -189,7 +189,7 @@ class _Rehearsing:
         finally:
             await module.aclose()
 
-    async def _drive(self, module: ModuleExecution, place: ScopePlace) -> Value:
+    async def _drive(self, module: ModuleExecution, place: ScopePlace) -> ValueResolution:
         now, answers = self._parts.clock(), list[tuple[str, Resolution]]()
         while True:
             progress = await module.advance(now, answers)
@@ -199,7 +199,7 @@ class _Rehearsing:
             if progress.complete is not None:
                 for request in progress.requests:  # nobody awaits them, but they would begin
                     await self._answer(place, request)
-                return Value(progress.complete.output.result)
+                return ValueResolution(progress.complete.output.result)
             answers = [(one.id, await self._answer(place, one)) for one in progress.requests]
             if not answers:
                 raise ScopeFailed("it awaits a promise that nothing can settle", "Stalled")
@@ -225,21 +225,21 @@ class _Rehearsing:
         self._step(place, request)
         match request:
             case SleepRequest():
-                return Undefined()
+                return UndefinedResolution()
             case CheckpointRequest(value=value):
-                return Value(value)
+                return ValueResolution(value)
             case ExecRequest(profile=profile):
                 if profile not in self._parts.sandboxes:
                     known = ", ".join(sorted(self._parts.sandboxes)) or "none"
                     self._wrong(place, f"Unknown sandbox profile {profile!r}; known: {known}")
-                return Value(_OUTPUT)
+                return ValueResolution(_OUTPUT)
             case AskRequest(options=options) | WaitRequest(options=options):
                 asks = isinstance(request, AskRequest)
                 try:
                     wait_seconds("ask" if asks else "wait", options or {})
                 except StepFailed as error:
                     self._wrong(place, str(error))
-                return Value(_decided(options or {}, asks))
+                return ValueResolution(_decided(options or {}, asks))
         raise TypeError(f"unknown request {type(request).__name__}")
 
     def _step(self, place: ScopePlace, request: Any, **fields: Any) -> None:
@@ -316,7 +316,7 @@ def _decided(options: Mapping[str, Any], is_question: bool) -> Any:
     return options.get("default", "stand-in for an answer" if is_question else None)
 
 
-def _failed(error: BaseException) -> Failed:
+def _failed(error: BaseException) -> FailedResolution:
     return as_failed(described(error))
 
 

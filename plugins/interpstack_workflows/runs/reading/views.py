@@ -22,7 +22,7 @@ from interpstack_workflows.runs.reading.open_questions import run_questions
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
-from interpstack_workflows.stores.store import STATUSES, RunRecord, RunStatus
+from interpstack_workflows.stores.store import STATUSES, RunStatus, WorkflowRecord
 
 __all__ = ["RunnerViews"]
 
@@ -99,7 +99,9 @@ class RunnerViews:
             self._parts, await self.show(run_id), self._parts.catalog.given(source)
         )
 
-    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+    async def runs(
+        self, status: RunStatus | None = None, limit: int = 100
+    ) -> Sequence[WorkflowRecord]:
         """The runs of the store, the newest first.
 
         Raises:
@@ -113,7 +115,7 @@ class RunnerViews:
             raise ConfigurationError(f"limit takes a whole number above 0; got {shown(limit)}")
         return await self._parts.store.runs(status=status, limit=limit)
 
-    async def show(self, run_id: str) -> RunRecord:
+    async def show(self, run_id: str) -> WorkflowRecord:
         """A run as the store has it.
 
         Raises:

@@ -12,8 +12,8 @@ from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runtime.boundary import (
     ModuleBudget,
     Resolution,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
     WorkflowModuleInput,
 )
@@ -60,6 +60,6 @@ def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
     if not step.ok:
         return as_failed(step.error or {}, told)
     if step.kind == "sleep":
-        return Undefined()
+        return UndefinedResolution()
     value = step.value["value"] if step.kind in ("ask", "wait") else step.value
-    return Value(value) if told is None else ValueWithBudget(value, told)
+    return ValueResolution(value) if told is None else ValueWithBudget(value, told)

@@ -19,7 +19,7 @@ from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runs.scopes.replaying import RecordedAnswers
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runtime.boundary import (
-    Failed,
+    FailedResolution,
     LogCall,
     ModuleProgress,
     PhaseCall,
@@ -85,7 +85,7 @@ class ScopeHost(Protocol):
     """The part of a run that its scopes need."""
 
     @property
-    def ending(self) -> Failed | None:
+    def ending(self) -> FailedResolution | None:
         """The error that every request gets from now on; `None` while the run goes on."""
 
     async def open_module(self, place: ScopePlace) -> ModuleExecution:
@@ -265,7 +265,7 @@ class ScopeLoop:
         self._host.ended(self._requests.pop(request_id), step, replayed=replayed)
         return request_id, resolution(step, budget)
 
-    async def _refuse(self, ending: Failed) -> Sequence[tuple[str, Resolution]]:
+    async def _refuse(self, ending: FailedResolution) -> Sequence[tuple[str, Resolution]]:
         """The same error for all open requests, so that the script can come to its end."""
         running, self._running = self._running, {}
         await self._host.stop(list(running.values()))

@@ -20,7 +20,7 @@ from interpstack_workflows.agents.agent import (
 )
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 from interpstack_workflows.budgets.budget import BudgetExceeded, RunBudget
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost, UnknownAgent
 from interpstack_workflows.runs.agent_names import agent_named
 from interpstack_workflows.runs.failures import StepFailed
@@ -37,16 +37,16 @@ from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.steps.stages import AgentStage
 
-__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "Spending", "was_stopped"]
+__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "StepSpending", "was_stopped"]
 
 
 #: Types whose values are the same in JSON.
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
 #: Characters of a text whose size as JSON needs no check.
 _SHORT_CHARS: Final = 2**20
-_NOTHING: Final = Usage()
+_NOTHING: Final = WorkflowUsage()
 #: What a call reserves that does not know what it may use.
-_ONE_CALL: Final = Usage(agents=1)
+_ONE_CALL: Final = WorkflowUsage(agents=1)
 
 
 class AgentHost(Protocol):
@@ -67,7 +67,7 @@ class AgentHost(Protocol):
         """Tells the events of the run."""
 
 
-class Spending:
+class StepSpending:
     """The resources that one step has used and not recorded, and the stage that it has reached.
 
     Attributes:
@@ -75,16 +75,18 @@ class Spending:
         stage: The stage at which the step continues if it is stopped now.
     """
 
-    def __init__(self, record: Callable[[AgentStage, Usage], None], stage: AgentStage) -> None:
+    def __init__(
+        self, record: Callable[[AgentStage, WorkflowUsage], None], stage: AgentStage
+    ) -> None:
         self.used = _NOTHING
         self.stage = stage
         self._record = record
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: WorkflowUsage) -> None:
         """Count what one call of an agent used."""
         self.used = usage if self.used is _NOTHING else self.used + usage
 
-    def take(self) -> Usage:
+    def take(self) -> WorkflowUsage:
         """Take what is to be recorded now."""
         used, self.used = self.used, _NOTHING
         return used
@@ -124,7 +126,7 @@ class _Task:
     priority: int
     schema: AnswerSchema | None
     retry: Retry
-    spending: Spending
+    spending: StepSpending
     work: IsolatedWork | None
 
 
@@ -145,7 +147,7 @@ class AgentCalls:
     async def run(
         self,
         opened: OpenRequest,
-        spending: Spending,
+        spending: StepSpending,
         decisions: Mapping[str, Any] | None = None,
     ) -> Any:
         """Call the agent of a request, from the stage that its step has reached.
@@ -171,7 +173,7 @@ class AgentCalls:
             return await self._attempts(task, stage)
         return await self._isolated(task, task.work, stage)
 
-    async def _task(self, opened: OpenRequest, spending: Spending, stage: AgentStage) -> _Task:
+    async def _task(self, opened: OpenRequest, spending: StepSpending, stage: AgentStage) -> _Task:
         given = opened.request.options or {}
         defaults = opened.scope.place.phase_defaults(given)
         options = AgentOptions.read(given, self._parts.models, defaults)
@@ -288,7 +290,7 @@ class AgentCalls:
             wanted = _wanted(tokens, agent.max_cost or 0.0)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
             told, calls, began = _NOTHING, 0, time.monotonic()
-            reports: list[Usage] = []
+            reports: list[WorkflowUsage] = []
             call = attrs.evolve(call, report=reports.append)
             try:
                 await self._host.before_effects()
@@ -317,7 +319,7 @@ class AgentCalls:
                     told,
                 ) from error
             except Exception as error:
-                told, calls = error.usage if isinstance(error, AgentFailed) else Usage(), 1
+                told, calls = error.usage if isinstance(error, AgentFailed) else WorkflowUsage(), 1
                 raise
             finally:
                 used = _used(told, calls, began)
@@ -347,14 +349,14 @@ async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> 
     return stage if kept is None else attrs.evolve(stage, faults=faults, worktree=kept)
 
 
-def _wanted(tokens: int, cost: float) -> Usage:
+def _wanted(tokens: int, cost: float) -> WorkflowUsage:
     """The use that a call reserves."""
-    return Usage(output_tokens=tokens, cost=cost, agents=1) if tokens or cost else _ONE_CALL
+    return WorkflowUsage(output_tokens=tokens, cost=cost, agents=1) if tokens or cost else _ONE_CALL
 
 
-def _used(told: Usage, calls: int, began: float) -> Usage:
+def _used(told: WorkflowUsage, calls: int, began: float) -> WorkflowUsage:
     """The use of a call as its agent reported it; the time is measured if it was not reported."""
-    return Usage(
+    return WorkflowUsage(
         input_tokens=told.input_tokens,
         output_tokens=told.output_tokens,
         cost=told.cost,

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, described
 from interpstack_workflows.runs.parts import RunParts
@@ -19,21 +19,21 @@ from interpstack_workflows.runs.verbs.agent_calls import (
     AgentCalls,
     AgentHost,
     AgentWaits,
-    Spending,
+    StepSpending,
     was_stopped,
 )
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.commands import run_command
 from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
-from interpstack_workflows.runtime.boundary import Failed
+from interpstack_workflows.runtime.boundary import FailedResolution
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.stages import AgentStage, approvals_of, count_of, stage_of
 from interpstack_workflows.stores.store import Message
 
 __all__ = ["VerbHost", "Verbs"]
 
-_NOTHING: Final = Usage()
+_NOTHING: Final = WorkflowUsage()
 
 #: Does what a request asks for; returns the value.
 _Work: TypeAlias = Coroutine[Any, Any, Any]
@@ -43,7 +43,7 @@ class VerbHost(AgentHost, Protocol):
     """The part of a run that its verbs need."""
 
     @property
-    def ending(self) -> Failed | None:
+    def ending(self) -> FailedResolution | None:
         """The error that every request gets from now on; `None` while the run goes on."""
 
     def begin(self) -> None:
@@ -90,7 +90,7 @@ class Verbs:
 
     def _in_flight(self, opened: OpenRequest, work: Callable[[_Flight], _Work]) -> Cancellable:
         """Run an effect in a task of its own."""
-        spending = Spending(
+        spending = StepSpending(
             partial(self._reached, opened),
             stage_of(opened.started if opened.kind == "agent" else None),
         )
@@ -99,7 +99,7 @@ class Verbs:
         task.add_done_callback(lambda _: flight.end())
         return task
 
-    async def _ended(self, opened: OpenRequest, work: _Work, spending: Spending) -> None:
+    async def _ended(self, opened: OpenRequest, work: _Work, spending: StepSpending) -> None:
         try:
             value = await work
         except LeaseLost:
@@ -122,7 +122,7 @@ class Verbs:
             self._settle(opened, end.result, spending.take(), end.dropped)
 
     def _settle(
-        self, opened: OpenRequest, value: Any, usage: Usage = _NOTHING, dropped: int = 0
+        self, opened: OpenRequest, value: Any, usage: WorkflowUsage = _NOTHING, dropped: int = 0
     ) -> None:
         step = StepRecord(
             name=opened.name,
@@ -135,7 +135,9 @@ class Verbs:
         )
         opened.scope.settle(opened, step)
 
-    def _fail(self, opened: OpenRequest, error: BaseException, usage: Usage = _NOTHING) -> None:
+    def _fail(
+        self, opened: OpenRequest, error: BaseException, usage: WorkflowUsage = _NOTHING
+    ) -> None:
         step = StepRecord(
             name=opened.name,
             signature=opened.signature,
@@ -153,7 +155,7 @@ class Verbs:
             return None
         return self._in_flight(opened, lambda flight: self._agents.run(opened, flight.spending))
 
-    def _reached(self, opened: OpenRequest, stage: AgentStage, usage: Usage) -> None:
+    def _reached(self, opened: OpenRequest, stage: AgentStage, usage: WorkflowUsage) -> None:
         """Record the stage that the attempts of an agent have reached."""
         begun = opened.started
         if begun is not None and stage == stage_of(begun):  # a decision is given to it again
@@ -184,7 +186,9 @@ class Verbs:
 
         return await run_command(self._parts, opened, begin)
 
-    def _began(self, opened: OpenRequest, value: dict[str, Any], usage: Usage = _NOTHING) -> float:
+    def _began(
+        self, opened: OpenRequest, value: dict[str, Any], usage: WorkflowUsage = _NOTHING
+    ) -> float:
         """Record the beginning of a step that may outlast this process; returns its time."""
         now = self._host.now()
         step = StepRecord(
@@ -230,7 +234,7 @@ class Verbs:
             what = getattr(opened.request, "question", None) or opened.request.signal
             self._fail(opened, StepFailed(f"nothing arrived in time for {what!r}", "WaitTimeout"))
 
-    def _approval(self, opened: OpenRequest, waits: AgentWaits, usage: Usage) -> None:
+    def _approval(self, opened: OpenRequest, waits: AgentWaits, usage: WorkflowUsage) -> None:
         count = count_of(opened.started) + 1
         value: dict[str, Any] = {"approvals": list(waits.approvals), "count": count}
         value |= waits.stage.to_json()
@@ -266,7 +270,7 @@ class _Flight:
         spending: The resources that it has used so far.
     """
 
-    def __init__(self, host: VerbHost, spending: Spending) -> None:
+    def __init__(self, host: VerbHost, spending: StepSpending) -> None:
         self._host: VerbHost | None = host
         self.spending = spending
         host.begin()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
-from interpstack_testing.guests.guest import Guest
+from interpstack_testing.guests.guest import GuestSamples
 from interpstack_testing.guests.javascript import edges, keys, portable, text
 from interpstack_testing.guests.javascript.escaping import (
     escapes,
@@ -100,7 +100,7 @@ setTimeout(function again() { setTimeout(again, 0); }, 0);
 await kit.echo({value: 1})
 """
 
-JAVASCRIPT: Final = Guest(
+JAVASCRIPT: Final = GuestSamples(
     language="javascript",
     store="let kept = 41",
     recall="kept + 1",

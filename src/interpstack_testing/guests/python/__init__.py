@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from interpstack_testing.guests.guest import Guest
+from interpstack_testing.guests.guest import GuestSamples
 from interpstack_testing.guests.python import edges, hostile, sources
 
 __all__ = ["PYTHON"]
@@ -85,7 +85,7 @@ _WALK = (
     ".__init__.__globals__"
 )
 
-PYTHON: Final = Guest(
+PYTHON: Final = GuestSamples(
     language="python",
     store="kept = 41",
     recall="kept + 1",

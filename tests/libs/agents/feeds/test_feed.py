@@ -16,7 +16,7 @@ from interpstack_agents import (
     Feed,
     FeedItem,
     Missed,
-    Progress,
+    ProgressEmitter,
     ProgressEvent,
     Subscription,
 )
@@ -137,7 +137,7 @@ async def test_a_cell_does_not_wait_for_a_subscriber_that_never_reads() -> None:
     async def _answer(n: int) -> int:
         return n
 
-    progress = Progress(feed.event)
+    progress = ProgressEmitter(feed.event)
     code = """
     let sum = 0
     for (let i = 0; i < 200; i++) { console.log('line ' + i); sum += await look({n: i}) }

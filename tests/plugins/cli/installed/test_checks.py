@@ -20,7 +20,7 @@ from interpstack_cli.installed.checks import (
     check_terminal,
 )
 from interpstack_cli.installed.extras import Extra
-from interpstack_cli.installed.survey import EngineEntry, Failed, PluginEntry, Survey
+from interpstack_cli.installed.survey import EngineEntry, FailedPlugin, PluginEntry, Survey
 from interpstack_javascript import JAVASCRIPT
 from interpstack_node.checks import checks as node_checks
 from interpstack_node.engine import NodeEngine
@@ -153,10 +153,10 @@ def test_plugins_that_fail_are_told_apart_from_those_left_out():
         QuickJSEngine,
         plugins=[PluginEntry("sound", "1.2", "some-thing", ("hook",))],
         failed=[
-            Failed("fast", "turbo", "No module named 'x'", "fast"),
-            Failed("broken", "turbo", "OSError: no library"),
-            Failed("loose", "", "OSError: no library"),
-            Failed("v8", "interpstack", "OSError: no library"),
+            FailedPlugin("fast", "turbo", "No module named 'x'", "fast"),
+            FailedPlugin("broken", "turbo", "OSError: no library"),
+            FailedPlugin("loose", "", "OSError: no library"),
+            FailedPlugin("v8", "interpstack", "OSError: no library"),
         ],
     )
     sound, fast, broken, loose, own = check_plugins(found)

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from interpstack_cli.installed import conformance, engines
-from interpstack_cli.installed.survey import Failed
+from interpstack_cli.installed.survey import FailedPlugin
 from interpstack_testing import Area
 
 ENTRY_POINTS = """
@@ -172,7 +172,7 @@ def test_all_engines_are_those_that_are_there(monkeypatch):
     absent = attrs.evolve(
         found,
         engines=tuple(entry for entry in found.engines if entry.plugin != "v8"),
-        failed=(Failed("v8", "interpstack", "jsrun is not installed"),),
+        failed=(FailedPlugin("v8", "interpstack", "jsrun is not installed"),),
     )
     monkeypatch.setattr(engines, "survey", lambda: absent)
     assert set(every) - set(engines._installed()) == {"v8", "process:v8"}

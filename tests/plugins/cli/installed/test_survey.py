@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from interpstack_cli.installed import survey as module
-from interpstack_cli.installed.survey import EngineEntry, Failed, PluginEntry, Survey, survey
+from interpstack_cli.installed.survey import EngineEntry, FailedPlugin, PluginEntry, Survey, survey
 from interpstack_testing import FakeEngine
 
 PLUGINS = {
@@ -71,7 +71,7 @@ def test_a_plugin_of_no_distribution_has_none(monkeypatch):
 
 
 def test_plain_data():
-    told = Survey((EngineEntry(FakeEngine, "sound"),), (), (Failed("a", "b", "c"),)).to_dict()
+    told = Survey((EngineEntry(FakeEngine, "sound"),), (), (FailedPlugin("a", "b", "c"),)).to_dict()
     assert told == {
         "engines": [
             {

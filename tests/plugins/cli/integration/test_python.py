@@ -10,7 +10,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from interpstack_cli.installed.survey import Failed, Survey
+from interpstack_cli.installed.survey import FailedPlugin, Survey
 from interpstack_cli.repl.command import converse
 from interpstack_cli.repl.editor import Editor
 from interpstack_cli.repl.shell import Shell
@@ -96,7 +96,7 @@ def test_the_wrong_engine_is_told_with_the_right_one(run, args, told):
 
 
 def test_without_an_engine_for_it_the_extra_is_told(run, monkeypatch):
-    failed = Failed("monty", "interpstack", "No module named 'pydantic_monty'", "monty")
+    failed = FailedPlugin("monty", "interpstack", "No module named 'pydantic_monty'", "monty")
     monkeypatch.setattr(options, "survey", lambda: Survey((), (), (failed,)))
     result = run("run", "a.py")
     assert result.exit_code == 2

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from interpstack import Cell, Request
-from interpstack_durable.api import MemoryStore, ReplayDivergence
+from interpstack_durable.api import MemoryJournalStore, ReplayDivergence
 from interpstack_durable.background.asides import aside_note, check_aside
 from interpstack_durable.cell_journal import CellJournal
 from interpstack_durable.entries import Computed
@@ -16,7 +16,7 @@ ASKED = [Request(1, "kit.f", {"n": 1}), Request(2, "timer", 10)]
 
 
 async def _noted(steps: int, computed: Computed | None = None) -> CellJournal:
-    journal = CellJournal(MemoryStore("cell"), Cell(source="1"))
+    journal = CellJournal(MemoryJournalStore("cell"), Cell(source="1"))
     await journal.begin(time.time())
     await journal.note(aside_note(steps, ASKED, computed))
     return journal
@@ -39,6 +39,6 @@ async def test_the_time_of_the_requests_is_noted() -> None:
 
 
 async def test_a_cell_that_was_never_put_aside_is_not_compared() -> None:
-    journal = CellJournal(MemoryStore("cell"), Cell(source="1"))
+    journal = CellJournal(MemoryJournalStore("cell"), Cell(source="1"))
     await journal.begin(time.time())
     check_aside(journal, 0, ASKED)

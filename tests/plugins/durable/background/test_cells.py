@@ -25,7 +25,7 @@ from interpstack import (
 from interpstack_durable.api import (
     BackgroundCells,
     CellAnswer,
-    MemoryStore,
+    MemoryJournalStore,
     ReplayDivergence,
     read_cell,
 )
@@ -89,7 +89,7 @@ class Kit:
     approved: bool = False
     paid: list[int] = attrs.field(factory=list)
     callers: list[tuple[str, Any]] = attrs.field(factory=list)
-    stores: dict[str, MemoryStore] = attrs.field(factory=dict)
+    stores: dict[str, MemoryJournalStore] = attrs.field(factory=dict)
 
     def let(self, n: int) -> None:
         self.go.setdefault(n, asyncio.Event()).set()
@@ -114,8 +114,8 @@ class Kit:
     async def show(self, n: int, context: CellContext) -> None:
         context.attach(n)
 
-    def store(self, cell: str) -> MemoryStore:
-        return self.stores.setdefault(cell, MemoryStore(f"cell {cell}"))
+    def store(self, cell: str) -> MemoryJournalStore:
+        return self.stores.setdefault(cell, MemoryJournalStore(f"cell {cell}"))
 
     @asynccontextmanager
     async def cells(self, engine: Any, **limits: Any) -> AsyncIterator[BackgroundCells]:

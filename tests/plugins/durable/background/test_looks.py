@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, Request
-from interpstack_durable.api import Look, Shown
+from interpstack_durable.api import Look, SeenOutput
 from interpstack_durable.background.looks import CellAge, shown_request
 
 
@@ -52,15 +52,15 @@ async def test_a_cut_ends_the_wait() -> None:
     ],
 )
 def test_only_new_output_is_returned(heard: list[str], told: list[str]) -> None:
-    shown = Shown()
+    shown = SeenOutput()
     assert [shown.new(console) for console in heard] == told
 
 
 def test_attachments_are_new_once() -> None:
-    shown = Shown()
+    shown = SeenOutput()
     looks = ["", "a", "a", "abc", "abc"]
     assert ["".join(shown.new_attachments(one)) for one in looks] == ["", "a", "", "bc", ""]
-    assert Shown(attached=2).new_attachments("abc") == ("c",)
+    assert SeenOutput(attached=2).new_attachments("abc") == ("c",)
 
 
 def test_requests_are_shown_with_the_start_of_their_input() -> None:

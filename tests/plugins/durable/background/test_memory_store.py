@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from interpstack import Request
-from interpstack_durable.api import MemoryStore
+from interpstack_durable.api import MemoryJournalStore
 
 
 async def test_entries_records_and_the_run_are_kept() -> None:
-    store = MemoryStore("key")
+    store = MemoryJournalStore("key")
     assert (list(await store.load()), list(store.spent()), await store.suspended()) == (
         [],
         [],

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from interpstack import Outcome, Request
-from interpstack_durable.api import MemoryStore, StillRunning
+from interpstack_durable.api import MemoryJournalStore, StillRunning
 from interpstack_durable.background.running_cell import RunningCell
 
 
@@ -35,7 +35,7 @@ class Calls:
 
 @pytest.fixture
 def cell() -> RunningCell:
-    return RunningCell("1", "code", MemoryStore("cell"))
+    return RunningCell("1", "code", MemoryJournalStore("cell"))
 
 
 async def _looked(cell: RunningCell, end: Any, calls: Any = None) -> Any:

@@ -15,7 +15,7 @@ import attrs
 import pytest
 
 from interpstack import Bridge, HostOffer, InterpreterStack
-from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryStore
+from interpstack_durable.api import BackgroundCells, CellAnswer, MemoryJournalStore
 
 
 class Asks(Exception):
@@ -60,7 +60,7 @@ class World:
             raise Asks
         return await self.free(n)
 
-    def die(self, store: MemoryStore) -> None:
+    def die(self, store: MemoryJournalStore) -> None:
         """Note the calls that the process does not know the end of."""
         entries = store._entries.values()
         settled = [
@@ -84,7 +84,7 @@ class Process:
     """A process that runs the program's cell."""
 
     world: World
-    store: MemoryStore
+    store: MemoryJournalStore
     engine: str
     code: str
     stack: Any = None
@@ -136,7 +136,7 @@ async def play(seed: int, engine: str) -> None:
     chance = random.Random(seed)
     code, count = program(chance, engine == "monty")
     world = World(chance)
-    process = Process(world, MemoryStore(f"program {seed}", pause_grace=0.005), engine, code)
+    process = Process(world, MemoryJournalStore(f"program {seed}", pause_grace=0.005), engine, code)
     await process.start()
     answer: CellAnswer | None = None
     for _ in range(200):

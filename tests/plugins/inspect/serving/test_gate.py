@@ -7,7 +7,7 @@ import pytest
 from inspected import ADDRESS, RecordSource, Server
 from starlette.types import Receive, Scope, Send
 
-from interpstack_inspect.serving.gate import Gate
+from interpstack_inspect.serving.gate import RequestGate
 from interpstack_inspect.serving.visitors import Visitors
 
 
@@ -114,6 +114,6 @@ async def test_other_protocols_are_not_served() -> None:
     async def nothing() -> dict[str, str]:
         return {}
 
-    gate = Gate(never, Visitors([].append), lambda status, reason: never)
+    gate = RequestGate(never, Visitors([].append), lambda status, reason: never)
     with pytest.raises(RuntimeError, match="'websocket' are not served"):
         await gate({"type": "websocket"}, nothing, never)  # type: ignore[arg-type]

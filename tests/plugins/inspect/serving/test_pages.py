@@ -21,9 +21,9 @@ from interpstack_inspect.api import (
     AskedCall,
     ChatMessage,
     Conversation,
-    ModelCall,
     Question,
     TokenUse,
+    ToolUse,
 )
 from interpstack_inspect.serving import overview, pages
 
@@ -98,7 +98,7 @@ async def test_nothing_of_a_guest_becomes_markup() -> None:
         model=HOSTILE,
         use=TokenUse(unpriced=(HOSTILE,)),
     )
-    called = ModelCall(name=HOSTILE, args=HOSTILE, graph=HOSTILE, result=HOSTILE, failed=True)
+    called = ToolUse(name=HOSTILE, args=HOSTILE, graph=HOSTILE, result=HOSTILE, failed=True)
     asked = AskedCall(
         name=HOSTILE, args=HOSTILE, description=HOSTILE, allowed=[HOSTILE], refused=HOSTILE
     )
@@ -242,7 +242,7 @@ async def test_a_conversation_is_shown_whole_with_tokens_cost_and_reasons() -> N
         before={
             "t": [
                 ChatMessage(author="agent", text="I look first.", model="acme-1", use=use),
-                ModelCall(name="search", args='{"q": 1}', result="no network", failed=True),
+                ToolUse(name="search", args='{"q": 1}', result="no network", failed=True),
                 ChatMessage(author="agent", text="", use=TokenUse(unpriced=("acme-2",))),
             ]
         },

@@ -8,7 +8,7 @@ import pytest
 
 from interpstack_inspect.serving import workflow_views
 from interpstack_inspect.serving.workflow_views import FILTERS, pruned
-from interpstack_workflows.api import RunRecord, RunTree, StepNode, Usage, WorkflowNode
+from interpstack_workflows.api import RunTree, StepNode, WorkflowNode, WorkflowRecord, WorkflowUsage
 
 
 def _tree() -> RunTree:
@@ -52,12 +52,12 @@ def test_steps_that_have_succeeded_are_left_out_first(
 def test_values_times_and_tokens() -> None:
     assert FILTERS["json"]({"a": "é"}) == '{\n  "a": "é"\n}'
     assert len(FILTERS["json"]("x" * 30_000)) == 20_001
-    assert FILTERS["tokens"](Usage(input_tokens=2, output_tokens=3)) == 5
+    assert FILTERS["tokens"](WorkflowUsage(input_tokens=2, output_tokens=3)) == 5
 
 
 def test_the_reason_for_the_state_of_a_run() -> None:
     def reason(**given: Any) -> str:
-        return str(FILTERS["reason"](RunRecord(id="r", **given)))
+        return str(FILTERS["reason"](WorkflowRecord(id="r", **given)))
 
     failed = {"name": "ValueError", "message": "no orders"}
     assert reason(status="failed", error=failed) == "ValueError: no orders"

@@ -11,7 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 
 from interpstack_langchain.durability import spending_records
-from interpstack_langchain.durability.spending_records import Recorded
+from interpstack_langchain.durability.spending_records import SpendingRecorder
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def happened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.fixture
-def handler(happened: list[Any]) -> Recorded:
-    return Recorded(
+def handler(happened: list[Any]) -> SpendingRecorder:
+    return SpendingRecorder(
         lambda run_id: happened.append("begin"),
         lambda response, run_id: happened.append("failed" if response is None else "end"),
     )
@@ -42,30 +42,30 @@ class Fails(FakeListChatModel):
 
 
 async def test_a_call_waits_until_the_amounts_are_recorded(
-    handler: Recorded, happened: list[Any]
+    handler: SpendingRecorder, happened: list[Any]
 ) -> None:
     model = FakeListChatModel(responses=["a"], callbacks=[handler])
     await model.ainvoke("x")
     assert happened == ["begin", "recorded", "end", "recorded"]
 
 
-async def test_a_call_that_fails_ends_too(handler: Recorded, happened: list[Any]) -> None:
+async def test_a_call_that_fails_ends_too(handler: SpendingRecorder, happened: list[Any]) -> None:
     with pytest.raises(ConnectionError):
         await Fails(responses=[], callbacks=[handler]).ainvoke("x")
     assert happened == ["begin", "recorded", "failed", "recorded"]
 
 
-async def test_an_error_of_the_recorder_stops_the_call(handler: Recorded) -> None:
+async def test_an_error_of_the_recorder_stops_the_call(handler: SpendingRecorder) -> None:
     def refused(run_id: Any) -> None:
         raise RuntimeError("stopped")
 
-    stopped = Recorded(refused, lambda response, run_id: None)
+    stopped = SpendingRecorder(refused, lambda response, run_id: None)
     with pytest.raises(RuntimeError, match="stopped"):
         await FakeListChatModel(responses=["a"], callbacks=[stopped]).ainvoke("x")
 
 
 async def test_the_recorder_of_a_blocking_call_does_not_wait(
-    handler: Recorded, happened: list[Any]
+    handler: SpendingRecorder, happened: list[Any]
 ) -> None:
     """Its event loop stands still until the call is over: whoever waits for it waits for ever."""
     seen: list[Any] = []

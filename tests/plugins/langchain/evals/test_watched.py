@@ -7,16 +7,16 @@ from typing import Any
 
 from interpstack import Outcome
 from interpstack_display.api import Attachment
-from interpstack_durable.api import Look, Shown, StillRunning
+from interpstack_durable.api import Look, SeenOutput, StillRunning
 from interpstack_langchain.evals.watched import Watched
 
 
-def watched(shown: Shown, *heard: str) -> Watched:
+def watched(shown: SeenOutput, *heard: str) -> Watched:
     return Watched(Look(1), nullcontext(), shown, [*heard])
 
 
 def test_only_new_output_is_shown() -> None:
-    shown, still = Shown(), StillRunning(())
+    shown, still = SeenOutput(), StillRunning(())
     assert watched(shown, "a", "\nb").aside(still).console == "a\nb"
     assert watched(shown, "a\nb\nc").aside(still).console == "c"
     assert watched(shown).unseen(Outcome(text="1", console="a\nb\nc\nd")) == Outcome(
@@ -25,7 +25,7 @@ def test_only_new_output_is_shown() -> None:
 
 
 def test_each_image_is_shown_once_and_other_objects_stay() -> None:
-    shown, note = Shown(), ValueError("of a listener")
+    shown, note = SeenOutput(), ValueError("of a listener")
     one, two = (Attachment(b"GIF89a" + bytes([n]), "image/gif") for n in (1, 2))
     seen: list[Any] = [
         watched(shown).aside(StillRunning((), [one])).attachments,

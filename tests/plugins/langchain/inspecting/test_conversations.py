@@ -15,9 +15,9 @@ from interpstack_inspect.api import (
     ChatMessage,
     Conversation,
     EvalSummary,
-    ModelCall,
     NotRecorded,
     SourceRequest,
+    ToolUse,
 )
 from interpstack_langchain.inspecting.conversations import (
     ReadingOptions,
@@ -76,7 +76,7 @@ def test_a_turn_has_messages_calls_and_evals_in_order() -> None:
     assert turn.text == "How much?"
     assert isinstance(said, ChatMessage)
     assert (said.author, said.text, said.model) == ("agent", "I look.", "acme-large")
-    assert called == ModelCall(name="search", args='{"q": 1}', result="7 found")
+    assert called == ToolUse(name="search", args='{"q": 1}', result="7 found")
     assert isinstance(ran, EvalSummary)
     assert (ran.status, ran.reason) == ("failed", "TypeError: no order")
     assert isinstance(last, ChatMessage)

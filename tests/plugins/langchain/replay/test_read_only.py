@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack, Outcome, Request
-from interpstack_durable.api import Journals, MemoryStore, ReplayDivergence
+from interpstack_durable.api import Journals, MemoryJournalStore, ReplayDivergence
 from interpstack_langchain.replay.read_only import (
     NothingIsCalled,
     ReadOnlyStore,
@@ -27,7 +27,7 @@ second = await pay(to="Bo")
 
 async def record(code: str) -> tuple[Outcome, Sequence[Mapping[str, Any]]]:
     """Run code; its outcome and its journal."""
-    store = MemoryStore("cell")
+    store = MemoryJournalStore("cell")
 
     async def pay(to: str) -> str:
         return f"paid {to}"

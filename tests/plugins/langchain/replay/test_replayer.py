@@ -19,7 +19,7 @@ from interpstack import (
     SessionState,
 )
 from interpstack_agents import persistence_mode
-from interpstack_durable.api import Journals, MemoryStore
+from interpstack_durable.api import Journals, MemoryJournalStore
 from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay import replayer
 from interpstack_langchain.replay.recorded_evals import RecordedEval, recorded_evals
@@ -49,7 +49,7 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> list[InterpreterStack]:
 
 async def recorded(code: str) -> Sequence[Mapping[str, Any]]:
     """The journal of code that pays."""
-    store = MemoryStore("cell")
+    store = MemoryJournalStore("cell")
 
     async def pay(to: str) -> str:
         return f"paid {to}"

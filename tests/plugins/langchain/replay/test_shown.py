@@ -10,11 +10,11 @@ import pytest
 from replayed import KEPT, OPEN, PAID, PAUSED, shown
 from rich.console import Console
 
-from interpstack_langchain.replay.shown import Shown
+from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import RecordedCall
 
 
-def printed(one: Shown, *, width: int = 120, code: bool = False) -> str:
+def printed(one: EvalView, *, width: int = 120, code: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
     one.print(console, code=code)
     text = console.file.getvalue()  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from workflow_stores import StoreTests, entry
 
 from interpstack import ConfigurationError
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import Lease, LeaseLost, RunRecord, WorkflowError, WorkflowStore
+from interpstack_workflows.api import Lease, LeaseLost, WorkflowError, WorkflowRecord, WorkflowStore
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,9 @@ async def test_the_run_of_a_runner_that_died_is_taken_over_after_the_time_of_its
         dead = CheckpointWorkflowStore(saver)
         await dead.delete("run_1")
         source = script("return agent('a')")
-        await dead.create(RunRecord(id="run_1", name="tested", source=source, status="running"))
+        await dead.create(
+            WorkflowRecord(id="run_1", name="tested", source=source, status="running")
+        )
         lease = await dead.claim("run_1", "dead", 0.3)
         assert lease is not None
         assert lease.seconds == 0.3
@@ -101,7 +103,7 @@ async def test_a_run_that_was_given_back_is_taken_at_once(store: Any) -> None:
     async with store.open() as saver:
         first, second = CheckpointWorkflowStore(saver), CheckpointWorkflowStore(saver)
         await first.delete("run_1")
-        await first.create(RunRecord(id="run_1"))
+        await first.create(WorkflowRecord(id="run_1"))
         taken = await first.take("run_1", "one", 60, lambda record: record)
         assert taken.lease is not None
         await first.release(taken.lease)
@@ -125,7 +127,7 @@ async def test_entries_of_a_runner_that_lost_its_lease_do_not_count(tmp_path: Pa
     now = [100.0]
     with sqlite(tmp_path / "a.db") as saver:
         store = CheckpointWorkflowStore(saver, clock=lambda: now[0])
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         slow = await store.claim("run_1", "slow", 10)
         assert slow is not None
         await store.append("run_1", 0, [entry(0)], slow)
@@ -146,7 +148,7 @@ async def test_what_was_written_before_the_next_runner_began_counts(tmp_path: Pa
     now = [100.0]
     with sqlite(tmp_path / "a.db") as saver:
         store = CheckpointWorkflowStore(saver, clock=lambda: now[0])
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         first = await store.claim("run_1", "first", 10)
         assert first is not None
         await store.append("run_1", 0, [entry(0), entry(1)], first)
@@ -191,7 +193,7 @@ def _claimer(path: Path, name: str) -> subprocess.Popen[str]:
 async def test_one_of_several_processes_gets_the_lease(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with sqlite(path) as saver:
-        await CheckpointWorkflowStore(saver).create(RunRecord(id="run_1"))
+        await CheckpointWorkflowStore(saver).create(WorkflowRecord(id="run_1"))
     processes = [_claimer(path, f"p{number}") for number in range(3)]
     said = []
     for process in processes:
@@ -210,7 +212,7 @@ async def test_the_lease_of_a_killed_process_passes_on(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     with sqlite(path) as saver:
         store = CheckpointWorkflowStore(saver)
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         process = _claimer(path, "dying")
         assert process.stdin is not None
         process.stdin.write("\n")
@@ -229,15 +231,15 @@ async def test_the_lease_of_a_killed_process_passes_on(tmp_path: Path) -> None:
 async def test_two_event_loops_use_one_store(tmp_path: Path) -> None:
     with sqlite(tmp_path / "a.db") as saver:
         store = CheckpointWorkflowStore(saver)
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         read = await asyncio.to_thread(lambda: asyncio.run(store.read("run_1")))
-        assert read == RunRecord(id="run_1")
+        assert read == WorkflowRecord(id="run_1")
 
 
 async def test_a_damaged_record_says_so() -> None:
     saver = InMemorySaver()
     store = CheckpointWorkflowStore(saver)
-    await store.create(RunRecord(id="run_1"))
+    await store.create(WorkflowRecord(id="run_1"))
     lease = await store.claim("run_1", "me", 60)
     assert lease is not None
     await store._write("run_1", "workflow_entries", [("workflow", "{")], "0000000000-00000001")
@@ -253,7 +255,7 @@ async def test_a_damaged_run_hides_no_other_and_can_be_deleted(
 ) -> None:
     store = CheckpointWorkflowStore(InMemorySaver())
     for name in ("run_1", "run_2"):
-        await store.create(RunRecord(id=name))
+        await store.create(WorkflowRecord(id=name))
     about = {"interpstack_workflow": "run", "status": "pending"}
     await store._put("run_1", "", "00000000000000000000", '{"id": "run_2"}', about)
     assert [run.id for run in await store.runs()] == ["run_2"]
@@ -268,7 +270,7 @@ async def test_a_checkpoint_that_cannot_be_read_is_an_error_of_the_store(
 ) -> None:
     with sqlite(tmp_path / "a.db") as saver:
         store = CheckpointWorkflowStore(saver)
-        await store.create(RunRecord(id="run_1"))
+        await store.create(WorkflowRecord(id="run_1"))
         saver.conn.execute(f"UPDATE checkpoints SET {column} = X'C1'")
         for use in (store.read("run_1"), store.runs(), store.claim("run_1", "me", 9)):
             with pytest.raises(WorkflowError, match=r"cannot be (read|listed): the checkpointer"):
@@ -285,7 +287,7 @@ def test_it_takes_checkpointers() -> None:
 class _Dying(CheckpointWorkflowStore):
     """A store whose process ends before it puts the record of a new run."""
 
-    async def _put_run(self, run: RunRecord) -> None:
+    async def _put_run(self, run: WorkflowRecord) -> None:
         raise ZeroDivisionError
 
 

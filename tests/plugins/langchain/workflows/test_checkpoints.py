@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import Message, RunRecord
+from interpstack_workflows.api import Message, WorkflowRecord
 
 _T = TypeVar("_T")
 
@@ -38,7 +38,7 @@ def saver(tmp_path: Path) -> Iterator[SqliteSaver]:
 
 async def test_a_thread_runs_each_method_as_a_whole(saver: SqliteSaver) -> None:
     store = _Counting(saver)
-    await store.create(run := RunRecord(id="run"))
+    await store.create(run := WorkflowRecord(id="run"))
     await store.send("run", Message(kind="wake"))
     taken = await store.take("run", "me", 60, lambda same: same)
     assert taken.lease is not None
@@ -68,7 +68,7 @@ async def test_a_cancelled_caller_waits_for_the_thread(saver: SqliteSaver) -> No
 
 async def test_an_async_checkpointer_needs_no_thread() -> None:
     store, before = _Counting(InMemorySaver()), threading.active_count()
-    await store.create(run := RunRecord(id="run"))
+    await store.create(run := WorkflowRecord(id="run"))
     lease = (await store.take("run", "me", 60, lambda same: same)).lease
     assert lease is not None
     await store.leave(run, lease)

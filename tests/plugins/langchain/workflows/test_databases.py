@@ -16,20 +16,20 @@ from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals import saver_classes
 from interpstack_langchain.workflows import databases
 from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
-from interpstack_workflows.api import RunRecord
+from interpstack_workflows.api import WorkflowRecord
 
 
 async def test_sqlite_keeps_runs_over_processes(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     store = open_sqlite(str(path))
-    await store.create(RunRecord(id="run_1"))
+    await store.create(WorkflowRecord(id="run_1"))
     await store.aclose()
     with sqlite3.connect(path) as connection:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     connection.close()
     assert mode == "wal"
     again = open_sqlite(f"sqlite:///{path}")
-    assert await again.read("run_1") == RunRecord(id="run_1")
+    assert await again.read("run_1") == WorkflowRecord(id="run_1")
     await again.aclose()
 
 
@@ -67,8 +67,8 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 async def test_postgres(store: Any) -> None:
     opened = open_postgres(store.place)
     await opened.delete("run_pg")
-    await opened.create(RunRecord(id="run_pg"))
-    assert await opened.read("run_pg") == RunRecord(id="run_pg")
+    await opened.create(WorkflowRecord(id="run_pg"))
+    assert await opened.read("run_pg") == WorkflowRecord(id="run_pg")
     await opened.delete("run_pg")
     await opened.aclose()
 

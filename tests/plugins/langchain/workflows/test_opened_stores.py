@@ -17,13 +17,13 @@ from workflow_stores import entry as stored_entry
 from interpstack_langchain.langgraph_internals.sqlite_writes import SqliteWrites
 from interpstack_langchain.workflows import opened_stores
 from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
-from interpstack_langchain.workflows.opened_stores import PostgresStore, SqliteStore
+from interpstack_langchain.workflows.opened_stores import OpenedPostgresStore, SqliteStore
 from interpstack_workflows.api import (
     Entry,
     Lease,
-    RunRecord,
     StepRecord,
     WorkflowError,
+    WorkflowRecord,
     WorkflowStore,
 )
 
@@ -68,7 +68,7 @@ async def _append(store: WorkflowStore, index: int, entry: Entry, lease: Lease) 
 
 
 async def _begun(store: WorkflowStore) -> Lease:
-    await store.create(RunRecord(id="run"))
+    await store.create(WorkflowRecord(id="run"))
     lease = await store.claim("run", "me", 60)
     assert lease is not None
     return lease
@@ -194,7 +194,7 @@ def _break_connections(place: str) -> None:
 async def test_a_server_that_was_restarted_is_connected_again(postgres: Any, use: str) -> None:
     place = postgres.new_database()
     opened = open_postgres(place)
-    await opened.create(RunRecord(id="run_1"))
+    await opened.create(WorkflowRecord(id="run_1"))
     lease = await opened.claim("run_1", "me", 600)
     assert lease is not None
     _break_connections(place)
@@ -210,8 +210,8 @@ async def test_a_server_that_starts_is_waited_for(
 ) -> None:
     place = postgres.new_database()
     opened = open_postgres(place)
-    assert isinstance(opened, PostgresStore)
-    await opened.create(RunRecord(id="run_1"))
+    assert isinstance(opened, OpenedPostgresStore)
+    await opened.create(WorkflowRecord(id="run_1"))
     connect, tries = opened._connect, list[str]()
 
     def starting() -> Any:
@@ -223,7 +223,7 @@ async def test_a_server_that_starts_is_waited_for(
     monkeypatch.setattr(opened, "_connect", starting)
     monkeypatch.setattr(opened_stores, "_RESTART_SECONDS", 60)
     _break_connections(place)
-    assert await opened.read("run_1") == RunRecord(id="run_1")
+    assert await opened.read("run_1") == WorkflowRecord(id="run_1")
     assert len(tries) == 3
     monkeypatch.setattr(opened_stores, "_RESTART_SECONDS", 0)
     tries.clear()
@@ -233,7 +233,7 @@ async def test_a_server_that_starts_is_waited_for(
     with pytest.raises(WorkflowError, match="with ConnectionError: the database system is start"):
         await opened.read("run_1")
     monkeypatch.setattr(opened, "_connect", connect)
-    assert await opened.read("run_1") == RunRecord(id="run_1")
+    assert await opened.read("run_1") == WorkflowRecord(id="run_1")
     with pytest.raises(WorkflowError, match="there is a run 'run_1' already"):
-        await opened.create(RunRecord(id="run_1"))  # no fault of the connection
+        await opened.create(WorkflowRecord(id="run_1"))  # no fault of the connection
     await opened.aclose()

@@ -14,21 +14,21 @@ import pytest
 from mcp_config import Notes, servers
 
 from interpstack_mcp.configuration import read_servers
-from interpstack_mcp.connections.connection import Connection
+from interpstack_mcp.connections.connection import ServerConnection
 from interpstack_mcp.connections.failures import Lost, Unavailable
 from interpstack_mcp.limits import McpLimits
 
 
-def connection(given: Any, **limits: Any) -> Connection:
+def connection(given: Any, **limits: Any) -> ServerConnection:
     (server,) = read_servers(given)
-    return Connection(server, McpLimits(**limits))
+    return ServerConnection(server, McpLimits(**limits))
 
 
 def scripted(code: str) -> dict[str, Any]:
     return {"mcpServers": {"s": {"command": sys.executable, "args": ["-c", code]}}}
 
 
-async def text_of(made: Connection, tool: str, **arguments: Any) -> str:
+async def text_of(made: ServerConnection, tool: str, **arguments: Any) -> str:
     result = await made.call(tool, arguments, "key", None)
     return str(result.content[0].text)  # type: ignore[union-attr]
 
@@ -228,7 +228,7 @@ for line in sys.stdin:
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 
 
-def older(probed: str, notes: Notes, tools: Any = (GOOD,)) -> Connection:
+def older(probed: str, notes: Notes, tools: Any = (GOOD,)) -> ServerConnection:
     code = OLDER.replace("PROBED", probed).replace("TOOLS", repr([*tools]))
     given = {"command": sys.executable, "args": ["-c", code, str(notes.path)]}
     return connection({"mcpServers": {"s": given}})

@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from interpstack_mcp.connections.received import Exchange, checked_messages
+from interpstack_mcp.connections.received import ReceivedMessages, checked_messages
 from interpstack_mcp.limits import McpLimits
 
 
@@ -30,7 +30,7 @@ async def _received(*messages: Any) -> list[Any]:
         yield receiver, None
 
     async with (
-        checked_messages(transport(), Exchange(McpLimits(blocks=2))) as (incoming, _),
+        checked_messages(transport(), ReceivedMessages(McpLimits(blocks=2))) as (incoming, _),
         incoming,
     ):
         return [item.message async for item in incoming]

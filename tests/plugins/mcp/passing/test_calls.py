@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_config import Notes
 from mcp_gateways import gateway, passing
 
-from interpstack_mcp.passing.calls import Call
+from interpstack_mcp.passing.calls import PassedRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -109,11 +109,11 @@ class _Modern:
 
 
 async def test_answers_that_fit_no_question_are_passed_over() -> None:
-    call = Call(_Modern())
+    call = PassedRequest(_Modern())
     form = types.ElicitRequestFormParams(message="?", requested_schema={"type": "object"})
     call.start(call.ask(types.ElicitRequest(params=form)))
     first = await call.follow(_Modern())
-    assert Call.key_in(first.request_state) == call.key
+    assert PassedRequest.key_in(first.request_state) == call.key
     again = await call.follow(_Modern(), {"other": types.ListRootsResult(roots=[])})
     assert again.input_requests.keys() == first.input_requests.keys()
     (key,) = first.input_requests
@@ -122,11 +122,11 @@ async def test_answers_that_fit_no_question_are_passed_over() -> None:
 
 
 async def test_the_state_of_others_belongs_to_no_call() -> None:
-    assert Call.key_in(None) is None
-    assert Call.key_in("state of the server") is None
+    assert PassedRequest.key_in(None) is None
+    assert PassedRequest.key_in("state of the server") is None
 
 
 async def test_work_that_was_not_started_cannot_be_followed() -> None:
     with pytest.raises(RuntimeError, match="not started"):
-        await Call(_Modern()).follow(_Modern())
-    await Call(_Modern()).stop()
+        await PassedRequest(_Modern()).follow(_Modern())
+    await PassedRequest(_Modern()).stop()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp import types
 
-from interpstack_mcp.passing.calls import Call
+from interpstack_mcp.passing.calls import PassedRequest
 from interpstack_mcp.passing.questions import Questions
 from interpstack_mcp.passing.sending import SendQueue
 
@@ -53,7 +53,7 @@ def test_a_server_learns_what_the_client_can_do() -> None:
 def test_of_several_requests_the_newest_is_taken_where_one_client_makes_them(alone: bool) -> None:
     questions = Questions(_Client(OLD, alone=alone))
     assert questions.call() is None
-    first, second = Call(None), Call(None)
+    first, second = PassedRequest(None), PassedRequest(None)
     questions.begin(first)
     assert questions.call() is first
     questions.begin(second)
@@ -67,7 +67,7 @@ async def test_a_client_is_asked_between_its_requests_if_its_protocol_has_that()
     questions = Questions(client)
     roots = questions.callbacks()["list_roots_callback"]
     assert await roots(None) == types.ListRootsResult(roots=[])
-    questions.begin(Call(client.session))
+    questions.begin(PassedRequest(client.session))
     await roots(None)
     assert [related for _, related in client.session.sent] == [None, 1]
     new = Questions(_Client(NEW, alone=True, roots=types.RootsCapability()))

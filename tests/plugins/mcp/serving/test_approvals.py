@@ -10,7 +10,7 @@ from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.api import McpServers, mcp
 from interpstack_mcp.serving import approvals
 from interpstack_mcp.serving.approvals import ApprovalPatterns
-from interpstack_mcp.serving.runs import Question
+from interpstack_mcp.serving.runs import ApprovalQuestion
 
 
 def test_patterns_match_any_name_of_a_call() -> None:
@@ -48,12 +48,12 @@ async def test_a_question_that_nobody_answers_between_two_requests_is_refused_in
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(approvals, "_SECONDS", 0.05)
-    question = Question("May it?")
+    question = ApprovalQuestion("May it?")
     session = SimpleNamespace(client_capabilities=SimpleNamespace(elicitation={}))
     ctx = SimpleNamespace(session=session, protocol_version="2026-07-28")
     assert await approvals.asked(ctx, [question], lambda: "state") is not None
     assert await question.answer == "nobody answered in 0.05 seconds"
-    answered = Question("May it?")
+    answered = ApprovalQuestion("May it?")
     assert await approvals.asked(ctx, [answered], lambda: "state") is not None
     answered.settle(True)
     assert await answered.answer is True

@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.serving.clients import Clients, ServerLimits
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 
 
 async def test_the_client_that_is_idle_longest_makes_room() -> None:
@@ -22,7 +22,7 @@ async def test_the_client_that_is_idle_longest_makes_room() -> None:
         with pytest.raises(ConfigurationError, match="there is no such session"):
             await clients.client("b", (), new=False)
         for busy in (first, third):
-            busy.add(Run(lambda names: False))
+            busy.add(ServedCell(lambda names: False))
         with pytest.raises(ConfigurationError, match="2 clients are busy"):
             await clients.client("d", ())
         assert second.session is not third.session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpstack import InterpreterStack, bridge
 from interpstack_mcp.api import GATE
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 
 
 @bridge("tools.pay")
@@ -25,7 +25,7 @@ async def test_names_of_bridges_and_tools_are_matched() -> None:
         seen.append(names)
         return False
 
-    run = Run(needs)  # type: ignore[arg-type]
+    run = ServedCell(needs)  # type: ignore[arg-type]
     stack = InterpreterStack(plugins=[GATE], bridges=[pay])
     async with stack, stack.session() as session:
         assert (await session.eval("await tools.pay({to: 'a'})", host=run)).ok

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 
 from interpstack import ConfigurationError, GuestException, Outcome
-from interpstack_mcp.serving.runs import Run
+from interpstack_mcp.serving.runs import ServedCell
 
 
 async def test_a_question_waits_for_its_answer() -> None:
-    run = Run(lambda names: True)
+    run = ServedCell(lambda names: True)
     asking = asyncio.ensure_future(run.approve("pay", "{}"))
     await run.news(10)
     (question,) = run.questions
@@ -23,7 +23,7 @@ async def test_a_question_waits_for_its_answer() -> None:
 
 
 async def test_output_is_passed_on_once_and_bounded() -> None:
-    run = Run(lambda names: False)
+    run = ServedCell(lambda names: False)
     for number in range(1001):
         run.hear(f"{number},")
     assert run.printed().startswith("1,2,")
@@ -37,25 +37,25 @@ async def test_the_end_of_a_cell() -> None:
             raise error
         return Outcome(text="1")
 
-    run = Run(lambda names: False)
+    run = ServedCell(lambda names: False)
     assert run.outcome() is None
     run.start(cell(None))
     await run.news(10)
     assert run.done
     assert run.outcome() == Outcome(text="1")
-    failed = Run(lambda names: False)
+    failed = ServedCell(lambda names: False)
     failed.start(cell(ConfigurationError("wrong")))
     await failed.news(10)
     with pytest.raises(ConfigurationError, match="wrong"):
         failed.outcome()
-    stopped = Run(lambda names: False)
+    stopped = ServedCell(lambda names: False)
     stopped.start(cell(None))
     await stopped.stop()
     assert stopped.done
 
 
 async def test_a_question_can_be_sent_whatever_its_arguments() -> None:
-    run = Run(lambda names: True)
+    run = ServedCell(lambda names: True)
     asking = asyncio.ensure_future(run.approve("pay", '{"to": "\ud800"}'))
     await run.news(10)
     (question,) = run.questions

@@ -9,7 +9,7 @@ from fake_monty import FakeWorker
 
 from interpstack import UnsupportedValue
 from interpstack_monty.crossing import export_values
-from interpstack_monty.crossing.export_values import Globals, export, globals_in, lost, why
+from interpstack_monty.crossing.export_values import SessionGlobals, export, globals_in, lost, why
 from interpstack_monty.workers import KernelReplaced
 
 
@@ -20,7 +20,7 @@ def _worker(answer: Any) -> Any:
 def test_names_without_those_of_kernel_and_bridges() -> None:
     worker = _worker("a __interpstack_x tools b a\nkit a 7")
     found = globals_in(worker, frozenset({"tools"}), frozenset({"kit"}))
-    assert found == Globals(own=("a", "b"), taken=("kit",))
+    assert found == SessionGlobals(own=("a", "b"), taken=("kit",))
 
 
 @pytest.mark.parametrize("answer", [None, {}, ["a", ""], "a", "a\n\n", ""])

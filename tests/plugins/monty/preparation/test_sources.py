@@ -10,13 +10,13 @@ import pytest
 from interpstack import Cell, GuestError, Limits
 from interpstack_monty.preparation import sources
 from interpstack_monty.preparation.sources import prepared_source
-from interpstack_monty.preparation.timeouts import OutOfTime, Timeout
+from interpstack_monty.preparation.timeouts import ScanDeadline, ScanTimeout
 
 
 def _prepared(source: str, *, stopped: bool = False, type_check: bool = False) -> Any:
     state: Any = SimpleNamespace(limits=Limits(), type_check=type_check)
     cell = Cell(source=source, name="cell 3")
-    return prepared_source(cell, state, Timeout(None, lambda: stopped))
+    return prepared_source(cell, state, ScanDeadline(None, lambda: stopped))
 
 
 def test_a_source_is_prepared() -> None:
@@ -75,5 +75,5 @@ def test_types_are_checked_where_they_are_asked_for(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_stopped_cell_is_not_prepared() -> None:
-    with pytest.raises(OutOfTime):
+    with pytest.raises(ScanTimeout):
         _prepared("a = 1\n" * 10_000, stopped=True)

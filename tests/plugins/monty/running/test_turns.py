@@ -10,7 +10,7 @@ import pytest
 from interpstack import BridgeSet, GuestError, Limits, Progress, Settlement
 from interpstack_monty.running import turns as module
 from interpstack_monty.running.emitted import Emitted
-from interpstack_monty.running.turns import Turns
+from interpstack_monty.running.turns import SuspensionAnswers
 from interpstack_monty.workers import EMIT
 
 Offer = Callable[..., BridgeSet]
@@ -69,8 +69,8 @@ def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def turns(offer: Offer) -> Turns:
-    made = Turns(Emitted(Limits(), offer("kit.echo")))
+def turns(offer: Offer) -> SuspensionAnswers:
+    made = SuspensionAnswers(Emitted(Limits(), offer("kit.echo")))
     made.clock.tell(1000.0)
     return made
 
@@ -92,11 +92,11 @@ class _Session:
         return self._at
 
 
-def _stand(turns: Turns, at: Any) -> None:
+def _stand(turns: SuspensionAnswers, at: Any) -> None:
     turns.begin(_Session(at), "source")  # type: ignore[arg-type]
 
 
-def test_a_cell_runs_through_all_that_needs_no_host(turns: Turns) -> None:
+def test_a_cell_runs_through_all_that_needs_no_host(turns: SuspensionAnswers) -> None:
     done = Done()
     called = Function(done, EMIT, "kit.gone", 1)
     unknown = Function(called, "no_such_function")
@@ -109,14 +109,14 @@ def test_a_cell_runs_through_all_that_needs_no_host(turns: Turns) -> None:
     assert called.answers[0]["exc_type"] == "RuntimeError"
 
 
-def test_a_system_call_that_is_not_ours_is_left_to_monty(turns: Turns) -> None:
+def test_a_system_call_that_is_not_ours_is_left_to_monty(turns: SuspensionAnswers) -> None:
     asked = Function(Done(), "os.system", "rm")
     _stand(turns, asked)
     assert isinstance(turns.run(None), Done)
     assert asked.answers == ["not handled"]
 
 
-def test_answers_arrive_one_by_one_in_the_order_of_the_host(turns: Turns) -> None:
+def test_answers_arrive_one_by_one_in_the_order_of_the_host(turns: SuspensionAnswers) -> None:
     last = Futures(Done(), 11, 12)
     first = Futures(last, 11, 12)
     two = Function(first, EMIT, "kit.echo", 2, call_id=12)
@@ -133,7 +133,7 @@ def test_answers_arrive_one_by_one_in_the_order_of_the_host(turns: Turns) -> Non
     assert turns.named.parts("ToolError: no") == ("ToolError", "no")
 
 
-def test_nothing_runs_before_the_begin_or_beyond_the_time(turns: Turns) -> None:
+def test_nothing_runs_before_the_begin_or_beyond_the_time(turns: SuspensionAnswers) -> None:
     assert turns.run(None) is None
     name = Name(Done())
     _stand(turns, name)
@@ -144,7 +144,7 @@ def test_nothing_runs_before_the_begin_or_beyond_the_time(turns: Turns) -> None:
     assert turns.run(None) is None
 
 
-def test_a_blocking_sleep_waits_for_its_own_timer(turns: Turns) -> None:
+def test_a_blocking_sleep_waits_for_its_own_timer(turns: SuspensionAnswers) -> None:
     asleep = Function(Done(), "time.sleep", 2)
     _stand(turns, asleep)
     assert turns.run(None) is None
@@ -157,18 +157,18 @@ def test_a_blocking_sleep_waits_for_its_own_timer(turns: Turns) -> None:
     assert asleep.answers == [{"return_value": None}]
 
 
-def test_a_sleep_that_others_share_does_not_block(turns: Turns) -> None:
+def test_a_sleep_that_others_share_does_not_block(turns: SuspensionAnswers) -> None:
     asleep = Function(Futures(Done(), 5), "asyncio.sleep", 2)
     _stand(turns, asleep)
     assert turns.run(None) is None
     assert asleep.answers == [{"future": ...}]
 
 
-def test_a_blocked_cell_is_blocked_elsewhere_too(turns: Turns, offer: Offer) -> None:
+def test_a_blocked_cell_is_blocked_elsewhere_too(turns: SuspensionAnswers, offer: Offer) -> None:
     _stand(turns, Function(Done(), "time.sleep", 2))
     turns.run(None)
     (timer,) = turns.emitted.drained(Progress()).requests
-    again = Turns(Emitted(Limits(), offer("kit.echo")))
+    again = SuspensionAnswers(Emitted(Limits(), offer("kit.echo")))
     again.restore(turns.told())
     assert again.told() == turns.told()
     asleep = Function(Done(), "time.sleep", 2)
@@ -180,7 +180,7 @@ def test_a_blocked_cell_is_blocked_elsewhere_too(turns: Turns, offer: Offer) -> 
     assert isinstance(again.run(None), Done)
 
 
-def test_output_of_a_cell_is_emitted(turns: Turns) -> None:
+def test_output_of_a_cell_is_emitted(turns: SuspensionAnswers) -> None:
     session = _Session(Done())
     turns.begin(session, "1")  # type: ignore[arg-type]
     assert session.fed == ["1"]

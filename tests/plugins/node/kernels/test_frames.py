@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from interpstack_node.kernels.frames import Frame, Frames, Malformed, packed
+from interpstack_node.kernels.frames import Frame, Frames, MalformedFrame, packed
 
 
 def _frame(kind: str, text: bytes) -> bytes:
@@ -35,7 +35,7 @@ def test_frames_arrive_in_any_pieces() -> None:
 )
 def test_nonsense_is_refused(received: bytes, told: str) -> None:
     frames = Frames(1000)
-    with pytest.raises(Malformed, match=told):
+    with pytest.raises(MalformedFrame, match=told):
         _take(frames, received)
 
 
@@ -47,7 +47,7 @@ def _take(frames: Frames, received: bytes) -> None:
 def test_small_frames_without_end_are_refused() -> None:
     frames = Frames(1000)
     taking = (_take(frames, _frame("P", b"x")) for _ in range(300))
-    with pytest.raises(Malformed, match="more than 1000 bytes"):
+    with pytest.raises(MalformedFrame, match="more than 1000 bytes"):
         list(taking)
 
 
@@ -55,12 +55,12 @@ def test_what_belongs_to_no_answer_is_refused() -> None:
     frames = Frames(1000)
     frames.add(_frame("Z", b"") + b"Z")
     assert frames.take() is not None
-    with pytest.raises(Malformed, match="more than was asked for"):
+    with pytest.raises(MalformedFrame, match="more than was asked for"):
         frames.begin()
 
 
 def test_text_that_is_none() -> None:
-    with pytest.raises(Malformed, match="not UTF-8"):
+    with pytest.raises(MalformedFrame, match="not UTF-8"):
         _ = Frame("D", b"\xff").text
 
 

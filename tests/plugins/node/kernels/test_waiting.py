@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interpstack_node.kernels.waiting import Talk, Wait, converse, converse_blocking
+from interpstack_node.kernels.waiting import KernelWait, Talk, converse, converse_blocking
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def _read(connection: socket.socket, seconds: float = 60.0) -> Talk[bytes]:
         try:
             return connection.recv(100)
         except BlockingIOError:
-            yield Wait(connection, sends=False, seconds=seconds)
+            yield KernelWait(connection, sends=False, seconds=seconds)
 
 
 def test_a_thread_waits(ends: tuple[socket.socket, socket.socket]) -> None:
@@ -47,7 +47,7 @@ async def test_a_wait_ends_by_itself(ends: tuple[socket.socket, socket.socket]) 
         nonlocal waits
         for _ in range(3):
             waits += 1
-            yield Wait(ends[0], sends=False, seconds=0.001)
+            yield KernelWait(ends[0], sends=False, seconds=0.001)
         return waits
 
     assert await converse(look(), lambda: None) == 3
@@ -56,7 +56,7 @@ async def test_a_wait_ends_by_itself(ends: tuple[socket.socket, socket.socket]) 
 
 async def test_a_wait_to_send(ends: tuple[socket.socket, socket.socket]) -> None:
     def send() -> Talk[str]:
-        yield Wait(ends[0], sends=True, seconds=60)
+        yield KernelWait(ends[0], sends=True, seconds=60)
         return "writable"
 
     assert await converse(send(), lambda: None) == "writable"

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import Places
-from interpstack_node.modules.specifiers import Refused
+from interpstack_node.modules.specifiers import UnresolvedSpecifier
 
 
 def _write(path: Path, text: str = "") -> None:
@@ -148,7 +148,7 @@ _ADVICE = "Unsupported import specifier"
     ],
 )
 def test_refusals(finder: ModuleFinder, specifier: str, message: str) -> None:
-    with pytest.raises(Refused, match=re.escape(message)):
+    with pytest.raises(UnresolvedSpecifier, match=re.escape(message)):
         finder.find("", specifier, require=False)
 
 
@@ -161,11 +161,11 @@ def test_loaders_of_the_host_have_other_names(finder: ModuleFinder) -> None:
 
 def test_without_a_working_folder_there_are_no_files(root: Path) -> None:
     finder = ModuleFinder(Places((root / "base" / "node_modules",)), files=False, network=False)
-    with pytest.raises(Refused, match="has no working folder"):
+    with pytest.raises(UnresolvedSpecifier, match="has no working folder"):
         finder.find("", "./a.mjs", require=False)
 
 
 def test_only_what_can_be_found_can_be_read(finder: ModuleFinder, root: Path) -> None:
     for path in (root / "outside/index.js", Path("/etc/passwd"), root / "work/link.mjs"):
-        with pytest.raises(Refused):
+        with pytest.raises(UnresolvedSpecifier):
             finder.source(path.as_uri())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interpstack_node.modules.package_files import (
-    Found,
+    FoundModule,
     folders_above,
     in_package,
     package_file,
@@ -16,7 +16,7 @@ from interpstack_node.modules.package_files import (
     real_file,
 )
 from interpstack_node.modules.places import Places
-from interpstack_node.modules.specifiers import Refused, address_of
+from interpstack_node.modules.specifiers import UnresolvedSpecifier, address_of
 
 _IMPORT = frozenset({"import"})
 
@@ -36,9 +36,9 @@ def _package(folder: Path, manifest: object, *files: str) -> Path:
 
 def test_a_manifest_leads_to_a_file(root: Path) -> None:
     pack = _package(root / "pack", {"exports": {".": "./a.mjs"}}, "a.mjs", "b.mjs")
-    found = Found(address_of(pack / "a.mjs"), "module")
+    found = FoundModule(address_of(pack / "a.mjs"), "module")
     assert in_package(pack, root, "pack", _IMPORT) == found
-    with pytest.raises(Refused, match=r"not exported: pack/b\.mjs") as refused:
+    with pytest.raises(UnresolvedSpecifier, match=r"not exported: pack/b\.mjs") as refused:
         in_package(pack, root, "pack/b.mjs", _IMPORT)
     assert refused.value.code == "ERR_PACKAGE_PATH_NOT_EXPORTED"
 
@@ -52,11 +52,11 @@ def test_a_wrong_main_leads_to_the_index(root: Path) -> None:
 def test_endings_are_guessed_only_where_they_may_be_missing(root: Path) -> None:
     pack = _package(root / "pack", {}, "a.cjs", "a.node")
     assert package_file(pack / "a.cjs", root, "x").kind == "commonjs"
-    with pytest.raises(Refused, match="Module not found"):
+    with pytest.raises(UnresolvedSpecifier, match="Module not found"):
         package_file(pack / "a", root, "x")
-    with pytest.raises(Refused, match="Native addons"):
+    with pytest.raises(UnresolvedSpecifier, match="Native addons"):
         package_file(pack / "a", root, "x", guess=True)
-    with pytest.raises(Refused, match="Module not found"):
+    with pytest.raises(UnresolvedSpecifier, match="Module not found"):
         package_file(pack / "a.cjs", root / "other", "x")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interpstack_node.modules.specifiers import (
-    Refused,
+    UnresolvedSpecifier,
     address_of,
     check_bare,
     joined,
@@ -36,7 +36,7 @@ def test_names_and_subpaths(specifier: str, parts: tuple[str, str]) -> None:
     "specifier", ["", " a", "@a", "a:b", "a\\b", "a%2f", ".a", "a/../b", "a/Node_Modules/b"]
 )
 def test_other_specifiers_are_no_names(specifier: str) -> None:
-    with pytest.raises(Refused, match="Use a package name") as refused:
+    with pytest.raises(UnresolvedSpecifier, match="Use a package name") as refused:
         check_bare(specifier)
     assert refused.value.code == "ERR_UNSUPPORTED_SPECIFIER"
 
@@ -46,7 +46,7 @@ def test_paths_of_specifiers() -> None:
     assert joined(folder, "./a%20b.mjs") == Path("/x/a b.mjs")
     assert joined(folder, ".\\a") == Path("/x/a")
     assert joined(folder, "file:///y/a.mjs") == Path("/y/a.mjs")
-    with pytest.raises(Refused):
+    with pytest.raises(UnresolvedSpecifier):
         joined(folder, "a\0b")
 
 
@@ -55,11 +55,11 @@ def test_paths_have_a_number_of_parts_that_is_soon_looked_for() -> None:
     assert joined(folder, "./" + "a/" * 199) == Path("/x", *"a" * 199)
     assert path_of("file://" + "/a" * 200) == Path("/", *"a" * 200)
     for specifier in ("./" + "a/" * 200, ".%2f" + "a%2F" * 200, ".\\" + "a\\" * 200):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(UnresolvedSpecifier) as refused:
             joined(folder, specifier)
         assert refused.value.code == "ERR_MODULE_NOT_FOUND"
     for address in ("file://" + "/a" * 201, "file://" + "%2fa" * 201, "file:///" + "a" * 12_500):
-        with pytest.raises(Refused, match="Module not found: file://"):
+        with pytest.raises(UnresolvedSpecifier, match="Module not found: file://"):
             path_of(address)
 
 
@@ -72,7 +72,7 @@ def test_addresses_lead_back_to_their_files() -> None:
     "address", ["http://a/b", "file://host/a", "file:///a?b", "file:///a#b", "file://[a/b", "a"]
 )
 def test_addresses_of_other_things(address: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UnresolvedSpecifier) as refused:
         path_of(address)
     assert refused.value.code == "ERR_MODULE_NOT_FOUND"
 

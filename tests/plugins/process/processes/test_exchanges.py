@@ -10,8 +10,8 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.processes.exchanges import Exchange, Skipped
-from interpstack_workers import Answer, Malformed
+from interpstack_process.processes.exchanges import Skipped, WorkerExchange
+from interpstack_workers import MalformedMessage, WorkerAnswer
 
 _MAX = 2**24
 
@@ -25,7 +25,7 @@ class Ends:
         self.heard: list[str] = []
         self.looks = 0
         watch: Any = self._watch
-        self.exchange = Exchange(Channel(ours, _MAX), 7, watch, self.heard.append)
+        self.exchange = WorkerExchange(Channel(ours, _MAX), 7, watch, self.heard.append)
 
     def _watch(self) -> None:
         self.looks += 1
@@ -52,7 +52,7 @@ def test_output_and_the_answer_come_in_order_with_and_without_waiting(ends: Ends
             ends.exchange.start({"do": "x"}, b"with it")
             assert not ends.exchange.sending
             found = ends.exchange.receive()
-            assert isinstance(found, Answer)
+            assert isinstance(found, WorkerAnswer)
             answer = found
         assert answer is not None
         assert (answer.message, answer.attached, ends.heard) == ({"done": 1}, b"attached", ["one"])
@@ -88,7 +88,7 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
     answer = None
     while answer is None:
         answer = ends.exchange.receive()
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, WorkerAnswer)
     assert answer.message == {"done": "x" * 40_000}
     assert not ends.exchange.has_more
     assert ends.exchange.receive() is None
@@ -109,7 +109,7 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
 )
 def test_other_messages_are_malformed(ends: Ends, told: Any) -> None:
     ends.worker.send(told)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         ends.exchange.receive()
 
 
@@ -120,7 +120,7 @@ def test_skipped_commands_are_told_by_their_number(ends: Ends) -> None:
     ends.worker.send({"skipped": 7})
     assert ends.exchange.wait({"do": "x"}, b"") is None
     ends.worker.send({"skipped": 8})
-    with pytest.raises(Malformed, match="skipped another command"):
+    with pytest.raises(MalformedMessage, match="skipped another command"):
         ends.exchange.wait({"do": "x"}, b"")
 
 

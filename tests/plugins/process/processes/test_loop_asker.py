@@ -13,11 +13,11 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.processes.exchanges import Exchange
+from interpstack_process.processes.exchanges import WorkerExchange
 from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
-from interpstack_process.processes.timeouts import Timeout
-from interpstack_process.processes.turns import ThreadAsker, Turns
-from interpstack_workers import Answer, Malformed, WorkerDied
+from interpstack_process.processes.timeouts import CommandDeadline
+from interpstack_process.processes.turns import CommandQueue, ThreadAsker
+from interpstack_workers import MalformedMessage, WorkerAnswer, WorkerDied
 
 _MAX = 2**24
 
@@ -26,7 +26,7 @@ class Worker:
     """Both sides of a connection, with commands by number."""
 
     def __init__(self, ours: socket.socket, theirs: socket.socket) -> None:
-        self.turns, self.watches = Turns(), Watches()
+        self.turns, self.watches = CommandQueue(), Watches()
         self.channel, self.theirs = Channel(ours, _MAX), Channel(theirs, _MAX)
         self.ended = False
         self.heard: list[str] = []
@@ -43,7 +43,7 @@ class Worker:
 
     def failure(self, error: BaseException) -> BaseException:
         self.failures.append(error)
-        if isinstance(error, (Closed, Malformed)):
+        if isinstance(error, (Closed, MalformedMessage)):
             self.ended = True
             return WorkerDied("it ended", unread=getattr(error, "unread", False))
         return error
@@ -54,12 +54,12 @@ class Worker:
         *,
         seconds: float | None = 30.0,
         interrupted: Callable[[], bool] = lambda: False,
-    ) -> asyncio.Future[Answer | None]:
-        def start() -> Exchange:
+    ) -> asyncio.Future[WorkerAnswer | None]:
+        def start() -> WorkerExchange:
             self.check()
             self._number += 1
-            watch = Timeout(self, self._number, seconds, 0.1, interrupted)
-            exchange = Exchange(self.channel, self._number, watch, self.heard.append)
+            watch = CommandDeadline(self, self._number, seconds, 0.1, interrupted)
+            exchange = WorkerExchange(self.channel, self._number, watch, self.heard.append)
             exchange.start({"number": self._number}, attached)
             return exchange
 
@@ -81,7 +81,7 @@ def worker() -> Iterator[Worker]:
         yield Worker(ours, theirs)
 
 
-def _done(answer: Answer | None) -> Any:
+def _done(answer: WorkerAnswer | None) -> Any:
     assert answer is not None
     return answer.message["done"]
 
@@ -248,7 +248,7 @@ async def test_a_worker_that_sends_something_else_is_ended(worker: Worker, told:
     with pytest.raises(WorkerDied) as unread:
         await _within(second)
     assert unread.value.unread
-    assert isinstance(worker.failures[0], Malformed)
+    assert isinstance(worker.failures[0], MalformedMessage)
 
 
 async def test_a_worker_that_dies_takes_only_the_command_it_carried_out(

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from interpstack_process.processes.turns import ThreadAsker, Turns
+from interpstack_process.processes.turns import CommandQueue, ThreadAsker
 
 
 class Asker:
@@ -45,7 +45,7 @@ def _next(told: list[str]) -> list[str]:
 
 
 def test_commands_are_sent_ahead_up_to_a_bound(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     askers = [Asker(str(n), told) for n in range(6)]
     assert not turns.taken
     for asker in askers:
@@ -66,7 +66,7 @@ def test_commands_are_sent_ahead_up_to_a_bound(told: list[str]) -> None:
 
 
 def test_some_have_the_worker_for_themselves(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     first, alone, last = Asker("1", told), Asker("2", told, ahead=False), Asker("3", told)
     for asker in (first, alone, last):
         turns.take(asker)
@@ -78,7 +78,7 @@ def test_some_have_the_worker_for_themselves(told: list[str]) -> None:
 
 
 def test_a_command_that_is_sent_by_now_lets_others_in(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     first, second = Asker("1", told, ahead=False), Asker("2", told)
     turns.take(first)
     turns.take(second)
@@ -89,7 +89,7 @@ def test_a_command_that_is_sent_by_now_lets_others_in(told: list[str]) -> None:
 
 
 def test_the_turn_of_a_skipped_command_ends(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     for number in range(6):
         turns.take(Asker(str(number), told))
     _next(told)
@@ -104,7 +104,7 @@ def test_the_turn_of_a_skipped_command_ends(told: list[str]) -> None:
 
 
 def test_only_a_turn_that_has_not_come_can_be_withdrawn(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     first, second = Asker("1", told, ahead=False), Asker("2", told)
     turns.take(first)
     turns.take(second)
@@ -117,7 +117,7 @@ def test_only_a_turn_that_has_not_come_can_be_withdrawn(told: list[str]) -> None
 
 
 def test_those_who_are_refused_leave_the_turn_to_the_next(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     askers = [Asker(str(n), told, ahead=n == 0) for n in range(2000)]
     turns.take(Asker("first", told, ahead=False))
     for asker in askers[1:]:
@@ -131,7 +131,7 @@ def test_those_who_are_refused_leave_the_turn_to_the_next(told: list[str]) -> No
 
 
 def test_a_thread_waits_until_its_turn(told: list[str]) -> None:
-    turns = Turns()
+    turns = CommandQueue()
     first, second = ThreadAsker(), ThreadAsker()
     turns.take(first)
     turns.take(second)
@@ -143,7 +143,7 @@ def test_a_thread_waits_until_its_turn(told: list[str]) -> None:
 
 
 def test_threads_lose_no_turn() -> None:
-    turns, done = Turns(), []
+    turns, done = CommandQueue(), []
 
     def work() -> None:
         for _ in range(200):

@@ -14,7 +14,7 @@ from interpstack_quickjs.guest_memory import WORKSPACE_BYTES
 from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.bundles import BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.instance import Instance
-from interpstack_quickjs.webassembly.machine import OutOfTime
+from interpstack_quickjs.webassembly.machine import CpuLimitReached
 from interpstack_quickjs.webassembly.raw_calls import export_of
 from interpstack_quickjs.webassembly.runtime import guest_runtime
 
@@ -114,7 +114,7 @@ def test_a_function_that_fails_runs_no_jobs(guest: Guest) -> None:
 def test_jobs_without_an_end_are_stopped(guest: Guest) -> None:
     function = _function(guest, "() => { const go = () => Promise.resolve().then(go); go() }")
     guest.set_time(0.05)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CpuLimitReached):
         guest.tell(function, "x", _function(guest, "() => false"))
     assert guest.interrupted
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_quickjs.guest import STATUS_JS_ERROR, STATUS_OK, Guest
-from interpstack_quickjs.webassembly.machine import Machine, OutOfTime, Trapped
+from interpstack_quickjs.webassembly.machine import CpuLimitReached, Machine, Trapped
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_time_that_is_left(guest: Guest) -> None:
     assert left is not None
     assert 50.0 < left <= 60.0
     guest.set_time(0.0)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CpuLimitReached):
         guest.pause()
     guest.set_time(60.0)
     guest.pause()
@@ -105,7 +105,7 @@ def test_time_that_is_left(guest: Guest) -> None:
 def test_an_interruption_lasts_until_the_clock_is_set(guest: Guest) -> None:
     guest.set_time(None)
     guest.interrupt()
-    with pytest.raises(OutOfTime):
+    with pytest.raises(CpuLimitReached):
         guest.pause()
     assert guest.interrupted
     guest.set_time(None)

@@ -10,9 +10,9 @@ import jsrun
 
 from interpstack import EngineFailure
 from interpstack_v8.isolates.failures import (
+    CellTimeout,
     IsolateGone,
     OutOfHeap,
-    OutOfTime,
     RejectionsOverflowed,
     failure_of,
 )
@@ -22,9 +22,9 @@ from interpstack_v8.isolates.failures import (
     ("error", "late", "kind"),
     [
         (jsrun.RuntimeTerminated("Heap limit exceeded"), True, OutOfHeap),
-        (RuntimeError("Evaluation timed out after 5 ms"), False, OutOfTime),
-        (RuntimeError("Failed to get property 'answer'"), False, OutOfTime),
-        (RuntimeError("something else"), True, OutOfTime),
+        (RuntimeError("Evaluation timed out after 5 ms"), False, CellTimeout),
+        (RuntimeError("Failed to get property 'answer'"), False, CellTimeout),
+        (RuntimeError("something else"), True, CellTimeout),
         (RuntimeError("something else"), False, EngineFailure),
         (jsrun.JavaScriptError("Error: execution terminated"), False, IsolateGone),
         (jsrun.JavaScriptError("Maximum call stack size exceeded"), False, RejectionsOverflowed),

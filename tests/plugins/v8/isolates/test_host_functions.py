@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import Future
 
-from interpstack_v8.isolates.host_functions import Answer, HostFunctions
+from interpstack_v8.isolates.host_functions import GuestAnswer, HostFunctions
 
 
 def test_output_is_recorded_and_heard() -> None:
@@ -21,12 +21,12 @@ def test_output_is_recorded_and_heard() -> None:
 
 
 def test_an_answer_is_delivered_once() -> None:
-    host, answer = HostFunctions(), Future[Answer]()
+    host, answer = HostFunctions(), Future[GuestAnswer]()
     host.answer_to(answer)
     tell = host.by_name()["tell"]
     tell("first", 1.0, 2.0)
     tell("second", 3.0, 4.0)
-    assert answer.result(0) == Answer("first", 1, 2)
+    assert answer.result(0) == GuestAnswer("first", 1, 2)
 
 
 def test_a_parked_thread_goes_on_when_it_is_woken() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentPaused
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 
 
 class Approving(Agent):
@@ -28,7 +28,7 @@ async def test_an_agent_pauses_until_it_has_decisions() -> None:
         await agent.run(AgentCall(prompt="p", emit=events.append))
     assert raised.value.approvals == ({"id": "pay"},)
     answer = await agent.run(AgentCall(prompt="p", decisions={"pay": "yes"}))
-    assert answer == AgentAnswer("yes", Usage(), None)
+    assert answer == AgentAnswer("yes", WorkflowUsage(), None)
     assert events == [{"kind": "asked"}]
 
 

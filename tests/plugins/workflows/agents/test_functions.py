@@ -9,7 +9,7 @@ import pytest
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
 from interpstack_workflows.agents.functions import FunctionAgent, agent_of
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 
 _CALL = AgentCall(prompt="hi", key="k")
 
@@ -19,7 +19,7 @@ async def shout(prompt: str) -> str:
 
 
 async def keyed(call: Any) -> AgentAnswer:
-    return AgentAnswer(call.key, Usage(output_tokens=3))
+    return AgentAnswer(call.key, WorkflowUsage(output_tokens=3))
 
 
 async def annotated(task: AgentCall, loud: bool = False) -> Any:
@@ -35,7 +35,7 @@ class Greeter:
     ("target", "answer"),
     [
         (shout, AgentAnswer("HI")),
-        (keyed, AgentAnswer("k", Usage(output_tokens=3))),
+        (keyed, AgentAnswer("k", WorkflowUsage(output_tokens=3))),
         (annotated, AgentAnswer(["hi", False])),
         (Greeter(), AgentAnswer("hello hi")),
     ],

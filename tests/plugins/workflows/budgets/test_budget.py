@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from interpstack import ConfigurationError
 from interpstack_workflows.budgets.budget import BudgetExceeded, BudgetLimits, RunBudget
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 
 
 @given(st.integers(0, 2**32), st.integers(0, 500))
@@ -24,7 +24,7 @@ def test_calls_that_say_their_maximum_never_exceed_a_limit(seed: int, limit: int
         if len(flying) < 64 and chance.random() < 0.6:
             most = chance.randint(1, 40)
             try:
-                flying.append((budget.reserve(Usage(output_tokens=most)), most))
+                flying.append((budget.reserve(WorkflowUsage(output_tokens=most)), most))
             except BudgetExceeded:
                 continue
         elif flying:
@@ -32,7 +32,7 @@ def test_calls_that_say_their_maximum_never_exceed_a_limit(seed: int, limit: int
             if chance.random() < 0.2:
                 reservation.release()
             else:
-                reservation.commit(Usage(output_tokens=chance.randint(0, most)))
+                reservation.commit(WorkflowUsage(output_tokens=chance.randint(0, most)))
         assert budget.spent <= limit
 
 
@@ -45,63 +45,67 @@ def test_calls_without_a_maximum_exceed_by_one_each(seed: int) -> None:
     for _ in range(300):
         if len(flying) < 64 and chance.random() < 0.7:
             with suppress(BudgetExceeded):
-                flying.append(budget.reserve(Usage(agents=1)))
+                flying.append(budget.reserve(WorkflowUsage(agents=1)))
         elif flying:
             used = chance.randint(0, 30)
-            flying.pop().commit(Usage(input_tokens=used))
+            flying.pop().commit(WorkflowUsage(input_tokens=used))
         most = max(most, len(flying))
     for reservation in flying:
-        reservation.commit(Usage(input_tokens=30))
+        reservation.commit(WorkflowUsage(input_tokens=30))
     assert budget.spent < 100 + 30 * most
     with pytest.raises(BudgetExceeded):
-        RunBudget(BudgetLimits(tokens=0)).reserve(Usage())
+        RunBudget(BudgetLimits(tokens=0)).reserve(WorkflowUsage())
 
 
 def test_an_agent_more_than_allowed_is_refused_at_once() -> None:
     budget = RunBudget(BudgetLimits(agents=2))
-    first = budget.reserve(Usage(agents=1))
-    budget.reserve(Usage(agents=1))
+    first = budget.reserve(WorkflowUsage(agents=1))
+    budget.reserve(WorkflowUsage(agents=1))
     with pytest.raises(BudgetExceeded) as raised:
-        budget.reserve(Usage(agents=1))
+        budget.reserve(WorkflowUsage(agents=1))
     assert str(raised.value) == (
         "the budget of the run is used up: 0 of 2 agents, 2 reserved by calls in flight"
     )
     first.release()
-    budget.reserve(Usage(agents=1))
+    budget.reserve(WorkflowUsage(agents=1))
 
 
 def test_inner_budgets_hold_inside_the_outer_one() -> None:
     budget = RunBudget(BudgetLimits(tokens=100), {"draft": BudgetLimits(tokens=30)})
-    budget.reserve(Usage(output_tokens=30), ["draft"]).commit(Usage(output_tokens=20))
+    budget.reserve(WorkflowUsage(output_tokens=30), ["draft"]).commit(
+        WorkflowUsage(output_tokens=20)
+    )
     little = "has too little left for this call"
     with pytest.raises(BudgetExceeded, match=f"'draft' {little}: 20 of 30 tokens used"):
-        budget.reserve(Usage(output_tokens=20), ["draft", None])
-    budget.reserve(Usage(output_tokens=80), ["other"]).commit(Usage(output_tokens=75))
+        budget.reserve(WorkflowUsage(output_tokens=20), ["draft", None])
+    budget.reserve(WorkflowUsage(output_tokens=80), ["other"]).commit(
+        WorkflowUsage(output_tokens=75)
+    )
     assert budget.remaining() == {"tokens": 5, "cost": None, "seconds": None, "agents": None}
     assert budget.remaining("draft")["tokens"] == 10
     with pytest.raises(BudgetExceeded, match=f"the run {little}: 95 of 100 tokens used"):
-        budget.reserve(Usage(output_tokens=8), ["draft"])
-    budget.reserve(Usage(output_tokens=5), ["draft"])  # nothing was held by the refused one
+        budget.reserve(WorkflowUsage(output_tokens=8), ["draft"])
+    budget.reserve(WorkflowUsage(output_tokens=5), ["draft"])  # nothing was held by the refused one
 
 
 def test_late_reports_are_counted() -> None:
     budget = RunBudget(BudgetLimits(cost=1.0))
-    reservation = budget.reserve(Usage(cost=0.5))
+    reservation = budget.reserve(WorkflowUsage(cost=0.5))
     reservation.release()
     reservation.release()
     assert budget.remaining()["cost"] == 1.0
-    reservation.commit(Usage(cost=0.3))
-    reservation.commit(Usage(cost=0.1))
+    reservation.commit(WorkflowUsage(cost=0.3))
+    reservation.commit(WorkflowUsage(cost=0.1))
     assert budget.used.cost == pytest.approx(0.4)
 
 
 def test_recorded_steps_count_without_being_refused() -> None:
     budget = RunBudget(BudgetLimits(tokens=10, seconds=1.5))
-    budget.replayed(Usage(output_tokens=9, seconds=2.0))
+    budget.replayed(WorkflowUsage(output_tokens=9, seconds=2.0))
     assert (budget.total, budget.spent) == (10, 9)
     assert budget.remaining()["seconds"] == 0
     with pytest.raises(BudgetExceeded, match=r"2 of 1\.5 seconds"):
-        budget.reserve(Usage())
+        budget.reserve(WorkflowUsage())
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import ConfigurationError
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 
 _counts = st.integers(0, 10**9)
 _amounts = st.floats(0, 1e6)
 usages = st.builds(
-    Usage,
+    WorkflowUsage,
     input_tokens=_counts,
     output_tokens=_counts,
     cost=_amounts,
@@ -24,16 +24,16 @@ usages = st.builds(
 
 
 @given(usages)
-def test_a_usage_is_stored(usage: Usage) -> None:
-    assert Usage.from_json(usage.to_json()) == usage
+def test_a_usage_is_stored(usage: WorkflowUsage) -> None:
+    assert WorkflowUsage.from_json(usage.to_json()) == usage
 
 
 @given(usages, usages)
-def test_usages_add_up(one: Usage, other: Usage) -> None:
+def test_usages_add_up(one: WorkflowUsage, other: WorkflowUsage) -> None:
     both = one + other
     assert both == other + one
     assert both.tokens == one.tokens + other.tokens
-    assert one + Usage() == one
+    assert one + WorkflowUsage() == one
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_usages_add_up(one: Usage, other: Usage) -> None:
 )
 def test_other_amounts_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="0 or more; got"):
-        Usage(**fields)
+        WorkflowUsage(**fields)
 
 
 @pytest.mark.parametrize("data", [{"tokens": 1}, [], {"cost": -1}])
 def test_other_data_are_refused(data: Any) -> None:
     with pytest.raises(ConfigurationError):
-        Usage.from_json(data)
+        WorkflowUsage.from_json(data)

@@ -64,12 +64,12 @@ def result_of(done: Result) -> Any:
 
 
 PRICED = """
-from interpstack_workflows.api import AgentAnswer, Usage
+from interpstack_workflows.api import AgentAnswer, WorkflowUsage
 
 
 async def default(call):
     price = call.prices.find("acme-1")
-    return AgentAnswer("ok", Usage(output_tokens=1000, cost=price.cost(0, 1000)))
+    return AgentAnswer("ok", WorkflowUsage(output_tokens=1000, cost=price.cost(0, 1000)))
 """
 
 

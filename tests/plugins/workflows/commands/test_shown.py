@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.commands.shown import (
     print_result,
     run_table,
@@ -19,7 +19,7 @@ from interpstack_workflows.commands.shown import (
 )
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 
 def printed(what: Any) -> str:
@@ -73,13 +73,15 @@ def test_a_result_cannot_command_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_waits_say_how_they_end(wait: Any, told: str) -> None:
-    run = RunRecord(id="r", name="n", status="waiting", waiting_for=({"id": "root/s", **wait},))
+    run = WorkflowRecord(
+        id="r", name="n", status="waiting", waiting_for=({"id": "root/s", **wait},)
+    )
     assert told in printed(run_tree(run, RunTree()))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
 def test_a_table_of_runs_loses_nothing(width: int) -> None:
-    run = RunRecord(id="run_01m87g9x5x80qeywjs28jh2rf4", name="research", status="completed")
+    run = WorkflowRecord(id="run_01m87g9x5x80qeywjs28jh2rf4", name="research", status="completed")
     text = io.StringIO()
     Console(width=width, file=text).print(run_table([run], width))
     rows = text.getvalue().splitlines()
@@ -90,7 +92,7 @@ def test_a_table_of_runs_loses_nothing(width: int) -> None:
 
 
 def test_runs_are_rows_and_trees() -> None:
-    run = RunRecord(
+    run = WorkflowRecord(
         id="run_1",
         name="[bold]n[/]",
         status="failed",
@@ -107,7 +109,7 @@ def test_runs_are_rows_and_trees() -> None:
     found.root.entered("Find [it]")
     for number in range(30):
         found.root.steps[f"s{number}"] = StepNode(
-            "agent", f"[red]p{number}[/]", "ok", "Find [it]", usage=Usage(output_tokens=5)
+            "agent", f"[red]p{number}[/]", "ok", "Find [it]", usage=WorkflowUsage(output_tokens=5)
         )
     found.root.steps["s25"].stands("failed", "Error: no\x1b[0m")
     found.root.steps["kid"] = StepNode("workflow", "child")

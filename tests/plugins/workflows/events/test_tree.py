@@ -8,7 +8,7 @@ import pytest
 from workflow_runs import runner, script
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode, preview
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
@@ -17,7 +17,7 @@ from interpstack_workflows.stores.memory import MemoryWorkflowStore
 async def agent(call: AgentCall) -> AgentAnswer:
     if call.prompt == "bad":
         raise ValueError("cannot")
-    return AgentAnswer(call.prompt, Usage(output_tokens=5))
+    return AgentAnswer(call.prompt, WorkflowUsage(output_tokens=5))
 
 
 _CHILD = script("phase('Inner'); return await agent('deep')", "kid")

@@ -11,7 +11,7 @@ from workflow_runs import script
 
 from interpstack import ConfigurationError
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
-from interpstack_workflows.runs.catalog import Catalog, metadata_of
+from interpstack_workflows.runs.catalog import WorkflowCatalog, metadata_of
 from interpstack_workflows.runs.values import Script
 
 
@@ -28,42 +28,44 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_workflows_of_folders_are_known_by_their_metadata(folder: Path) -> None:
-    catalog = Catalog([folder])
+    catalog = WorkflowCatalog([folder])
     assert catalog.names() == ["first", "zweiter ü"]
     found = catalog.named("first")
     assert (found.name, found.path, found.source_name) == ("first", folder / "one.js", "one.js")
 
 
 def test_one_folder_may_be_given_alone(folder: Path) -> None:
-    assert Catalog(folder).names() == ["first", "zweiter ü"]
+    assert WorkflowCatalog(folder).names() == ["first", "zweiter ü"]
 
 
 def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"workflows takes folders, and '.*gone' does not"):
-        Catalog([folder, folder / "gone"])
+        WorkflowCatalog([folder, folder / "gone"])
     with pytest.raises(ConfigurationError, match=r"'.*one.js' is a file; it also takes a mapping"):
-        Catalog(folder / "one.js")
+        WorkflowCatalog(folder / "one.js")
 
 
 def test_an_unknown_name_lists_the_known_ones(folder: Path) -> None:
     with pytest.raises(UnknownWorkflow) as caught:
-        Catalog([folder]).named("frist")
+        WorkflowCatalog([folder]).named("frist")
     assert str(caught.value) == (
         "Unknown workflow: frist; did you mean 'first'? Known workflows: first, zweiter ü"
     )
     with pytest.raises(UnknownWorkflow, match=r"Unknown workflow: x\. Known workflows: none"):
-        Catalog().named("x")
+        WorkflowCatalog().named("x")
 
 
 def test_names_are_of_files_or_sources(folder: Path) -> None:
-    catalog = Catalog({"a": folder / "one.js", "b": str(folder / "two.mjs"), "c": script("")})
+    catalog = WorkflowCatalog(
+        {"a": folder / "one.js", "b": str(folder / "two.mjs"), "c": script("")}
+    )
     assert catalog.named("a").path == folder / "one.js"
     assert catalog.named("b").path == folder / "two.mjs"
     assert catalog.named("c") == Script(script(""), "c.js", None, "c")
 
 
 def test_users_give_paths_names_and_sources(folder: Path) -> None:
-    catalog = Catalog([folder])
+    catalog = WorkflowCatalog([folder])
     assert catalog.given(folder / "one.js").path == folder / "one.js"
     assert catalog.given(str(folder / "one.js")).path == folder / "one.js"
     assert catalog.given("first").name == "first"
@@ -76,7 +78,7 @@ def test_users_give_paths_names_and_sources(folder: Path) -> None:
 
 
 def test_paths_lead_only_into_allowed_folders(folder: Path) -> None:
-    catalog = Catalog()
+    catalog = WorkflowCatalog()
     caller = catalog.given(folder / "one.js")
     assert catalog.beside(caller, "./two.mjs").path == folder / "two.mjs"
     for path in ("../outside.js", str(folder.parent / "outside.js"), "../flows/../outside.js"):
@@ -89,21 +91,21 @@ def test_paths_lead_only_into_allowed_folders(folder: Path) -> None:
         catalog.beside(caller, "notes.txt")
     with pytest.raises(UnknownWorkflow, match="the calling script has no file"):
         catalog.beside(Script(""), "one.js")
-    assert Catalog([folder.parent]).beside(caller, "../outside.js").source
+    assert WorkflowCatalog([folder.parent]).beside(caller, "../outside.js").source
 
 
 def test_large_and_foreign_files_are_refused(folder: Path) -> None:
     (folder / "large.js").write_text(" " * (2**20 + 1))
     with pytest.raises(UnknownWorkflow, match="larger than a workflow may be"):
-        Catalog().given(folder / "large.js")
+        WorkflowCatalog().given(folder / "large.js")
     (folder / "bytes.js").write_bytes(b"\xff\xfe")
     with pytest.raises(UnknownWorkflow, match="is not UTF-8 text"):
-        Catalog().given(folder / "bytes.js")
-    assert Catalog([folder]).names() == ["first", "zweiter ü"]
+        WorkflowCatalog().given(folder / "bytes.js")
+    assert WorkflowCatalog([folder]).names() == ["first", "zweiter ü"]
 
 
 def test_a_changed_file_is_read_again(folder: Path) -> None:
-    catalog = Catalog([folder])
+    catalog = WorkflowCatalog([folder])
     assert "first" in catalog.names()
     path = folder / "one.js"
     path.write_text(script("return 1", "renamed"), "utf-8")

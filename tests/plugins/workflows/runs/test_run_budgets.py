@@ -7,10 +7,10 @@ import json
 import pytest
 
 from interpstack_workflows.budgets.budget import BudgetExceeded, BudgetLimits
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.runs.run_budgets import spent_budget, stored_limits
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 
 def test_limits_are_stored_as_json() -> None:
@@ -27,7 +27,7 @@ def _agent(name: str, phase: str | None, tokens: int) -> StepRecord:
 
 
 def test_spend_is_rebuilt_for_phases_and_children() -> None:
-    record = RunRecord(
+    record = WorkflowRecord(
         id="run_a", budget=stored_limits(100, {"A": {"agents": 3}, "kid": {"tokens": 9}})
     )
     begun = StepRecord(name="c", kind="workflow", value={"name": "kid"}, started=True)
@@ -37,13 +37,13 @@ def test_spend_is_rebuilt_for_phases_and_children() -> None:
         Entry(scope="root/c", now=1.0, settled=(_agent("d", "A", 7),)),
     ]
     budget = spent_budget(record, entries)
-    assert budget.used == Usage(output_tokens=13, agents=3)
+    assert budget.used == WorkflowUsage(output_tokens=13, agents=3)
     assert budget.remaining("A")["agents"] == 1
     assert budget.remaining("kid")["tokens"] == 2
     with pytest.raises(BudgetExceeded, match="'kid'"):
-        budget.reserve(Usage(output_tokens=3), ["kid"])
+        budget.reserve(WorkflowUsage(output_tokens=3), ["kid"])
 
 
 def test_a_run_without_limits_counts_too() -> None:
     entries = [Entry(scope="root", now=1.0, settled=(_agent("a", "A", 5),))]
-    assert spent_budget(RunRecord(id="run_a"), entries).spent == 5
+    assert spent_budget(WorkflowRecord(id="run_a"), entries).spent == 5

@@ -19,7 +19,7 @@ from interpstack_workflows.runs.run_records import (
     with_script,
 )
 from interpstack_workflows.runs.values import Script
-from interpstack_workflows.stores.store import RunRecord
+from interpstack_workflows.stores.store import WorkflowRecord
 
 _METADATA = WorkflowMetadata(
     name="n", description="d", raw={"name": "n", "phases": [{"title": "A", "model": "m"}]}
@@ -29,7 +29,7 @@ _METADATA = WorkflowMetadata(
 _SCRIPT = Script("s")
 
 
-def _new(script: Script = _SCRIPT, **options: Any) -> RunRecord:
+def _new(script: Script = _SCRIPT, **options: Any) -> WorkflowRecord:
     return new_run(script, _METADATA, [1], RunOptions(**options), 1000.0)
 
 
@@ -96,7 +96,7 @@ def test_a_run_goes_on_with_another_script() -> None:
 
 
 def test_a_result_says_how_the_run_stands() -> None:
-    record = RunRecord(
+    record = WorkflowRecord(
         id="run_a", status="waiting", waiting_for=({"id": "q"},), usage={"agents": 1}
     )
     result = as_result(record)

@@ -8,9 +8,9 @@ import pytest
 from workflow_runs import Prompts, runner, script
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import AgentProgressEvent, AgentStartedEvent
-from interpstack_workflows.events.hub import Subscription
+from interpstack_workflows.events.hub import EventSubscription
 
 
 async def _told(body: str, agent: Any = None, **options: Any) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def kinds(told: list[dict[str, Any]]) -> list[str]:
 async def test_a_run_that_completes() -> None:
     async def agent(call: AgentCall) -> AgentAnswer:
         call.emit({"type": "tool", "name": "search"})
-        return AgentAnswer("done", Usage(output_tokens=3), session_id="s1")
+        return AgentAnswer("done", WorkflowUsage(output_tokens=3), session_id="s1")
 
     told = await _told(
         "phase('A', {colour: 'red'}); log('hi'); return agent('p', {label: 'one', model: 'm'})",
@@ -108,7 +108,7 @@ async def test_a_reader_that_falls_behind_holds_nobody_up() -> None:
             call.emit({"n": number})
         return "done"
 
-    slow: Subscription
+    slow: EventSubscription
     async with runner(agent) as one:
         slow = one.subscribe(capacity=10)
         assert (await one.run(script("return agent('p')"))).result == "done"

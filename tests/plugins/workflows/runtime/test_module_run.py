@@ -11,7 +11,7 @@ from interpstack import Call, Completion, EngineFailure, GuestError, Progress, R
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     ModuleBudget,
-    Value,
+    ValueResolution,
     ValueWithBudget,
     WorkflowModuleInput,
 )
@@ -52,8 +52,8 @@ def test_requests_are_open_until_they_are_resolved() -> None:
     progress = run.read(Progress(requests=[Request(7, "workflow.agent", ["1", "p", None])]))
     assert (progress.requests, progress.awaiting) == ([AgentRequest("1", "p")], ("1",))
     assert not run.resolve("2", ValueWithBudget(1, ModuleBudget(5, 2)))
-    assert run.resolve("1", Value("v"))
-    assert not run.resolve("1", Value("v"))
+    assert run.resolve("1", ValueResolution("v"))
+    assert not run.resolve("1", ValueResolution("v"))
     (answer,) = run.settlements()
     assert (answer.id, json.loads(answer.text)) == (7, ["v", [5, 2], False])
 

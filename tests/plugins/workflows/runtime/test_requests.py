@@ -10,12 +10,12 @@ import pytest
 from interpstack import EngineFailure
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
-    Failed,
+    FailedResolution,
     LogCall,
     ModuleBudget,
     PhaseCall,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
 )
 from interpstack_workflows.runtime.requests import (
     budget_pair,
@@ -54,8 +54,8 @@ def test_calls_are_read_in_order() -> None:
 @pytest.mark.parametrize(
     ("resolution", "text"),
     [
-        (Value({"a": 1}), [{"a": 1}, [9, 2], False]),
-        (Undefined(), [None, [9, 2], True]),
+        (ValueResolution({"a": 1}), [{"a": 1}, [9, 2], False]),
+        (UndefinedResolution(), [None, [9, 2], True]),
     ],
 )
 def test_settlements(resolution: Any, text: Any) -> None:
@@ -65,13 +65,13 @@ def test_settlements(resolution: Any, text: Any) -> None:
 
 def test_values_that_cannot_cross_are_errors() -> None:
     for value in (object(), "x" * 2000):
-        made = settlement(4, Value(value), None, 1000)
+        made = settlement(4, ValueResolution(value), None, 1000)
         assert made.error is not None
         assert made.error.name == "ToolError"
 
 
 def test_rejections() -> None:
-    made = settlement(4, Failed("m", "N", {"a": 1}, escapes=True), None, 1000)
+    made = settlement(4, FailedResolution("m", "N", {"a": 1}, escapes=True), None, 1000)
     assert made.error is not None
     assert (made.error.name, made.error.message) == ("N", "m")
     assert made.error.data == {"a": 1, "$workflow": [True, None]}

@@ -18,15 +18,15 @@ from interpstack_workflows.runtime.boundary import (
     Complete,
     ExecRequest,
     ExecSpec,
-    Failed,
+    FailedResolution,
     LogCall,
     ModuleBudget,
     Pending,
     PhaseCall,
     ScriptPath,
     SleepRequest,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
     WaitRequest,
     WorkflowModuleInput,
@@ -44,7 +44,7 @@ def started(runtime: WorkflowRuntime, source: str, **fields: Any) -> Iterator[Wo
 def result(
     runtime: WorkflowRuntime,
     source: str,
-    answer: Callable[[Any], Any] = lambda request: Value(f"re: {request.prompt}"),
+    answer: Callable[[Any], Any] = lambda request: ValueResolution(f"re: {request.prompt}"),
     **fields: Any,
 ) -> Any:
     """The result of a module whose requests are all answered at once."""
@@ -76,9 +76,9 @@ def test_requests_of_one_turn_are_taken_together(runtime: WorkflowRuntime) -> No
         assert execution.take_pending_requests() == [AgentRequest("1", "a"), AgentRequest("2", "b")]
         assert execution.take_pending_requests() == []
         assert execution.poll() == Pending(("1", "2"))
-        execution.resolve_request("2", Value("B"))
+        execution.resolve_request("2", ValueResolution("B"))
         assert execution.poll() == Pending(("1",))
-        execution.resolve_request("1", Value("A"))
+        execution.resolve_request("1", ValueResolution("A"))
         polled = execution.poll()
         assert isinstance(polled, Complete)
         assert polled.output.result == ["A", "B"]
@@ -88,10 +88,10 @@ def test_requests_of_one_turn_are_taken_together(runtime: WorkflowRuntime) -> No
 def test_the_front_request_is_repeated_until_it_is_resolved(runtime: WorkflowRuntime) -> None:
     with started(runtime, main("agent('a'); return agent('b')")) as execution:
         assert execution.poll() == execution.poll() == AgentRequest("1", "a")
-        execution.resolve_request("1", Value())
+        execution.resolve_request("1", ValueResolution())
         assert execution.poll() == AgentRequest("2", "b")
         assert execution.take_pending_requests() == [AgentRequest("2", "b")]
-        execution.resolve_request("2", Value(1))
+        execution.resolve_request("2", ValueResolution(1))
         assert isinstance(execution.poll(), Complete)
 
 
@@ -156,9 +156,9 @@ def test_an_unknown_id_is_an_error_and_harms_nothing(runtime: WorkflowRuntime) -
         budget = ModuleBudget(10, 4)
         with pytest.raises(WorkflowModuleError, match="unknown workflow request id: 7"):
             run.resolve_request("7", ValueWithBudget(1, budget))
-        run.resolve_request("1", Value("A"))
+        run.resolve_request("1", ValueResolution("A"))
         with pytest.raises(WorkflowModuleError, match="unknown workflow request id: 1"):
-            run.resolve_request("1", Value("again"))
+            run.resolve_request("1", ValueResolution("again"))
         polled = run.poll()
         assert isinstance(polled, Complete)
         assert polled.output.result == ["A", 4]  # the budget came first
@@ -168,7 +168,7 @@ def test_requests_of_the_module_come_before_its_default_export(runtime: Workflow
     source = "const a = await agent('top'); export default () => agent(a + '!')"
     with started(runtime, source) as execution:
         assert execution.take_pending_requests() == [AgentRequest("1", "top")]
-        execution.resolve_request("1", Value("T"))
+        execution.resolve_request("1", ValueResolution("T"))
         assert execution.poll() == AgentRequest("2", "T!")
 
 
@@ -187,9 +187,9 @@ def test_a_promise_that_nobody_settles_waits_for_nothing(runtime: WorkflowRuntim
 @pytest.mark.parametrize(
     ("resolution", "seen"),
     [
-        (Value({"a": [1, None, "é"]}), {"a": [1, None, "é"]}),
-        (Value({"$": "date", "v": 1}), {"$": "date", "v": 1}),
-        (Undefined(), "undefined"),
+        (ValueResolution({"a": [1, None, "é"]}), {"a": [1, None, "é"]}),
+        (ValueResolution({"$": "date", "v": 1}), {"$": "date", "v": 1}),
+        (UndefinedResolution(), "undefined"),
         (ValueWithBudget("v", ModuleBudget(9, 2)), "v"),
     ],
 )
@@ -203,8 +203,8 @@ def test_a_rejection_is_an_error(runtime: WorkflowRuntime) -> None:
         "try { await agent('a') } catch (e) { return [e instanceof Error, e.name, e.message, e.n] }"
     )
     told = [True, "Error", "workflow request rejected", None]
-    assert result(runtime, main(body), lambda request: Failed()) == told
-    failed = Failed("no model", name="AgentError", data={"n": 2})
+    assert result(runtime, main(body), lambda request: FailedResolution()) == told
+    failed = FailedResolution("no model", name="AgentError", data={"n": 2})
     assert result(runtime, main(body), lambda request: failed) == [
         True,
         "AgentError",
@@ -231,7 +231,7 @@ def test_budgets(runtime: WorkflowRuntime) -> None:
 
 def test_a_rejection_has_its_budget(runtime: WorkflowRuntime) -> None:
     body = "try { await agent('a') } catch (e) { return [budget.spent(), Object.keys(e)] }"
-    failed = Failed("m", data={"n": 1}, budget=ModuleBudget(10, 6))
+    failed = FailedResolution("m", data={"n": 1}, budget=ModuleBudget(10, 6))
     spent, names = result(runtime, main(body), lambda request: failed)
     assert spent == 6
     assert "$workflow" not in names
@@ -280,7 +280,10 @@ def test_results_of_other_classes_are_plain_data(
 ) -> None:
     assert result(runtime, f"export default () => ({value})") == expected
     sent = f"(await checkpoint('c', {value}))"
-    assert result(runtime, main(f"return {sent}"), lambda request: Value(request.value)) == expected
+    assert (
+        result(runtime, main(f"return {sent}"), lambda request: ValueResolution(request.value))
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -558,7 +561,7 @@ def test_the_phase_is_that_of_the_call(runtime: WorkflowRuntime) -> None:
 )
 def test_wrong_arguments(runtime: WorkflowRuntime, expression: str, message: str) -> None:
     body = f"try {{ await {expression} }} catch (e) {{ return [e.name, e.message] }}"
-    name, told = result(runtime, main(body), lambda request: Value())
+    name, told = result(runtime, main(body), lambda request: ValueResolution())
     assert name == "TypeError"
     assert told.startswith(message)
 
@@ -574,8 +577,10 @@ def test_calls_check_their_arguments(runtime: WorkflowRuntime, expression: str) 
 
 def failing(request: Any) -> Any:
     if request.prompt.startswith("bad"):
-        return Failed("it failed", name="AgentError", data={"kind": "model", "attempts": 2})
-    return Value(request.prompt.upper())
+        return FailedResolution(
+            "it failed", name="AgentError", data={"kind": "model", "attempts": 2}
+        )
+    return ValueResolution(request.prompt.upper())
 
 
 @pytest.mark.parametrize(
@@ -641,9 +646,9 @@ def test_errors_of_the_host_escape_where_it_says_so(runtime: WorkflowRuntime, na
     body = (
         "try { return await parallel([() => agent('a')]) } catch (e) { return [e.name, e.escapes] }"
     )
-    failed = Failed("no more", name=name, escapes=True)
+    failed = FailedResolution("no more", name=name, escapes=True)
     assert result(runtime, main(body), lambda request: failed) == [name, None]
-    swallowed = Failed("no more", name=name)
+    swallowed = FailedResolution("no more", name=name)
     assert result(runtime, main(body), lambda request: swallowed) == [None]
 
 
@@ -662,7 +667,7 @@ def test_results_are_in_the_order_of_the_tasks(runtime: WorkflowRuntime) -> None
         runtime, main("return pipeline([1, 2, 3], n => agent(`${n}`), (a, n) => a * n)")
     ) as execution:
         for request in reversed(execution.take_pending_requests()):
-            execution.resolve_request(request.id, Value(int(request.prompt)))  # type: ignore[union-attr]
+            execution.resolve_request(request.id, ValueResolution(int(request.prompt)))  # type: ignore[union-attr]
         polled = execution.poll()
     assert isinstance(polled, Complete)
     assert polled.output.result == [1, 4, 9]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_workflows.api import MemoryWorkflowStore, RunRecord, open_store
+from interpstack_workflows.api import MemoryWorkflowStore, WorkflowRecord, open_store
 from interpstack_workflows.stores import opening
 
 
@@ -21,7 +21,7 @@ async def test_a_path_is_a_database_of_sqlite(tmp_path: Path, form: str) -> None
     url = form.format(path=tmp_path / "runs é.db")
     for number in range(2):
         store = open_store(url)
-        await store.create(RunRecord(id=f"run_{number}"))
+        await store.create(WorkflowRecord(id=f"run_{number}"))
         assert len(await store.runs()) == number + 1
         await store.aclose()
     assert (tmp_path / "runs é.db").is_file()

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from interpstack_workflows.api import RunRecord, WorkflowError, run_from_json, run_to_json
+from interpstack_workflows.api import WorkflowError, WorkflowRecord, run_from_json, run_to_json
 from interpstack_workflows.stores.stored_runs import damaged_run
 
-RUN = RunRecord(
+RUN = WorkflowRecord(
     id="run_1",
     name="n",
     source="s",
@@ -34,7 +34,7 @@ def test_a_run_is_stored() -> None:
 
 
 def test_fields_that_an_older_release_did_not_store_have_their_usual_values() -> None:
-    assert run_from_json({"id": "a", "name": "n"}, "a") == RunRecord(id="a", name="n")
+    assert run_from_json({"id": "a", "name": "n"}, "a") == WorkflowRecord(id="a", name="n")
 
 
 def test_a_field_of_a_newer_release_is_refused() -> None:

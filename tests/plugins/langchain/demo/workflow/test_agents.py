@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 from interpstack_langchain.demo.tally import Tally
 from interpstack_langchain.demo.workflow.agents import Librarian, Reader, Writer
 from interpstack_langchain.demo.workflow.scripted import ScriptedReader
-from interpstack_workflows.api import AgentCall, AgentFailed, Usage
+from interpstack_workflows.api import AgentCall, AgentFailed, WorkflowUsage
 
 
 def said(text: str, **fields: Any) -> AIMessage:
@@ -49,7 +49,7 @@ async def test_tokens_are_counted_even_if_a_reader_fails(tmp_path: Path) -> None
 
     with pytest.raises(AgentFailed, match="gone") as raised:
         await Reader(tmp_path, FakeModel(messages=messages()), Tally()).run(AgentCall(prompt="p"))
-    assert raised.value.usage == Usage(input_tokens=7, output_tokens=2)
+    assert raised.value.usage == WorkflowUsage(input_tokens=7, output_tokens=2)
 
 
 async def test_a_writer_answers_with_its_tokens() -> None:

@@ -24,8 +24,8 @@ from interpstack_workflows.api import (
     AgentFailed,
     AgentPaused,
     MemoryWorkflowStore,
-    Usage,
     WorkflowStore,
+    WorkflowUsage,
 )
 
 
@@ -82,10 +82,12 @@ async def test_an_attempt_after_a_failed_tool_repeats_none_that_ended(kept: Work
     with pytest.raises(AgentFailed, match="the disk is full") as raised:
         await agent.run(_call(kept))
     assert type(raised.value.__cause__) is OSError
-    assert raised.value.usage == Usage(input_tokens=20, output_tokens=10)
+    assert raised.value.usage == WorkflowUsage(input_tokens=20, output_tokens=10)
     answer = await agent.run(_call(kept, attempt=2))
     assert tools.done == ["a", "b", "c"]
-    assert answer.usage == Usage(input_tokens=10, output_tokens=5), "two calls are not repeated"
+    assert answer.usage == WorkflowUsage(input_tokens=10, output_tokens=5), (
+        "two calls are not repeated"
+    )
 
 
 async def test_an_attempt_after_a_failed_model_goes_on_where_it_was(kept: WorkflowStore) -> None:
@@ -164,11 +166,11 @@ async def test_decisions_are_taken_one_at_a_time(kept: WorkflowStore) -> None:
         await agent.run(_call(kept))
     (first,) = raised.value.approvals
     assert first["value"] == {"sure": "x"}
-    assert raised.value.usage == Usage(input_tokens=10, output_tokens=5)
+    assert raised.value.usage == WorkflowUsage(input_tokens=10, output_tokens=5)
     with pytest.raises(AgentPaused) as raised:  # nobody has decided yet
         await agent.run(_call(kept))
     assert raised.value.approvals == (first,)
-    assert raised.value.usage == Usage()
+    assert raised.value.usage == WorkflowUsage()
     with pytest.raises(AgentPaused) as raised:
         await agent.run(_call(kept, decisions={first["id"]: "one"}))
     (second,) = raised.value.approvals

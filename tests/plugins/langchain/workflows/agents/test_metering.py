@@ -11,14 +11,14 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 
 from interpstack_langchain.workflows.agents.metering import Meter, TokenLimitExceeded
-from interpstack_workflows.api import AgentFailed, Price, Prices, Usage, WorkflowRunner
+from interpstack_workflows.api import AgentFailed, Price, Prices, WorkflowRunner, WorkflowUsage
 
 
 async def test_calls_of_models_are_added_up_async_and_sync() -> None:
     meter, model = Meter(), Acting()
     await model.ainvoke("a", {"callbacks": [meter]})
     model.invoke("b", {"callbacks": [meter, meter]})
-    assert meter.usage == Usage(input_tokens=20, output_tokens=10)
+    assert meter.usage == WorkflowUsage(input_tokens=20, output_tokens=10)
 
 
 async def test_no_model_is_called_beyond_the_limit() -> None:
@@ -55,7 +55,7 @@ def test_a_run_counts_once_whatever_it_reports() -> None:
     meter.on_llm_end(told, run_id=run)
     meter.on_llm_end(LLMResult(generations=[[Generation(text="t")]]), run_id=uuid4())
     meter.on_llm_end(LLMResult(generations=[]), run_id=uuid4())
-    assert meter.usage == Usage(input_tokens=3, output_tokens=2)
+    assert meter.usage == WorkflowUsage(input_tokens=3, output_tokens=2)
 
 
 _TOKENS = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100}

@@ -7,12 +7,12 @@ from typing import Any
 from agent_graphs import message_with_calls
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from interpstack_langchain.workflows.agents.progress import Progress
+from interpstack_langchain.workflows.agents.progress import AgentProgress
 
 
-def _told(**given: Any) -> tuple[Progress, list[Any]]:
+def _told(**given: Any) -> tuple[AgentProgress, list[Any]]:
     events: list[Any] = []
-    return Progress(events.append), events
+    return AgentProgress(events.append), events
 
 
 def test_messages_calls_and_results_are_told() -> None:

@@ -14,7 +14,7 @@ from stores import LASTING, Store
 
 from interpstack_langchain.workflows import CheckpointWorkflowStore
 from interpstack_langchain.workflows.agents.savers import AgentSaver, forget, saver_for
-from interpstack_workflows.api import AgentCall, MemoryWorkflowStore, RunRecord
+from interpstack_workflows.api import AgentCall, MemoryWorkflowStore, WorkflowRecord
 
 
 def _config(thread: str = "t", space: str = "") -> Any:
@@ -33,7 +33,7 @@ async def _filled(saver: BaseCheckpointSaver[Any], space: str = "") -> Any:
 async def test_a_thread_of_an_agent_is_a_part_of_its_run(store: Store) -> None:
     async with store.open() as inner:
         runs = CheckpointWorkflowStore(inner)
-        await runs.create(RunRecord(id="run_1"))
+        await runs.create(WorkflowRecord(id="run_1"))
         call = AgentCall(prompt="p", key="run_1/root/sig_1", store=runs)
         saver = saver_for(None, call, "t")
         other = saver_for(None, call, "t2")
@@ -56,7 +56,7 @@ async def test_a_thread_of_an_agent_is_a_part_of_its_run(store: Store) -> None:
             assert len(before) == 1
         assert await other.aget_tuple(_config("t2")) is None
         assert [run.id for run in await runs.runs()] == ["run_1"]
-        assert await runs.read("run_1") == RunRecord(id="run_1")
+        assert await runs.read("run_1") == WorkflowRecord(id="run_1")
         await runs.delete("run_1")
         assert await saver.aget_tuple(_config()) is None
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from workflow_runs import Prompts, runner, script
 
-from interpstack_langchain.workflows.by_models.admission import Admission, Wanted
-from interpstack_langchain.workflows.by_models.conversations import Conversation
+from interpstack_langchain.workflows.by_models.admission import Wanted, WorkflowAdmission
+from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 from interpstack_workflows.api import UnknownWorkflow, WorkflowError
 
 
-def admission(**options: Any) -> Admission:
-    return Admission(WorkflowOptions(**options))
+def admission(**options: Any) -> WorkflowAdmission:
+    return WorkflowAdmission(WorkflowOptions(**options))
 
 
 def test_a_budget_is_the_hosts_or_a_smaller_one() -> None:
@@ -45,7 +45,7 @@ async def test_sources_are_never_paths_and_names_are_known_ones() -> None:
 
 
 async def test_waiting_runs_of_the_conversation_take_room() -> None:
-    mine, other = Conversation("run_a_"), Conversation("run_b_")
+    mine, other = WorkflowConversation("run_a_"), WorkflowConversation("run_b_")
     async with runner(Prompts(), linger_seconds=0) as one:
         for run_id in ("run_a_1", "run_a_2", "run_b_1"):
             await one.run(script("return ctx.extra.ask('?')"), run_id=run_id)

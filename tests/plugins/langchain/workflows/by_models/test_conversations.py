@@ -9,8 +9,8 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage
 
 from interpstack import ConfigurationError
-from interpstack_langchain.workflows.by_models.conversations import Conversation
-from interpstack_workflows.api import RunRecord, WorkflowError
+from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
+from interpstack_workflows.api import WorkflowError, WorkflowRecord
 
 
 def runtime(
@@ -29,12 +29,12 @@ def runtime(
 
 
 def run_id(one: ToolRuntime[Any, Any], **inputs: Any) -> str:
-    return Conversation.of(one).run_id(one, "start", inputs)
+    return WorkflowConversation.of(one).run_id(one, "start", inputs)
 
 
 def test_a_call_made_again_has_the_same_run() -> None:
     assert run_id(runtime(), a=1) == run_id(runtime(), a=1)
-    RunRecord(id=run_id(runtime()))  # fits a store
+    WorkflowRecord(id=run_id(runtime()))  # fits a store
     others = [
         run_id(runtime(), a=2),
         run_id(runtime(thread="u"), a=1),
@@ -47,10 +47,10 @@ def test_a_call_made_again_has_the_same_run() -> None:
 
 
 def test_a_conversation_knows_its_runs() -> None:
-    own, name = Conversation.of(runtime()), run_id(runtime())
+    own, name = WorkflowConversation.of(runtime()), run_id(runtime())
     assert own.owns(name)
     assert own.check(f" {name} ") == own.check(name.rpartition("_")[2]) == name
-    assert not Conversation.of(runtime(thread="u")).owns(name)
+    assert not WorkflowConversation.of(runtime(thread="u")).owns(name)
     for wrong in (run_id(runtime(thread="u")), "run_x", "x" * 200):
         with pytest.raises(WorkflowError, match="has no run"):
             own.check(wrong)

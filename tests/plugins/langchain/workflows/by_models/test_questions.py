@@ -9,9 +9,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from interpstack_langchain.workflows.by_models.questions import ask
-from interpstack_workflows.api import RunRecord
+from interpstack_workflows.api import WorkflowRecord
 
-_RECORD = RunRecord(id="run_1", name="w")
+_RECORD = WorkflowRecord(id="run_1", name="w")
 
 
 def asked(open_now: list[dict[str, Any]]) -> Any:

@@ -9,11 +9,11 @@ from workflow_runs import Prompts, runner, script
 
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 from interpstack_langchain.workflows.by_models.shown_runs import ShownRun, listed
-from interpstack_workflows.api import RunRecord, RunTree, StepNode, WorkflowNode
+from interpstack_workflows.api import RunTree, StepNode, WorkflowNode, WorkflowRecord
 
 
 def shown(
-    record: RunRecord, tree: RunTree | None = None, waits: Any = (), **options: Any
+    record: WorkflowRecord, tree: RunTree | None = None, waits: Any = (), **options: Any
 ) -> ShownRun:
     return ShownRun(
         record=record,
@@ -23,8 +23,8 @@ def shown(
     )
 
 
-def record(status: Any = "running", **fields: Any) -> RunRecord:
-    return RunRecord(id="run_1", name="w", status=status, **fields)
+def record(status: Any = "running", **fields: Any) -> WorkflowRecord:
+    return WorkflowRecord(id="run_1", name="w", status=status, **fields)
 
 
 _WAITS = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp import types
 
-from interpstack_mcp.serving.wire.messages import Refused, read_message
+from interpstack_mcp.serving.wire.messages import RefusedMessage, read_message
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from interpstack_mcp.serving.wire.messages import Refused, read_message
 )
 def test_what_is_not_json(line: str, id_: Any) -> None:
     message = read_message(line)
-    assert isinstance(message, Refused)
+    assert isinstance(message, RefusedMessage)
     assert (message.answer.id, message.answer.error.code) == (id_, types.PARSE_ERROR)
     assert message.answer.error.message.startswith("the message is not JSON: ")
 
@@ -46,7 +46,7 @@ def test_what_is_not_json(line: str, id_: Any) -> None:
 )
 def test_what_is_no_request(line: str, id_: Any) -> None:
     message = read_message(line)
-    assert isinstance(message, Refused)
+    assert isinstance(message, RefusedMessage)
     assert (message.answer.id, message.answer.error.code) == (id_, types.INVALID_REQUEST)
     assert message.answer.error.message == "the message is not a request of JSON-RPC 2.0"
 
@@ -55,7 +55,7 @@ def test_what_is_no_request(line: str, id_: Any) -> None:
 @pytest.mark.parametrize("method", ["tools/call", "notifications/cancelled"])
 def test_an_id_that_mcp_does_not_allow(id_: str, method: str) -> None:
     message = read_message(f'{{"jsonrpc":"2.0","id":{id_},"method":"{method}"}}')
-    assert isinstance(message, Refused)
+    assert isinstance(message, RefusedMessage)
     assert (message.answer.id, message.answer.error.code) == (None, types.INVALID_REQUEST)
     assert message.answer.error.message.startswith("the id of a request is a text or an integer")
 
@@ -111,13 +111,13 @@ def test_a_batch_is_refused_and_each_of_its_requests_gets_an_error() -> None:
         {**ping, "id": "x"},
     ]
     message = read_message(json.dumps(batch))
-    assert isinstance(message, Refused)
+    assert isinstance(message, RefusedMessage)
     assert [one.id for one in (message.answer, *message.each)] == [None, 1, "x"]
     text = "a batch (a JSON array) is not accepted; send each message by itself"
     assert {one.error.message for one in (message.answer, *message.each)} == {text}
     many = read_message(json.dumps([{**ping, "id": n} for n in range(1000)]))
-    assert isinstance(many, Refused)
+    assert isinstance(many, RefusedMessage)
     assert len(many.each) == 100
     empty = read_message("[]")
-    assert isinstance(empty, Refused)
+    assert isinstance(empty, RefusedMessage)
     assert (empty.answer.id, empty.each) == (None, ())

@@ -10,7 +10,7 @@ import pytest
 from workflow_runs import runner, script
 
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.scheduling.scheduler import Scheduler
 
 _AT_ONCE = 64
@@ -52,7 +52,7 @@ class _Late(Agent):
         if self.chance.random() < 0.5:
             await asyncio.sleep(self.chance.random() / 100)
         self.working -= 1
-        return AgentAnswer(call.prompt, Usage(output_tokens=self.chance.randint(0, _MOST)))
+        return AgentAnswer(call.prompt, WorkflowUsage(output_tokens=self.chance.randint(0, _MOST)))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -17,22 +17,22 @@ from interpstack_workflows.api import (
     AgentAnswer,
     AgentCall,
     MemoryWorkflowStore,
-    Usage,
     WorkflowRunner,
+    WorkflowUsage,
     open_store,
 )
 
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from interpstack_workflows.api import AgentAnswer, Usage, WorkflowRunner
+from interpstack_workflows.api import AgentAnswer, WorkflowUsage, WorkflowRunner
 
 async def agent(call):
     with open("calls", "a") as file:
         file.write(call.prompt + "\\n")
     if call.prompt == "second":
         os.kill(os.getpid(), signal.SIGKILL)
-    return AgentAnswer(call.prompt.upper(), Usage(output_tokens=7))
+    return AgentAnswer(call.prompt.upper(), WorkflowUsage(output_tokens=7))
 
 async def main():
     async with WorkflowRunner(
@@ -69,7 +69,7 @@ async def test_a_killed_run_goes_on_without_its_first_step(engine: str, tmp_path
 
     async def agent(call: AgentCall) -> AgentAnswer:
         called.append(call.prompt)
-        return AgentAnswer(call.prompt.upper(), Usage(output_tokens=7))
+        return AgentAnswer(call.prompt.upper(), WorkflowUsage(output_tokens=7))
 
     opened = open_store(str(tmp_path / "runs.db"))
     try:

@@ -13,7 +13,7 @@ from git_repositories import repository
 from workflow_runs import runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
@@ -33,8 +33,8 @@ class _Failing:
     async def __call__(self, call: AgentCall) -> AgentAnswer:
         self.attempts.append(call.attempt)
         if len(self.attempts) <= self.fails:
-            raise AgentFailed("overloaded", Usage(output_tokens=100))
-        return AgentAnswer("done", Usage(output_tokens=100))
+            raise AgentFailed("overloaded", WorkflowUsage(output_tokens=100))
+        return AgentAnswer("done", WorkflowUsage(output_tokens=100))
 
 
 async def _stopped_after_a_call(
@@ -124,12 +124,12 @@ class _Correcting:
     async def __call__(self, call: AgentCall) -> AgentAnswer:
         self.calls.append((call.prompt.partition("\n")[0], call.correction))
         if not call.correction:
-            return AgentAnswer("high", Usage(output_tokens=10))
+            return AgentAnswer("high", WorkflowUsage(output_tokens=10))
         assert "$: 'high' is not of type 'object'" in call.prompt
-        call.report(Usage(output_tokens=1))
-        call.report(Usage(output_tokens=2))
+        call.report(WorkflowUsage(output_tokens=1))
+        call.report(WorkflowUsage(output_tokens=2))
         await self.goes_on.wait()
-        return AgentAnswer({"score": 1}, Usage(output_tokens=10))
+        return AgentAnswer({"score": 1}, WorkflowUsage(output_tokens=10))
 
 
 async def test_a_correction_that_was_stopped_goes_on_with_the_faults_and_its_use_counts() -> None:
@@ -170,7 +170,7 @@ class _Asking:
             raise AgentPaused([{"id": "a1", "attempt": call.attempt}])
         self.decided.append((call.attempt, call.decisions))
         if len(self.decided) == 1:
-            raise AgentFailed("no", Usage(output_tokens=3))
+            raise AgentFailed("no", WorkflowUsage(output_tokens=3))
         return "done"
 
 
@@ -205,7 +205,7 @@ class _Reporting:
         self.calls.append(call.decisions)
         if call.decisions is None:
             raise AgentPaused([{"id": "a1"}])
-        call.report(Usage(output_tokens=7))
+        call.report(WorkflowUsage(output_tokens=7))
         await self.ends.wait()
         return "done"
 

@@ -12,7 +12,7 @@ from workflow_runs import Prompts, runner, script, until
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease, RunRecord
+from interpstack_workflows.stores.store import Lease, WorkflowRecord
 
 _LONG = script("await agent('a'); return agent('for ever b')")
 
@@ -103,7 +103,7 @@ async def test_a_run_that_is_made_live_early_stays_live_until_its_time() -> None
     woken: list[float] = []
 
     class Noting(MemoryWorkflowStore):
-        async def leave(self, run: RunRecord, lease: Lease) -> None:
+        async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
             rests.append(run.status)
             await super().leave(run, lease)
 
@@ -129,7 +129,7 @@ async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:
     rests: list[str] = []
 
     class Noting(MemoryWorkflowStore):
-        async def leave(self, run: RunRecord, lease: Lease) -> None:
+        async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
             rests.append(run.status)
             await super().leave(run, lease)
 

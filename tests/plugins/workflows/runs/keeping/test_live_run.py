@@ -12,9 +12,9 @@ import pytest
 from workflow_runs import Prompts, runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost
-from interpstack_workflows.runtime.boundary import Failed
+from interpstack_workflows.runtime.boundary import FailedResolution
 from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.store import Lease
@@ -154,7 +154,7 @@ class _Careful:
         self.decisions.append(call.decisions)
         if call.decisions is None:
             raise AgentPaused([{"id": "a1", "tool": "pay"}])
-        return AgentAnswer(f"done by {call.decisions['a1']}", Usage(output_tokens=3))
+        return AgentAnswer(f"done by {call.decisions['a1']}", WorkflowUsage(output_tokens=3))
 
 
 @pytest.mark.parametrize("linger", [0.0, 60.0])
@@ -357,7 +357,7 @@ async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -
         kept = one._keeper.kept(handle.run_id)
         assert kept is not None
         assert kept.live is not None
-        kept.live.finish_early(Failed("too late", "WorkflowTimeout", escapes=True))
+        kept.live.finish_early(FailedResolution("too late", "WorkflowTimeout", escapes=True))
         assert (await one.show(handle.run_id)).status == "running"
         rush.end()
         assert (await handle.result()).result == "echo: a"

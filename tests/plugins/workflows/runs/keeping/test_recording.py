@@ -11,7 +11,7 @@ from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.keeping.recording import RecordWriter
 from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease, RunRecord
+from interpstack_workflows.stores.store import Lease, WorkflowRecord
 
 
 class _SlowStore(MemoryWorkflowStore):
@@ -29,7 +29,7 @@ class _SlowStore(MemoryWorkflowStore):
 
 async def _store() -> tuple[_SlowStore, Lease]:
     store = _SlowStore()
-    await store.create(RunRecord(id="run_a"))
+    await store.create(WorkflowRecord(id="run_a"))
     lease = await store.claim("run_a", "me", 60)
     assert lease is not None
     return store, lease
@@ -82,7 +82,7 @@ class _QuickStore(MemoryWorkflowStore):
 
 async def _quick() -> tuple[_QuickStore, RecordWriter, list[bool]]:
     store = _QuickStore()
-    await store.create(RunRecord(id="run_a"))
+    await store.create(WorkflowRecord(id="run_a"))
     lease = await store.claim("run_a", "me", 60)
     assert lease is not None
     failed: list[bool] = []

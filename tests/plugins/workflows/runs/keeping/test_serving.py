@@ -12,7 +12,7 @@ from workflow_runs import Prompts, runner, script, until
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Message, RunRecord, RunStatus
+from interpstack_workflows.stores.store import Message, RunStatus, WorkflowRecord
 
 
 @asynccontextmanager
@@ -116,7 +116,9 @@ class _Failing(MemoryWorkflowStore):
     damaged = ""
     looks = 0
 
-    async def runs(self, status: RunStatus | None = None, limit: int = 100) -> Sequence[RunRecord]:
+    async def runs(
+        self, status: RunStatus | None = None, limit: int = 100
+    ) -> Sequence[WorkflowRecord]:
         self.looks += 1
         if self.down:
             raise WorkflowError("the runs cannot be listed")

@@ -8,7 +8,7 @@ import pytest
 from interpstack_workflows.runs.keeping import watching
 from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease, RunRecord, WorkflowStore
+from interpstack_workflows.stores.store import Lease, WorkflowRecord, WorkflowStore
 
 LEASE = Lease("run_1", "other", 1, until=100.0, seconds=5.0)
 
@@ -53,7 +53,7 @@ class _Silent(MemoryWorkflowStore):
 
 async def test_a_store_that_tells_of_no_lease_is_asked_as_ever() -> None:
     store = _Silent(clock=lambda: 0.0)
-    await store.create(RunRecord(id="run_1"))
+    await store.create(WorkflowRecord(id="run_1"))
     watch = LeaseWatch(10.0)
     first = await watch.take(store, "run_1", "one", lambda record: record)
     assert first.lease is not None

@@ -7,10 +7,10 @@ import pytest
 from interpstack_workflows.runs.scopes.crossing import module_input, resolution
 from interpstack_workflows.runs.values import ScopePlace, Script
 from interpstack_workflows.runtime.boundary import (
-    Failed,
+    FailedResolution,
     ModuleBudget,
-    Undefined,
-    Value,
+    UndefinedResolution,
+    ValueResolution,
     ValueWithBudget,
 )
 from interpstack_workflows.steps.entries import StepRecord
@@ -30,14 +30,16 @@ def test_scopes_of_a_run_have_seeds_of_their_own_that_stay() -> None:
 def test_values_come_with_the_budget_of_their_time() -> None:
     step = StepRecord(name="a", kind="agent", value="v")
     assert resolution(step, {"total": 9, "spent": 2}) == ValueWithBudget("v", ModuleBudget(9, 2))
-    assert resolution(step, {}) == Value("v")
-    assert resolution(StepRecord(name="a", kind="sleep"), {}) == Undefined()
+    assert resolution(step, {}) == ValueResolution("v")
+    assert resolution(StepRecord(name="a", kind="sleep"), {}) == UndefinedResolution()
     asked = StepRecord(name="a", kind="ask", value={"message": 3, "value": "yes"})
-    assert resolution(asked, {}) == Value("yes")
+    assert resolution(asked, {}) == ValueResolution("yes")
 
 
 @pytest.mark.parametrize(("name", "escapes"), [("ValueError", False), ("BudgetExceeded", True)])
 def test_failures_escape_by_their_name(name: str, escapes: bool) -> None:
     step = StepRecord(name="a", ok=False, error={"name": name, "message": "m", "data": {"k": 1}})
     told = resolution(step, {"total": None, "spent": 4})
-    assert told == Failed("m", name, {"k": 1}, escapes=escapes, budget=ModuleBudget(None, 4))
+    assert told == FailedResolution(
+        "m", name, {"k": 1}, escapes=escapes, budget=ModuleBudget(None, 4)
+    )

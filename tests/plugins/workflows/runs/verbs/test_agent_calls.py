@@ -8,7 +8,7 @@ import pytest
 from workflow_runs import runner, script, spent
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
-from interpstack_workflows.budgets.usage import Usage
+from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
@@ -23,7 +23,7 @@ class _Spending:
         self.calls.append(call)
         if call.attempt < int(call.prompt):
             raise ConnectionError(f"attempt {call.attempt}")
-        return AgentAnswer(call.attempt, Usage(output_tokens=5))
+        return AgentAnswer(call.attempt, WorkflowUsage(output_tokens=5))
 
 
 async def _run(body: str, agent: Any, **options: Any) -> Any:
@@ -123,7 +123,7 @@ class _Scoring:
 
     async def __call__(self, prompt: str) -> AgentAnswer:
         self.prompts.append(prompt)
-        return AgentAnswer(self.answers.pop(0), Usage(output_tokens=2))
+        return AgentAnswer(self.answers.pop(0), WorkflowUsage(output_tokens=2))
 
 
 _SCORED = "agent('Rate it', {schema: {type: 'object', required: ['score']}})"
@@ -159,8 +159,10 @@ class _Failing:
 
     async def __call__(self, call: AgentCall) -> AgentAnswer:
         if call.attempt <= self.fails:
-            raise AgentFailed("overloaded", Usage(input_tokens=7)) from ConnectionError("no")
-        return AgentAnswer("done", Usage(input_tokens=1))
+            raise AgentFailed("overloaded", WorkflowUsage(input_tokens=7)) from ConnectionError(
+                "no"
+            )
+        return AgentAnswer("done", WorkflowUsage(input_tokens=1))
 
 
 _TWICE = "agent('a', {retry: {maxAttempts: 2}})"
@@ -172,7 +174,7 @@ async def test_failed_attempts_are_paid_for_and_stay_so_after_a_resume(fails: in
     body = f"const a = await {_TWICE}.catch(error => error.name); return [a, await ask('Go on?')]"
     async with runner(_Failing(fails), store) as one:
         paused = await one.run(script(body))
-    wanted = Usage(input_tokens=8 if fails == 1 else 14, agents=2).to_json()
+    wanted = WorkflowUsage(input_tokens=8 if fails == 1 else 14, agents=2).to_json()
     assert spent(paused) == wanted
     async with runner(_Failing(0), store) as one:  # the agent is not called again
         await one.answer(paused.run_id, paused.waiting_for[0]["id"], "yes")
@@ -205,7 +207,7 @@ async def test_a_budget_ends_attempts_and_what_they_used_stays_spent() -> None:
 @pytest.mark.parametrize("value", [{"x": object()}, {1, 2}, float("nan"), {1: 2, "1": 3}])
 async def test_values_that_are_no_json_are_failures_of_the_agent(value: Any) -> None:
     async def agent(prompt: str) -> AgentAnswer:
-        return AgentAnswer(value, Usage(output_tokens=3))
+        return AgentAnswer(value, WorkflowUsage(output_tokens=3))
 
     result = await _run("return agent('a')", agent)
     assert result.error is not None
@@ -223,11 +225,11 @@ class _Asking:
     async def __call__(self, call: AgentCall) -> AgentAnswer:
         self.calls.append((call.prompt[:7], call.attempt, call.correction, call.decisions))
         if call.decisions is None:
-            raise AgentPaused([{"id": "a1"}], Usage(output_tokens=10))
+            raise AgentPaused([{"id": "a1"}], WorkflowUsage(output_tokens=10))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return AgentAnswer(answer, Usage(output_tokens=1))
+        return AgentAnswer(answer, WorkflowUsage(output_tokens=1))
 
 
 async def test_a_pause_keeps_the_attempt_the_correction_and_the_spending() -> None:
@@ -273,7 +275,7 @@ async def test_a_final_failure_is_not_tried_again() -> None:
 
     async def agent(call: AgentCall) -> Any:
         calls.append(call)
-        raise AgentFailed("gone", Usage(output_tokens=3), final=True) from KeyError("state")
+        raise AgentFailed("gone", WorkflowUsage(output_tokens=3), final=True) from KeyError("state")
 
     store = MemoryWorkflowStore()
     async with runner(agent, store) as one:

@@ -12,7 +12,7 @@ from interpstack_workflows.runtime.boundary import (
     Complete,
     LogCall,
     Pending,
-    Value,
+    ValueResolution,
     WorkflowModuleInput,
 )
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
@@ -25,7 +25,7 @@ def ended(runtime: WorkflowRuntime, source: str, **fields: Any) -> Any:
         while not isinstance(polled := execution.poll(), Complete):
             assert not isinstance(polled, Pending)
             if not isinstance(polled, LogCall):
-                execution.resolve_request(polled.id, Value())  # type: ignore[union-attr]
+                execution.resolve_request(polled.id, ValueResolution())  # type: ignore[union-attr]
         return polled.output.result
 
 
@@ -168,7 +168,7 @@ async def test_time_is_that_of_the_poll(runtime: WorkflowRuntime) -> None:
     try:
         progress = await execution.advance(1_000_000.0)
         assert [request.id for request in progress.requests] == ["1"]
-        progress = await execution.advance(1_000_005.0, [("1", Value())])
+        progress = await execution.advance(1_000_005.0, [("1", ValueResolution())])
         assert progress.complete is not None
         assert progress.complete.output.result == [1_000_000_000, True]
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpstack import Engine, Limits
 from interpstack_example.postfix.engine import PostfixEngine
-from interpstack_testing import Attack, EngineConformance, Guest
+from interpstack_testing import Attack, EngineConformance, GuestSamples
 
 _SENDS = {
     "null": ("null", None),
@@ -23,7 +23,7 @@ _ATTACKS = {
     "nesting/source": Attack("[ " * 5000 + "] " * 5000, ("RangeError", "")),
 }
 
-POSTFIX = Guest(
+POSTFIX = GuestSamples(
     language="postfix",
     store='41 "kept" set',
     recall="kept 1 +",
