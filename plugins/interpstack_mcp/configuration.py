@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect, shown
+from interpstack_core.checks import expect, listed, shown
 from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
@@ -183,9 +183,8 @@ def _ignore(where: str, fields: Iterable[Any]) -> None:
     """Name fields that mean nothing here, in the log."""
     names = sorted(map(str, fields))
     if names:
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        listed = f"{', '.join(names[:_NAMED])}{more}"
-        _log.warning("%s: fields that mean nothing here are ignored: %.500s", where, listed)
+        ignored = listed(names, _NAMED)
+        _log.warning("%s: fields that mean nothing here are ignored: %.500s", where, ignored)
 
 
 def _is_off(where: str, given: Any) -> bool:

@@ -16,6 +16,7 @@ import zstandard
 from interpstack import SessionState
 from interpstack_agents import RecordRejected
 from interpstack_core import Image
+from interpstack_core.checks import listed
 
 __all__ = [
     "MAX_BEFORE",
@@ -185,9 +186,7 @@ def _lost_names(values: Mapping[str, Any] | None) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    names = sorted(set(names))
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return f"{', '.join(names[:_NAMES])}{more}"
+    return listed(sorted(set(names)), _NAMES)
 
 
 def _values(text: bytes) -> Mapping[str, Any]:

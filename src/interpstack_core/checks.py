@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import islice
 from typing import Any, Final
 
 import attrs
 
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["Value", "expect", "positive", "shown", "takes"]
+__all__ = ["Value", "expect", "listed", "positive", "shown", "takes"]
 
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
@@ -49,6 +50,22 @@ def shown(value: Any, write: Callable[[Any], str] = repr) -> str:
         # Python does not write whole numbers of very many digits, either.
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def listed(
+    values: Collection[Any], most: int, write: Callable[[Any], str] = str, separator: str = ", "
+) -> str:
+    """The first of some values, for messages, and how many more there are: `a, b and 3 more`.
+
+    Args:
+        values: The values.
+        most: The number of values to list.
+        write: Returns the text of a value.
+        separator: What stands between two of them; one other than `, ` stands before `and`, too.
+    """
+    rest = len(values) - most
+    shows = separator.join(map(write, islice(values, most)))
+    return shows if rest <= 0 else f"{shows}{separator.rstrip(', ')} and {rest} more"
 
 
 def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from interpstack_core.checks import listed
 from interpstack_core.errors import EngineFailure
 from interpstack_javascript.exchange import read_answer
 
@@ -108,10 +109,9 @@ class Losses:
         self._known = set(lost)
         if not new:
             return ""
-        more = f" and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
         return (
             "Variables were restored from their values; without a value, and so lost: "
-            f"{', '.join(new[:_LISTED])}{more}."
+            f"{listed(new, _LISTED)}."
         )
 
 

@@ -13,6 +13,7 @@ from typing import Final
 import attrs
 
 from interpstack_core import BridgeSet, Cell, GuestError
+from interpstack_core.checks import listed
 
 __all__ = ["naming_missing"]
 
@@ -97,8 +98,7 @@ def _hint(space: str, path: str, shown: list[str]) -> str:
     near = get_close_matches(_bare(path[start:]), spelt, 1)
     if near:
         return f"; did you mean {spelt[near[0]]}?"
-    more = f" and {len(inside) - _LISTED} more" if len(inside) > _LISTED else ""
-    return f"; it has {', '.join(inside[:_LISTED])}{more}" if inside else ""
+    return f"; it has {listed(inside, _LISTED)}" if inside else ""
 
 
 def _bare(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack_core import EngineFailure, Image
+from interpstack_core.checks import listed
 from interpstack_workers.messages import read_image, read_text, read_values
 from interpstack_workers.redo import CellInputs
 from interpstack_workers.workers import MalformedMessage
@@ -59,8 +60,7 @@ class SavedRealm:
             return "variables are as they were before this cell"
         gone = [k for k, v in self.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
         told = "variables of earlier cells are restored from their values"
-        more = f" and {len(gone) - _NAMES_SHOWN} more" if len(gone) > _NAMES_SHOWN else ""
-        return told + (f"; not restored: {', '.join(gone[:_NAMES_SHOWN])}{more}" if gone else "")
+        return told + (f"; not restored: {listed(gone, _NAMES_SHOWN)}" if gone else "")
 
 
 class StateNotes:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import listed
 
 __all__ = ["attribute_of", "import_named", "nearest"]
 
@@ -75,9 +76,7 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     near = get_close_matches(wanted, known, n=_NAMES, cutoff=0.5)
-    listed = [*near, *(name for name in known if name not in near)]
-    more = len(listed) - _NAMES
-    return ", ".join(listed[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return listed([*near, *(name for name in known if name not in near)], _NAMES)
 
 
 def _check_name(given: str, module_name: str) -> None:

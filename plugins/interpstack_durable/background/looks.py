@@ -25,6 +25,7 @@ from interpstack import (
     Request,
     Settlement,
 )
+from interpstack_core.checks import listed
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 
@@ -235,8 +236,6 @@ def cut_off(running: Sequence[Request]) -> str:
     calls = [shown_request(request) for request in running if request.bridge != TIMER]
     if not calls:
         return ""
-    more = f" and {len(calls) - _CALLS} more" if len(calls) > _CALLS else ""
     return (
-        "; calls in flight were cancelled, and may have had their effects: "
-        f"{', '.join(calls[:_CALLS])}{more}"
+        f"; calls in flight were cancelled, and may have had their effects: {listed(calls, _CALLS)}"
     )

@@ -20,6 +20,7 @@ from interpstack import (
     Settlement,
     hookimpl,
 )
+from interpstack_core.checks import listed
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.js_repl.emitted import judged
 from interpstack_langchain.js_repl.guest_global import HelperPaths, helper_bridges, helper_source
@@ -125,9 +126,8 @@ class JsReplPlugin:
         if name == "task":
             return "unsupported call: task; subagents have a function of their own, task({…})"
         names = [tool.name for tool in offer.tools]
-        more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        listed = ", ".join(names[:_LISTED]) or "none"
-        return f"unsupported call: {name}; tools that code can call: {listed}{more}"
+        known = listed(names, _LISTED) or "none"
+        return f"unsupported call: {name}; tools that code can call: {known}"
 
 
 def _spoken(outcome: Outcome, namespace: str) -> Outcome:

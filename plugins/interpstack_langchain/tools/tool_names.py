@@ -15,6 +15,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import listed
 
 __all__ = ["CallableTools", "ToolNames", "is_of_server"]
 
@@ -140,10 +141,10 @@ class ToolNames:
                 continue
             meant = _nearest(name, callable_.names)
             hint = f"; did you mean {meant}?" if meant else "."
-            listed = ", ".join(map(repr, sorted(callable_.names)[:_LISTED])) or "nothing"
+            covered = listed(sorted(callable_.names), _LISTED, repr) or "nothing"
             raise ConfigurationError(
                 f"interrupt_on names {name!r}, which code cannot call, so the rule would have no "
-                f"effect{hint} It covers calls from code, of tools in ptc and of task: {listed}. "
+                f"effect{hint} It covers calls from code, of tools in ptc and of task: {covered}. "
                 "For the model's own calls, add LangChain's HumanInTheLoopMiddleware"
             )
 
@@ -186,7 +187,7 @@ class ToolNames:
     def _error(self, argument: str, name: str) -> ConfigurationError:
         known = sorted(self._tools)
         meant = _nearest(name, self._tools | self.given)
-        hint = f"did you mean {meant}?" if meant else f"it has: {', '.join(known[:_LISTED])}."
+        hint = f"did you mean {meant}?" if meant else f"it has: {listed(known, _LISTED)}."
         return ConfigurationError(
             f"{argument} names {name!r}, but the agent has no tool of that name; {hint} "
             "Tools that it gets in a later turn go into late_tools, too"

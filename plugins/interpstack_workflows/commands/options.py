@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import shown
+from interpstack_core.checks import listed, shown
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
@@ -135,7 +135,7 @@ def agents_named(
     except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
         raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
     if not hasattr(imported, attribute):
-        names = ", ".join([name for name in dir(imported) if name[0] != "_"][:_NAMES_SHOWN])
+        names = listed([name for name in dir(imported) if name[0] != "_"], _NAMES_SHOWN)
         told = f"{module} has no {attribute}; it has {names or 'no public names'}"
         raise click.BadParameter(told, ctx, option)
     found = getattr(imported, attribute)

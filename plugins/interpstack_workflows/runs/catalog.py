@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from interpstack import ConfigurationError, call_blocking
+from interpstack_core.checks import listed
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
@@ -153,7 +154,7 @@ class WorkflowCatalog:
         except OSError as error:
             raise UnknownWorkflow(
                 f"No workflow file at {shown}: {error.strerror or error}; known workflows:"
-                f" {_listed(self.names())}"
+                f" {listed(self.names(), _LISTED) or 'none'}"
             ) from error
         except UnicodeDecodeError as error:
             raise UnknownWorkflow(
@@ -191,9 +192,4 @@ def _unknown(name: str, known: list[str]) -> str:
     meant = f"; did you mean {near[0]!r}?" if near else "."
     if not near and name.endswith(ENDINGS):
         meant = f"; a file is named as workflow({{scriptPath: {name!r:.80}}})."
-    return f"Unknown workflow: {name}{meant} Known workflows: {_listed(known)}"
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return (", ".join(names[:_LISTED]) or "none") + more
+    return f"Unknown workflow: {name}{meant} Known workflows: {listed(known, _LISTED) or 'none'}"

@@ -8,6 +8,7 @@ from typing import Final
 
 import attrs
 
+from interpstack_core.checks import listed
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.catalog import metadata_of
@@ -111,7 +112,9 @@ async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
 
 
 def _changed(run_id: str, found: ScriptDifference) -> str:
-    unused = "; ".join(f"{step.kind} {step.what!r}" for step in found.unused[:_LISTED])
+    unused = listed(
+        found.unused, _LISTED, lambda step: f"{step.kind} {step.what!r}", separator="; "
+    )
     why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
     return (
         f"The script is not the one that run {run_id} began with, and {why}. Compare them with"

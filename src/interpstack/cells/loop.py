@@ -24,6 +24,7 @@ from interpstack.cells.wrappers import wrapped_request
 from interpstack_core.bridges import BridgeSet
 from interpstack_core.cells.outcome import CellContext, Outcome, Usage
 from interpstack_core.cells.step import Step
+from interpstack_core.checks import listed
 from interpstack_core.engine import Execution, Realm
 from interpstack_core.errors import EngineFailure
 from interpstack_core.limits import Limits
@@ -318,9 +319,9 @@ def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
         verbs: What became of one, and of several.
     """
     count, verb = ("A call", verbs[0]) if len(calls) == 1 else (f"{len(calls)} calls", verbs[1])
-    listed = "; ".join(calls[:_UNSEEN])
-    more = f"; and {len(calls) - _UNSEEN} more" if len(calls) > _UNSEEN else ""
-    return f"{count} that the code did not wait for {verb}: {listed}{more}."
+    return (
+        f"{count} that the code did not wait for {verb}: {listed(calls, _UNSEEN, separator='; ')}."
+    )
 
 
 def _checked(progress: Progress, limits: Limits) -> Progress:

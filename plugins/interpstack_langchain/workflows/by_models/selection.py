@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final
 
+from interpstack_core.checks import listed
 from interpstack_langchain.workflows.by_models.lines import as_json, line
 from interpstack_workflows.api import WorkflowError
 
@@ -50,7 +51,7 @@ def _member(value: Any, name: str, where: str) -> Any:
             return value[name]
         near = get_close_matches(name, value, 1)
         meant = f"; did you mean {line(near[0])!r}?" if near else ""
-        known = ", ".join(line(one, 60) for one in list(value)[:_LISTED]) or "no fields"
+        known = _fields(value) or "no fields"
         raise WorkflowError(f"{line(where)} has no field {line(name)!r}{meant} It has: {known}")
     if isinstance(value, list):
         if name.isdecimal() and name.isascii() and int(name[:12]) < len(value):
@@ -61,11 +62,14 @@ def _member(value: Any, name: str, where: str) -> Any:
     raise WorkflowError(f"{line(where)} is {_kind(value)}, which has no parts")
 
 
+def _fields(value: dict[str, Any]) -> str:
+    return listed(value, _LISTED, lambda name: line(name, 60))
+
+
 def _kind(value: Any) -> str:
     match value:
         case dict():
-            fields = ", ".join(line(one, 60) for one in list(value)[:_LISTED])
-            return f"object with {len(value)} fields ({fields})"
+            return f"object with {len(value)} fields ({_fields(value)})"
         case list():
             return f"array of {len(value)} items"
         case str():

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from interpstack_core.checks import listed
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runs.failures import ScopeFailed
 from interpstack_workflows.runs.scopes.crossing import resolution
@@ -282,8 +283,7 @@ class ScopeLoop:
         """Log which steps the script did not await: nobody else learns that they are stopped."""
         left = [f"{one.kind} {_what(one.request)!r:.80}" for one in self._requests.values()]
         if left:
-            more = f" and {len(left) - _LISTED} more" if len(left) > _LISTED else ""
-            told = f"the script ended without awaiting {', '.join(left[:_LISTED])}{more}"
+            told = f"the script ended without awaiting {listed(left, _LISTED)}"
             self._host.told(self.place, LogCall((f"{told}; what is not awaited is stopped",)))
 
     def _record_settled(self) -> None:
