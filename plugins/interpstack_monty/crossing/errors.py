@@ -209,4 +209,5 @@ def _line(frame: pydantic_monty.Frame, current: str, cell: str, lines: int) -> s
 
 
 def _text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    """The text of a message; half of a surrogate pair is written as its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

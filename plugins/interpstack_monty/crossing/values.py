@@ -27,16 +27,7 @@ from interpstack_core import (
 from interpstack_monty.crossing.errors import exception_for
 from interpstack_protocol import read_json
 
-__all__ = ["Room", "answer", "clean", "from_guest", "to_guest"]
-
-
-def clean(text: str) -> str:
-    """Text without lone surrogates, which Monty has no form for."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+__all__ = ["Room", "answer", "from_guest", "to_guest"]
 
 
 #: How the JSON of a set begins: sets stand where they would, sorted by their JSON.
@@ -149,6 +140,7 @@ def answer(text: str) -> Any:
 
     Raises:
         EngineFailure: The text is not JSON, or is nested deeper than Python reads.
+        UnsupportedValue: Monty has no form for the value.
     """
     try:
         wire = read_json(text)
@@ -161,16 +153,17 @@ def to_guest(wire: Any) -> Any:
     """The value that Monty's client takes for a wire tree.
 
     Raises:
-        UnsupportedValue: The tree is malformed or too deep.
+        UnsupportedValue: The tree is malformed or too deep, or a text in it has half of a
+            surrogate pair, for which Monty's strings, which are UTF-8, have no form.
     """
     return _python(decode(wire))
 
 
 def _python(value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return _whole(value)
     if isinstance(value, dict):
-        return {clean(key): _python(item) for key, item in value.items()}
+        return {_whole(key): _python(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_python(item) for item in value]
     if value is UNDEFINED:
@@ -186,6 +179,17 @@ def _python(value: Any) -> Any:
     if isinstance(value, dt.datetime) and value.tzinfo:
         return value.astimezone(dt.UTC)
     return value
+
+
+def _whole(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnsupportedValue(
+            f"a text has half of a surrogate pair, {text[error.start]!a}, which no string of Monty "
+            "can hold; replace it on the host"
+        ) from error
+    return text
 
 
 def _mapping(pairs: list[tuple[Any, Any]]) -> Any:

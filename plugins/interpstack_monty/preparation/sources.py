@@ -9,9 +9,9 @@ from typing import Final
 from interpstack_core import Cell, GuestError
 from interpstack_monty.crossing.errors import syntax_error
 from interpstack_monty.crossing.results import shown_chars
-from interpstack_monty.crossing.values import clean
 from interpstack_monty.preparation.cells import RefusedSource, prepare
 from interpstack_monty.preparation.checking import check
+from interpstack_monty.preparation.halves import half_pair
 from interpstack_monty.preparation.timeouts import ScanDeadline
 from interpstack_monty.state import MontyState
 from interpstack_monty.workers import RESERVED
@@ -32,7 +32,15 @@ def prepared_source(cell: Cell, state: MontyState, timeout: ScanDeadline) -> str
     """
     if _has_reserved(cell.source):
         return GuestError("NameError", f"names that begin with {RESERVED!r} are reserved")
-    source = clean(cell.source)
+    source = cell.source
+    half = half_pair(source)
+    if half is not None:
+        line = 1 + source.count("\n", 0, half.at)
+        return syntax_error(
+            f"{half.shown} is half of a surrogate pair, which no string of Monty can hold",
+            cell.name,
+            line,
+        )
     try:
         ready = prepare(source, shown_chars(state.limits), cell.value_name, timeout.check)
     except RefusedSource as error:

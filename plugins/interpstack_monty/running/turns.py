@@ -10,7 +10,7 @@ import attrs
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-from interpstack_core import Settlement
+from interpstack_core import GuestError, Settlement, UnsupportedValue
 from interpstack_monty.crossing.errors import thrown
 from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_monty.crossing.values import answer
@@ -47,8 +47,12 @@ class SuspensionAnswers:
             return
         if settlement.error is not None:
             self._answers[call_id] = thrown(settlement.error, self.named)
-        else:
+            return
+        try:
             self._answers[call_id] = {"return_value": answer(settlement.text)}
+        except UnsupportedValue as error:
+            refused = GuestError("ValueError", f"the answer cannot enter the guest: {error.reason}")
+            self._answers[call_id] = thrown(refused, self.named)
 
     def begin(self, session: pydantic_monty.MontySession, source: str) -> None:
         """Go to the first suspension of a cell."""

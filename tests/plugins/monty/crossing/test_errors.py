@@ -49,9 +49,9 @@ def test_other_names_come_before_the_message(name: str) -> None:
     assert named.parts(f"{name}: no") == (name, "no")
 
 
-def test_lone_surrogates_do_not_stop_an_error() -> None:
-    assert thrown(GuestError("ValueError", "a\ud800b"))["message"] == "a?b"
-    assert thrown(GuestError("Tool\udfffError", "x"))["message"] == "Tool?Error: x"
+def test_halves_of_surrogate_pairs_in_an_error_are_written_as_escapes() -> None:
+    assert thrown(GuestError("ValueError", "a\ud800b"))["message"] == r"a\ud800b"
+    assert thrown(GuestError("Tool\udfffError", "x"))["message"] == r"Tool\udfffError: x"
 
 
 def test_a_source_that_is_refused_has_a_line() -> None:

@@ -44,7 +44,6 @@ FROM_HOST = [
     (SetValue([[1]]), "[[1]]"),
     (ErrorValue("ValueError", "bad"), "ValueError('bad')"),
     (ErrorValue("OwnError", "bad"), "RuntimeError('OwnError: bad')"),
-    ("a\ud800b", "'a\N{REPLACEMENT CHARACTER}b'"),
     ({"$": [1]}, "{'$': [1]}"),
 ]
 
@@ -334,3 +333,30 @@ async def test_no_cell_gives_a_bridge_another_value_for_later_cells(forges: str)
 def test_an_answer_that_is_not_json_is_the_hosts_failure(text: str) -> None:
     with pytest.raises(EngineFailure, match="an answer of the host cannot be read"):
         answer(text)
+
+
+@pytest.mark.parametrize(
+    "value", ["a\ud800b", {"k": ["\udfff"]}, {"\ud83d": 1}, MapValue([("\udc00", 1)])]
+)
+async def test_an_answer_with_half_of_a_surrogate_pair_is_an_error_that_code_can_catch(
+    value: Any,
+) -> None:
+    async def get() -> Any:
+        return value
+
+    code = "try:\n    found = await get()\nexcept ValueError as e:\n    found = str(e)\nfound"
+    with InterpreterStack("monty", bridges=[Bridge(name="get", handler=get)]) as stack:
+        async with stack.session() as session:
+            outcome = await session.eval(code)
+    assert "half of a surrogate pair" in outcome.text
+
+
+async def test_a_stored_value_with_half_of_a_surrogate_pair_is_lost_with_that_reason() -> None:
+    with InterpreterStack("monty") as stack:
+        realm = stack.engine.open(stack.limits, ())
+        realm.load({"kept": "ok", "half": ["\ud800"]})
+        values = realm.values()
+        realm.close()
+    assert values["kept"] == "ok"
+    assert values["half"]["$"] == "lost"
+    assert "half of a surrogate pair" in values["half"]["v"]

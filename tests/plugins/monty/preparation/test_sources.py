@@ -54,8 +54,41 @@ def test_a_refused_source_names_cell_and_line() -> None:
     assert (refused.name, refused.stack) == ("SyntaxError", "  at cell 3:2 in <module>")
 
 
-def test_lone_surrogates_do_not_stop_a_cell() -> None:
-    assert "\ufffd" in _prepared("'a\ud800b'")
+HALVES = [
+    "'a\ud800b'",
+    r"'\ud800'",
+    r'"""a' + "\n" + r'\uDFFF"""',
+    r"x = 'a' '\U0000d83d'",
+    r"f'{1}\ud800'",
+    r"f'{x['\ud800']}'",
+    r"'\\\ud800'",
+    r"'\ud83d\ude00'",
+    r"# '\ud800" + "\n" + r"'\ud800'",
+]
+WHOLE = [
+    r"r'\ud800'",
+    r"b'\ud800'",
+    r"rb'\ud800'",
+    r"'\\ud800'",
+    r"1  # '\ud800'",
+    "'\N{BULLET}\U0001f600'",
+    r"'\u0d80' '\ue000'",
+    r"'it\'s' + r'\ud800'",
+]
+
+
+@pytest.mark.parametrize("source", HALVES)
+def test_a_half_of_a_surrogate_pair_is_refused_with_its_line(source: str) -> None:
+    refused = _prepared(source)
+    assert isinstance(refused, GuestError)
+    assert refused.name == "SyntaxError"
+    assert "is half of a surrogate pair, which no string of Monty can hold" in refused.message
+    assert f"cell 3:{1 + source.count(chr(10))} " in refused.stack
+
+
+@pytest.mark.parametrize("source", WHOLE)
+def test_the_letters_of_an_escape_alone_are_not_a_half(source: str) -> None:
+    assert isinstance(_prepared(source), str)
 
 
 def test_types_are_checked_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
