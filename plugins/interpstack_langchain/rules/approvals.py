@@ -25,7 +25,13 @@ from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
 from interpstack_langchain.rules.noted import read_decision
-from interpstack_langchain.rules.shown_values import plain, read, storable, unstorable_key
+from interpstack_langchain.rules.shown_values import (
+    digestible,
+    plain,
+    read,
+    storable,
+    unstorable_key,
+)
 
 __all__ = [
     "ApprovalNeeded",
@@ -218,7 +224,7 @@ def decided(call: ToolCall, note: Any) -> Mapping[str, Any] | None:
     """
     decision = read_decision(note)
     if decision is not None and decision["digest"] != _digest(call):
-        asked = f"{call['name']}({json.dumps(plain(call['args']), default=repr)[:200]})"
+        asked = f"{call['name']}({json.dumps(digestible(plain(call['args'])), default=repr)[:200]})"
         raise ReplayDivergence(
             f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
         )
@@ -299,5 +305,5 @@ def applied(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
 
 
 def _digest(call: ToolCall) -> str:
-    text = json.dumps([call["name"], plain(call["args"])], sort_keys=True, default=repr)
+    text = json.dumps([call["name"], digestible(plain(call["args"]))], sort_keys=True, default=repr)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -158,7 +158,7 @@ def _edited(shown: str, edited: Any, editable: Editable) -> dict[str, Any]:
     why = editable.refusal(shown, name, args)
     if why:
         raise UnfitAnswer(why)
-    return {"name": name, "args": storable(dict(args))}
+    return {"name": name, "args": storable(read(args))}
 
 
 def _listed(keys: tuple[str, ...]) -> str:

@@ -2,28 +2,42 @@
 
 Checkpoints hold integers of 64 bits at most, and JavaScript reads fewer from JSON. A larger integer
 is shown as `{"$bigint": "1180591620717411303424"}`, so that it differs from the same digits as
-text. In the arguments of an edit, the same form stands for the integer.
+text. In the arguments of an edit, the same form stands for the integer. An object whose only key
+is `$bigint`, with any number of `$`, is shown with one more of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 
-__all__ = ["plain", "read", "storable", "unstorable_key"]
+__all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
 
 _MARK: Final = "$bigint"
+#: The only key of an object that could be read as an integer, or as an escaped object.
+_ESCAPED: Final = re.compile(r"\$+bigint")
+#: Bits of an integer in a checkpoint, beside its sign.
+_STORED_BITS: Final = 63
 #: Python takes long to write longer integers as decimals, and refuses to.
 _LONG_BITS: Final = 8192
+
+
+class _LongInteger(int):
+    """An integer that rules and logs can write: decimals of it would take long."""
+
+    def __repr__(self) -> str:
+        return hex(self)
+
+    __str__ = __repr__
 
 
 def plain(value: Any) -> Any:
     """A value of the guest in plain types, with integers of any size, as tools get them."""
     if isinstance(value, Mapping):
-        items = {key: plain(item) for key, item in value.items()}
-        return [[_MARK, items[_MARK]]] if {*items} == {_MARK} else items  # it is not an integer
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, MapValue):
         return [[plain(key), plain(item)] for key, item in value.entries]
     if isinstance(value, list | SetValue):
@@ -33,19 +47,30 @@ def plain(value: Any) -> Any:
     if isinstance(value, BigInt):
         value = int(value)
     if isinstance(value, int) and value.bit_length() > _LONG_BITS:
-        return _marked(value)
+        return _LongInteger(value)
     return None if value is UNDEFINED else value
 
 
-def storable(value: Any) -> Any:
-    """A plain value with its large integers marked."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return _marked(value)
+def storable(value: Any, bits: int = _STORED_BITS) -> Any:
+    """A plain value with its large integers marked, and objects that look so escaped.
+
+    Args:
+        value: The value.
+        bits: Bits of the largest integer that is left as it is, beside its sign.
+    """
+    if isinstance(value, int):
+        return value if -(1 << bits) <= value < 1 << bits else _marked(value)
     if isinstance(value, Mapping):
-        return {key: storable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [storable(item) for item in value]
+        items = {key: storable(item, bits) for key, item in value.items()}
+        return {f"${key}": item for key, item in items.items()} if _looks_marked(items) else items
+    if isinstance(value, list | tuple):
+        return [storable(item, bits) for item in value]
     return value
+
+
+def digestible(value: Any) -> Any:
+    """The form of a plain value that `json.dumps` writes, the same for no two values."""
+    return storable(value, _LONG_BITS)
 
 
 def unstorable_key(value: Any) -> str | None:
@@ -63,14 +88,23 @@ def unstorable_key(value: Any) -> str | None:
 
 
 def read(value: Any) -> Any:
-    """A storable value with its marks replaced by integers."""
-    if isinstance(value, list):
+    """The plain value that `storable` was given."""
+    if isinstance(value, list | tuple):
         return [read(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     if {*value} == {_MARK} and isinstance(value[_MARK], str):
         return _integer(value[_MARK], value)
-    return {key: read(item) for key, item in value.items()}
+    items = {key: read(item) for key, item in value.items()}
+    if _looks_marked(items) and _MARK not in items:
+        return {key[1:]: item for key, item in items.items()}
+    return items
+
+
+def _looks_marked(items: Mapping[Any, Any]) -> bool:
+    """Whether an object has one key, and that of a mark or of an escaped object."""
+    (key, *others) = [*items] or [None]
+    return not others and isinstance(key, str) and _ESCAPED.fullmatch(key) is not None
 
 
 def _is_broken(text: str) -> bool:

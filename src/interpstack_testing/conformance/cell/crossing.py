@@ -18,7 +18,7 @@ from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, poll
 from interpstack_testing.conformance.texts import texts
 
-__all__ = ["CrossingTests"]
+__all__ = ["CrossingTests", "lookalikes", "normal"]
 
 #: Keys that mean something to some language.
 _KEYS = [
@@ -26,6 +26,31 @@ _KEYS = [
     "length", "name", "get", "value", "0", "-1", "", " ", "\n", "a.b", "__class__", "__dict__",
     "__init__", "self", "\x00",
 ]  # fmt: skip
+
+#: Objects of a guest in the forms that encodings of this project give to other values.
+_LOOKALIKES: list[Any] = [
+    {"$": "undefined"},
+    *(
+        {"$": kind, "v": body}
+        for kind, body in (
+            ("number", "NaN"),
+            ("bigint", "5"),
+            ("date", 0),
+            ("bytes", "AAEC"),
+            ("map", [["a", 1]]),
+            ("set", [1]),
+            ("list", [1]),
+            ("object", [["a", 1]]),
+            ("lost", "why"),
+            ("unreadable", "no"),
+            ("error", {"name": "Error", "message": "no", "stack": ""}),
+        )
+    ),
+    {"v": 1, "$": "no such kind", "more": 1},
+    *({"$" * count + "bigint": "5"} for count in range(1, 4)),
+    {"$workflow": [True, None]},
+    ['\ufdd0text:"a"', {"\ufdd0text:": "\ufdd0text:x"}],
+]
 
 
 class CrossingTests(EngineKit, area=Area.CROSSING):
@@ -75,6 +100,11 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
         value = [{key: [key, {key: 1}]} for key in _KEYS]
         with self.realm() as realm:
             assert normal(self._relay(realm, value)) == normal(encode(value))
+
+    def test_objects_that_look_like_an_encoding_are_data(self) -> None:
+        sent = lookalikes(self.guest.kinds)
+        with self.realm() as realm:
+            assert normal(self._relay(realm, sent)) == normal(encode(sent))
 
     def test_values_of_some_size_and_depth_cross(self) -> None:
         deep: Any = 1
@@ -131,6 +161,11 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
         assert completion is not None
         assert completion.error is None
         return encode(decode(taken.wire)["value"])
+
+
+def lookalikes(kinds: frozenset[str]) -> list[Any]:
+    """Objects in the forms of encodings, for a guest that has values of these kinds."""
+    return [one for one in _LOOKALIKES if "object" in kinds or "$" not in one]
 
 
 def normal(wire: Any) -> Any:

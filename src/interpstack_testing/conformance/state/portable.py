@@ -16,6 +16,7 @@ from interpstack_core.protocol import Cell, SessionState
 from interpstack_core.wire.encoding import encode
 from interpstack_core.wire.values import decode
 from interpstack_testing.conformance.areas import Area
+from interpstack_testing.conformance.cell.crossing import lookalikes, normal
 from interpstack_testing.conformance.kit import EngineKit, finish, poll
 from interpstack_testing.conformance.state.damaged import DAMAGED, NAMES, stored_values
 
@@ -104,6 +105,14 @@ class PortableTests(EngineKit, area=Area.VALUES):
                 finish(first, source)
                 second.load(json.loads(json.dumps(dict(first.values()))))
                 assert finish(second, recall) == shown
+
+    def test_stored_objects_that_look_like_an_encoding_are_data(self) -> None:
+        found = enumerate(lookalikes(self.guest.kinds))
+        values = {f"kept{at}": encode(value) for at, value in found}
+        with self.realm() as first, self.realm() as second:
+            first.load(json.loads(json.dumps(values)))
+            second.load(json.loads(json.dumps(dict(first.values()))))
+            assert normal(dict(second.values())) == normal(values)
 
     def test_large_integers_cost_no_other_variable(self) -> None:
         with self.realm() as first, self.realm() as second:

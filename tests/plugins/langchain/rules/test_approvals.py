@@ -206,6 +206,30 @@ async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
     assert got == [5, 2**70, str(2**70)]
 
 
+@both
+@pytest.mark.parametrize("decision", ["approve", "edit"])
+async def test_an_object_in_the_form_of_a_large_integer_reaches_the_tool_as_that_object(
+    talk: Any, decision: str
+) -> None:
+    got: list[Any] = []
+
+    @tool
+    def move(amount: Any) -> str:
+        """Move an amount."""
+        got.append(amount)
+        return "moved"
+
+    rule = {"allowed_decisions": ["approve", "edit"]}
+    chat = talk(ptc=[move], interrupt_on={"move": rule})
+    code = "await tools.move({amount: [{$bigint: '5'}, {$$bigint: 2n ** 70n}, 2n ** 70n]})"
+    (found,) = (await chat.turn(code))["__interrupt__"]
+    (args,) = [one["args"] for one in found.value["action_requests"]]
+    large = {"$bigint": str(2**70)}
+    assert args == {"amount": [{"$$bigint": "5"}, {"$$$bigint": large}, large]}
+    await chat.decide(APPROVE if decision == "approve" else edited("move", args))
+    assert got == [[{"$bigint": "5"}, {"$$bigint": 2**70}, 2**70]]
+
+
 async def test_a_tool_gets_maps_and_sets_as_they_are_shown(talk: Any) -> None:
     got: list[Any] = []
 
