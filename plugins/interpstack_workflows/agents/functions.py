@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interpstack import ConfigurationError
-from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
+from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentFailed
 
 __all__ = ["FunctionAgent", "agent_of"]
 
@@ -30,8 +30,27 @@ class FunctionAgent(Agent):
         self.description = _description(function)
 
     async def run(self, call: AgentCall) -> AgentAnswer:
+        if not self._takes_call:
+            _refuse_wishes(call)
         answer = await self._function(call if self._takes_call else call.prompt)
         return answer if isinstance(answer, AgentAnswer) else AgentAnswer(answer)
+
+
+def _refuse_wishes(call: AgentCall) -> None:
+    """Refuse a call that asks for what a function of the prompt alone never learns.
+
+    Raises:
+        AgentFailed: The call asks for a model, a provider or an effort.
+    """
+    wishes = {"model": call.model, "provider": call.provider, **call.model_options}
+    for name, value in wishes.items():
+        if value is not None:
+            raise AgentFailed(
+                f"agent {call.agent!r} is a function of the prompt and takes no {name}, and the "
+                f"call asks for {value!r:.100}; name the function's parameter `call`, and read "
+                f"the {name} from it, or leave it out of the script",
+                final=True,
+            )
 
 
 def _description(function: Any) -> str:

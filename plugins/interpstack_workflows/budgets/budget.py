@@ -164,6 +164,7 @@ class RunBudget:
     ) -> None:
         self._run = _Pot("the run", limits)
         self._inner = {name: _Pot(repr(name), each) for name, each in (inner or {}).items()}
+        self._unused = set(self._inner)
 
     @property
     def limits(self) -> BudgetLimits:
@@ -184,6 +185,15 @@ class RunBudget:
     def spent(self) -> int:
         """The tokens that have been spent."""
         return self._run.spent.tokens
+
+    @property
+    def unused(self) -> list[str]:
+        """Names with limits that no phase, child or call of the run has had, in order."""
+        return sorted(self._unused)
+
+    def met(self, names: Iterable[str | None]) -> None:
+        """Note names of phases that the run has entered, or of children that it has called."""
+        self._unused.difference_update(names)
 
     def limits_cost(self, names: Iterable[str | None] = ()) -> bool:
         """Whether a call is under a limit of cost, of the run or of these phases and children."""
@@ -231,4 +241,5 @@ class RunBudget:
         if not self._inner:
             return [self._run]
         inner = dict.fromkeys(name for name in names if name in self._inner)
+        self.met(inner)
         return [self._run, *(self._inner[name] for name in inner if name is not None)]

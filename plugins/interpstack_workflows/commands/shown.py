@@ -113,6 +113,8 @@ def run_tree(run: WorkflowRecord, found: RunTree) -> Tree:
         tree.add(Text(f"{name}: {amount:g}"))
     if dropped := run.census.get("dropped"):
         tree.add(Text(f"failures that became null: {dropped}"))
+    if unused := run.census.get("unused_budgets"):
+        tree.add(Text(f"budgets that limited nothing: {', '.join(map(one_line, unused))}"))
     if run.error is not None:
         tree.add(Text(f"{run.error.get('name')}: {one_line(run.error.get('message'))}"))
     if run.status == "completed":

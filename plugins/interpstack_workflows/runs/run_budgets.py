@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from difflib import get_close_matches
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -14,10 +15,12 @@ from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.stores.store import WorkflowRecord
 
-__all__ = ["Limits", "spent_budget", "stored_limits"]
+__all__ = ["Limits", "check_names", "spent_budget", "stored_limits"]
 
 #: Limits as hosts may write them: a number is one of tokens.
 Limits: TypeAlias = BudgetLimits | Mapping[str, Any] | int | None
+#: How like a known name a misspelt one is, from 0 to 1: one letter of five may differ.
+_NEAR: Final = 0.75
 
 
 def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> dict[str, Any]:
@@ -47,12 +50,40 @@ def spent_budget(record: WorkflowRecord, entries: Sequence[Entry]) -> RunBudget:
     inner = {name: BudgetLimits(**limits) for name, limits in given.pop("inner", {}).items()}
     budget = RunBudget(BudgetLimits(**given), inner)
     names = _names_of_scopes(entries) if inner else {}
+    for children in names.values():
+        budget.met(children)
     for entry in entries:
         for step in entry.settled:
             if step.usage:
                 told = (*names.get(entry.scope, ()), *_phase(step)) if inner else ()
                 budget.replayed(WorkflowUsage.from_json(step.usage), told)
     return budget
+
+
+def check_names(names: Iterable[str], known: Iterable[str], source: str) -> None:
+    """Refuse a budget whose name is a misspelt one.
+
+    Scripts may make names of phases while they run, so that no name is wrong by itself. A run tells
+    at its end which budgets it had no use for.
+
+    Args:
+        names: The names of the budgets.
+        known: Announced phases, and workflows that scripts can call.
+        source: The script.
+
+    Raises:
+        WorkflowError: A name is nearly that of a phase or of a workflow, and the script lacks it.
+    """
+    others = {one.casefold(): one for one in known}
+    for name in names:
+        if name in others.values() or not isinstance(name, str) or name in source:
+            continue
+        if near := get_close_matches(name.casefold(), [*others], n=1, cutoff=_NEAR):
+            raise WorkflowError(
+                f"budgets has limits for {name!r:.80}, and the workflow has no such phase or "
+                f"child; did you mean {others[near[0]]!r:.80}? If {name!r:.80} is a phase that "
+                "the script names while it runs, announce it in `phases` of its meta"
+            )
 
 
 def _limits(limits: Limits) -> BudgetLimits:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from interpstack import Engine, InterpreterStack
+from interpstack import Engine, InterpreterStack, call_blocking
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.errors import WorkflowError
@@ -23,6 +23,7 @@ from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
 from interpstack_workflows.runs.keeping.serving import serve
 from interpstack_workflows.runs.parts import RunParts, check_settings, worktrees_of
 from interpstack_workflows.runs.reading.views import RunnerViews
+from interpstack_workflows.runs.run_budgets import check_names
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
 from interpstack_workflows.runs.scopes.replaying import failed_scopes
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
@@ -187,13 +188,17 @@ class WorkflowRunner(RunnerViews):
             UnknownWorkflow: There is no such file or name.
             MetadataError: The file has no valid metadata.
             ArgumentsError: The workflow does not take these arguments.
-            WorkflowError: The options are wrong.
+            WorkflowError: The options are wrong, such as limits for a misspelt phase.
         """
         script = self._parts.catalog.given(what)
         metadata = await metadata_of(script)
         args = await check_arguments(metadata, args, exact=True)
         given = RunOptions.of(options)
         record = new_run(script, metadata, args, given, self._parts.clock())
+        if given.budgets:
+            known = await call_blocking(self._parts.catalog.names)
+            phases = [phase.title for phase in metadata.phases]
+            check_names(given.budgets, [*phases, *known], script.source)
         await self._parts.store.create(record)
         return RunHandle(self._keeper.keep(record.id, Stay()))
 

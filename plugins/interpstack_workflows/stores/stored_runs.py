@@ -116,9 +116,12 @@ def _is_waits(value: Any) -> bool:
 def _is_census(value: Any) -> bool:
     if not _is_object(value) or not _is_whole(value.get("dropped", 0)):
         return False
-    errors = value.get("errors", [])
-    return isinstance(errors, list | tuple) and all(
-        _is_error(one) and _is_whole(one.get("count", 1)) for one in errors
+    errors, unused = value.get("errors", []), value.get("unused_budgets", [])
+    return (
+        isinstance(errors, list | tuple)
+        and all(_is_error(one) and _is_whole(one.get("count", 1)) for one in errors)
+        and isinstance(unused, list | tuple)
+        and all(map(_is_text, unused))
     )
 
 

@@ -85,6 +85,8 @@ class ShownRun:
             yield told + (f" ({count} times)" if count > 1 else "")
         if dropped := census.get("dropped"):
             yield f"failures that became null: {dropped}"
+        if unused := census.get("unused_budgets"):
+            yield f"budgets that limited nothing: {', '.join(map(line, unused))}"
 
     def _waiting(self) -> Iterator[str]:
         for wait in self.waits:

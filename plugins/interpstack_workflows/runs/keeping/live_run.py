@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ from interpstack_workflows.stores.store import Lease, Message, TakenRun, Workflo
 
 __all__ = ["LiveRun"]
 
+_log: Final = logging.getLogger("interpstack.workflows")
 _CANCELLED: Final = FailedResolution("workflow cancelled", "WorkflowCancelled", escapes=True)
 _OUT_OF_TIME: Final = FailedResolution(
     "the run's wall time is used up", "WorkflowTimeout", escapes=True
@@ -118,6 +120,7 @@ class LiveRun:
     async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run one scope to its end; see `ScopeLoop.run`."""
         self.teller.started(place, again=self._recorded.has(place.scope))
+        self._budget.met(place.names[1:])
         self._scopes.add(loop := ScopeLoop(self, place, now))
         try:
             end = await loop.run()
@@ -226,6 +229,8 @@ class LiveRun:
 
     def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
         self.teller.called(place, call)
+        if isinstance(call, PhaseCall):
+            self._budget.met((call.name,))
 
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
         self.teller.step_ended(opened, step, replayed=replayed)
@@ -283,12 +288,23 @@ class LiveRun:
         self.teller.counted(_dropped(main), earlier)
         if main.cancelled():
             fields |= {"wake_at": self._wake_at(), "waiting_for": self.waits.to_json()}
+        unused = self._budget.unused if fields["status"] == "completed" else []
+        if unused:
+            _log.warning(
+                "run %s has ended, and these budgets have limited nothing, because it had no phase "
+                "and no child of their names: %s; check their spelling",
+                self._record.id,
+                ", ".join(map(repr, unused)),
+            )
         self._record = attrs.evolve(
             self._record,
             **fields,
             options={**self._record.options, "messages_read": self._read},
             usage=self._budget.used.to_json(),
-            census=self.teller.census(),
+            census={
+                **self.teller.census(),
+                **({"unused_budgets": unused} if unused else {}),
+            },
             updated=self._parts.clock(),
         )
         await self._parts.store.leave(self._record, self._lease)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, InterpreterStack
-from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall
+from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentFailed
 from interpstack_workflows.agents.functions import FunctionAgent, agent_of
 from interpstack_workflows.budgets.usage import WorkflowUsage
 
@@ -84,3 +84,32 @@ async def test_functions_of_the_call_work_in_its_folder() -> None:
 
     assert not FunctionAgent(plain).takes_cwd
     assert FunctionAgent(whole).takes_cwd
+
+
+@pytest.mark.parametrize(
+    ("wish", "value"),
+    [
+        ({"model": "large"}, "model, and the call asks for 'large'"),
+        ({"provider": "acme"}, "provider, and the call asks for 'acme'"),
+        ({"model_options": {"thinking": "high"}}, "thinking, and the call asks for 'high'"),
+    ],
+)
+async def test_a_function_of_the_prompt_refuses_a_call_that_asks_for_a_model(
+    wish: dict[str, Any], value: str
+) -> None:
+    called: list[str] = []
+
+    async def of_prompt(prompt: str) -> str:
+        called.append(prompt)
+        return prompt
+
+    async def of_call(call: AgentCall) -> str:
+        return f"{call.model} {call.provider} {dict(call.model_options)}"
+
+    agent = FunctionAgent(of_prompt)
+    with pytest.raises(AgentFailed, match=value) as failed:
+        await agent.run(AgentCall(prompt="p", **wish))
+    assert failed.value.final
+    assert not called
+    (asked,) = [*wish.values()]
+    assert str(asked) in (await FunctionAgent(of_call).run(AgentCall(prompt="p", **wish))).value

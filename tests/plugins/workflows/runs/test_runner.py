@@ -171,3 +171,45 @@ async def test_a_closed_runner_leaves_its_runs_to_others() -> None:
         assert other.called == ["for ever b"]
         await two.cancel(handle.run_id)
         assert (await again.result()).status == "cancelled"
+
+
+_PHASES = """
+export const meta = {
+  name: "phased", description: "d", phases: [{ title: "Read" }, { title: "Judge" }],
+};
+export default async (args) => {
+  phase("Read");
+  await agent("a");
+  phase(`Round ${args}`);
+  await agent("b");
+  return workflow("child");
+};
+"""
+
+
+@pytest.mark.parametrize("name", ["Reed", "read", "Judges", "childs"])
+async def test_a_budget_of_a_misspelt_phase_or_child_is_refused(name: str) -> None:
+    agent = Prompts()
+    async with runner(agent, workflows={"child": script("return 1", "child")}) as one:
+        with pytest.raises(WorkflowError, match=f"limits for '{name}', .* did you mean '"):
+            await one.run(_PHASES, 1, budgets={name: 5})
+    assert not agent.called
+
+
+async def test_a_run_names_the_budgets_that_it_had_no_use_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    names = ["Read", "Judge", "Round 1", "Round 2", "child", "phased"]
+    children = {"child": script("await ask('?'); return 1", "child")}
+    store = MemoryWorkflowStore()
+    async with runner(Prompts(), store, workflows=children) as one:
+        waiting = await one.run(_PHASES, 1, budgets=dict.fromkeys(names, 1000))
+        assert waiting.status == "waiting"
+        assert "unused_budgets" not in waiting.census
+    assert not caplog.records
+    async with runner(Prompts(), store, workflows=children) as other:
+        await other.answer(waiting.run_id, waiting.waiting_for[0]["id"], "yes")
+        result = await (await other.resume(waiting.run_id)).result()
+    assert result.status == "completed"
+    assert result.census["unused_budgets"] == ["Judge", "Round 2", "phased"]
+    assert "'Judge', 'Round 2', 'phased'" in caplog.text
