@@ -42,7 +42,7 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
     try:
         if text.startswith("@"):
             text = Path(text[1:]).read_text("utf-8")
-        return json.loads(text, parse_constant=_no_json)
+        return _read_json(text)
     except OSError as error:
         raise click.BadParameter(
             f"cannot read {text[1:]!r}: {error.strerror}", ctx, option
@@ -70,9 +70,23 @@ def json_or_word(ctx: click.Context, option: click.Parameter, text: str | None) 
     if text is None or text[:1] in _BEGINNINGS:
         return json_value(ctx, option, text)
     try:
-        return json.loads(text, parse_constant=_no_json)
+        return _read_json(text)
     except ValueError:
         return text
+
+
+def _read_json(text: str) -> Any:
+    """The value of a JSON text whose objects name no field twice: one of the two would be lost."""
+    return json.loads(text, parse_constant=_no_json, object_pairs_hook=_fields)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object names the field {twice!r:.80} twice; give each field once")
+    return made
 
 
 def _no_json(name: str) -> NoReturn:

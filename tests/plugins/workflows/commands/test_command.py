@@ -383,6 +383,8 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "more"], "Got unexpected extra argument (more)"),
         (["run", "shout.workflow.js", "--args", ""], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "NaN"], "NaN is not JSON"),
+        (["run", "shout.workflow.js", "--args", '[{"n": 1, "n": 2}]'], "names the field 'n' twice"),
+        (["answer", "run_a", '{"pay": "reject", "pay": "approve"}'], "names the field 'pay' twice"),
         (["run", "shout.workflow.js", "--args", "[" * 5000], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "@"], "cannot read '': Is a directory"),
         (["run", "shout.workflow.js", "--agents", "..:x"], "cannot import ..: "),
