@@ -30,6 +30,8 @@ __all__ = ["join_cells", "offset_shown", "prepare"]
 #: it that holds the value of the cell.
 _NAME: Final = "$cell"
 _VALUE: Final = "$cellValue"
+#: The variable that holds this value while a `finally` runs.
+_KEPT: Final = "$cellKept"
 #: Characters of a source whose script is kept, since cells come again where they are replayed.
 _SMALL: Final = 16_384
 #: Nodes between two questions to the clock.
@@ -68,7 +70,8 @@ _NOTED: Final = (
     | _TYPED
     | {"AccessorProperty", "AssignmentExpression", "AwaitExpression", "Decorator"}
     | {"ExpressionStatement", "ImportExpression", "MetaProperty", "PropertyDefinition"}
-    | {"UpdateExpression", "VariableDeclaration"}
+    | {"LabeledStatement", "UpdateExpression", "VariableDeclaration"}
+    | _COMPOUND
 )
 
 
@@ -247,6 +250,9 @@ class _Seen:
         variables: Declarations by `var` outside of functions, below the top level: the declaration,
             and the statement whose head it is in.
         expressions: Statements outside of functions that consist of an expression.
+        compounds: Statements outside of functions and inside blocks that have a value of their own,
+            which is `undefined` at first.
+        attempts: Statements with `try` outside of functions.
         block_functions: Functions declared in blocks outside of functions, with the blocks and
             their scopes.
         writes: Names that something is assigned to, with their scope and whether the name is the
@@ -260,6 +266,8 @@ class _Seen:
         self.imports: list[Node] = []
         self.variables: list[tuple[Node, Node | None]] = []
         self.expressions: list[Node] = []
+        self.compounds: list[Node] = []
+        self.attempts: list[Node] = []
         self.block_functions: list[tuple[Node, Node, _Scope]] = []
         self.writes: list[tuple[Node, _Scope, bool]] = []
 
@@ -291,6 +299,8 @@ class _Seen:
     ) -> tuple[_Scope, bool]:
         """Note a node; the scope of what is below it, and whether that is outside of functions."""
         kind = node["type"]
+        if outside and _is_compound(node):
+            self._compound(node, parent)
         if kind in _FUNCTIONS:
             return self._function(node, scope, outside, parent), False
         if kind == "VariableDeclaration":
@@ -317,6 +327,12 @@ class _Seen:
         elif kind in ("PropertyDefinition", "AccessorProperty"):
             return _Scope(scope, True), False
         return scope, outside
+
+    def _compound(self, node: Node, parent: Node | None) -> None:
+        if node["type"] == "TryStatement":
+            self.attempts.append(node)
+        if parent is not None and parent["type"] in ("BlockStatement", "SwitchCase"):
+            self.compounds.append(node)
 
     def _function(self, node: Node, scope: _Scope, outside: bool, parent: Node | None) -> _Scope:
         own = node.get("id")
@@ -362,6 +378,13 @@ class _Seen:
 
     def _write(self, target: Node, scope: _Scope) -> None:
         self.writes += [(bound, scope, short) for bound, short in _bound(target)]
+
+
+def _is_compound(node: Node) -> bool:
+    """Whether it is a statement whose value is `undefined` where none of its parts has one."""
+    while node["type"] == "LabeledStatement":
+        node = node["body"]
+    return node["type"] in _COMPOUND
 
 
 def _bound(pattern: Node) -> Iterator[tuple[Node, bool]]:
@@ -644,8 +667,29 @@ class _Script:
             yield statement["start"], statement["start"], f"{_VALUE} = ("
             yield self._closing(statement)
         for statement in self._body[last + 1 :]:
-            if statement["type"] in _COMPOUND:
+            if _is_compound(statement):
                 yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
+        for statement in self._seen.compounds:
+            if self._ends_after(statement, last):
+                yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
+        for statement in self._seen.attempts:
+            if self._ends_after(statement, last):
+                yield from self._attempt_edits(statement)
+
+    def _ends_after(self, node: Node, last: int) -> bool:
+        """Whether no later expression at the top level gives the cell its value."""
+        return last < 0 or bool(node["end"] > self._body[last]["start"])
+
+    def _attempt_edits(self, statement: Node) -> Iterator[Edit]:
+        """`catch` begins with no value; `finally` has none, unless it leaves its statement."""
+        handler, last = statement.get("handler"), statement.get("finalizer")
+        if handler is not None:
+            begin = handler["body"]["start"] + 1
+            yield begin, begin, f" {_VALUE} = void 0;"
+        if last is not None:
+            begin, end = last["start"] + 1, last["end"] - 1
+            yield begin, begin, f" const {_KEPT} = {_VALUE};"
+            yield end, end, f"; {_VALUE} = {_KEPT};"
 
     def _assigning(self, declaration: Node, head_of: Node | None) -> Iterator[Edit]:
         """`var a = 1, {b} = c` as `void (a = 1, {b} = c)`, which assigns to globals."""

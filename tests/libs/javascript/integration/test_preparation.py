@@ -107,3 +107,26 @@ def test_any_pieces_of_imports_are_prepared_or_refused(pieces: list[str]) -> Non
     except SourceError:
         return
     assert script.source.count("\n") == source.count("\n") + script.awaits
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("try { 3 } finally { 4 }", "3"),
+        ("try { try { 1 } finally { 2 } } finally { 3 }", "1"),
+        ("try { 3; throw 1 } catch (e) { 5 } finally { 6 }", "5"),
+        ("try { 3; throw 1 } catch {}", "undefined"),
+        ("do { 1; try { 39 } finally { 42; break } } while (false)", "42"),
+        ("for (const x of [1, 2]) { if (x === 1) 'found' }", "undefined"),
+        ("for (const x of [1, 2]) { x * 2; if (x > 5) {} }", "undefined"),
+        ("switch (2) { case 2: 'b'; if (false) 1; break; default: 'c' }", "undefined"),
+        ("5; loop: for (; false;) {}", "undefined"),
+        ("5; block: {}", "5"),
+        ("if (true) { 5\nfor (; false;) ; }", "undefined"),
+    ],
+)
+async def test_a_cell_that_awaits_has_the_value_of_a_script(source: str, value: str) -> None:
+    with InterpreterStack(engine="quickjs") as stack:
+        for text in (f"await null; {source}", f"if (true) {{ await null; {source} }}"):
+            outcome = await stack.session("values").eval(text)
+            assert (outcome.error, outcome.text) == (None, value)
