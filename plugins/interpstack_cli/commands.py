@@ -48,7 +48,7 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, _summary(name, entries)) for name, entries in sorted(_commands().items())]
-        with formatter.section("CommandGroup"):
+        with formatter.section("Commands"):
             formatter.write_dl(rows)
 
     def resolve_command(

@@ -219,6 +219,7 @@
       foundLine = line;
       foundColumn = column;
     }
+    if (found === 0 && fileOf(frame) !== "<input>") return undefined; // a module, whose text is not known
     if (found === 1) return [foundLine, foundColumn];
     return found > 1 && sameLine ? [foundLine, 0] : [0, 0];
   };
