@@ -26,9 +26,8 @@ __all__ = ["scaling_results", "scaling_table"]
 _KIB = 1024
 _SIZES = (16 * _KIB, 256 * _KIB)
 _MIB = 1024 * _KIB
-#: Targets: seconds a MiB (6 ms for a cell of 2 KiB), how much dearer a MiB of the large size is,
-#: seconds of standstill.
-_MOST_SECONDS = 3.0
+#: Targets: seconds a MiB, how much dearer a MiB of the large size is, seconds of standstill.
+_MOST_SECONDS = 1.0
 _MOST_GROWTH = 2.5
 _MOST_STANDSTILL = 0.05
 #: Seconds at the small size below which growth says nothing.
