@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import ConfigurationError
+from interpstack_core.checks import repeated
 
 __all__ = ["Preset"]
 
@@ -36,8 +37,7 @@ def _as_slots(plugins: Iterable[Any]) -> tuple[_PresetSlot, ...]:
     slots = [
         one if isinstance(one, _PresetSlot) else _PresetSlot(_name_of(one), one) for one in plugins
     ]
-    roles = [slot.role for slot in slots]
-    twice = next((role for role in roles if roles.count(role) > 1), None)
+    twice = repeated(slot.role for slot in slots)
     if twice is not None:
         raise ConfigurationError(f"a Preset has {twice!r} twice; list it once")
     return tuple(slots)

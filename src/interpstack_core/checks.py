@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import attrs
 
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["Value", "expect", "listed", "positive", "shown", "takes"]
+__all__ = ["Value", "expect", "listed", "positive", "repeated", "shown", "takes"]
 
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
@@ -66,6 +66,16 @@ def listed(
     rest = len(values) - most
     shows = separator.join(map(write, islice(values, most)))
     return shows if rest <= 0 else f"{shows}{separator.rstrip(', ')} and {rest} more"
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that stands among some names twice; `None` if each is there once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:

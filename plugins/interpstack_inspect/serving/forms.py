@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from interpstack_core.checks import repeated
 from interpstack_inspect.contract.records import AskedCall, Question
 
 __all__ = ["FormFault", "answer_of", "read_form"]
@@ -130,12 +131,10 @@ def _finite(text: str) -> float:
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object, which a person can read in one way only."""
-    made: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in made:
-            raise ValueError(f"an object has the field {key!r:.100} twice")
-        made[key] = value
-    return made
+    twice = repeated(key for key, _ in pairs)
+    if twice is not None:
+        raise ValueError(f"an object has the field {twice!r:.100} twice")
+    return dict(pairs)
 
 
 def _no_constant(name: str) -> Any:

@@ -224,7 +224,7 @@ def decided(call: ToolCall, note: Any) -> Mapping[str, Any] | None:
     """
     decision = read_decision(note)
     if decision is not None and decision["digest"] != _digest(call):
-        asked = f"{call['name']}({json.dumps(digestible(plain(call['args'])), default=repr)[:200]})"
+        asked = f"{call['name']}({json.dumps(digestible(call['args']), default=repr)[:200]})"
         raise ReplayDivergence(
             f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
         )
@@ -305,5 +305,5 @@ def applied(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
 
 
 def _digest(call: ToolCall) -> str:
-    text = json.dumps([call["name"], digestible(plain(call["args"]))], sort_keys=True, default=repr)
+    text = json.dumps([call["name"], digestible(call["args"])], sort_keys=True, default=repr)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

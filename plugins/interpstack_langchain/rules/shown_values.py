@@ -69,8 +69,8 @@ def storable(value: Any, bits: int = _STORED_BITS) -> Any:
 
 
 def digestible(value: Any) -> Any:
-    """The form of a plain value that `json.dumps` writes, the same for no two values."""
-    return storable(value, _LONG_BITS)
+    """The form of a guest's value that `json.dumps` writes, the same for no two plain values."""
+    return storable(plain(value), _LONG_BITS)
 
 
 def unstorable_key(value: Any) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import listed, shown
+from interpstack_core.checks import listed, repeated, shown
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
@@ -81,12 +81,10 @@ def _read_json(text: str) -> Any:
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = repeated(name for name, _ in pairs)
+    if twice is not None:
         raise ValueError(f"an object names the field {twice!r:.80} twice; give each field once")
-    return made
+    return dict(pairs)
 
 
 def _no_json(name: str) -> NoReturn:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from interpstack import Limits, UnsupportedValue
 from interpstack_core import encode
+from interpstack_core.checks import repeated
 
 __all__ = ["VALUE_BYTES", "plain_json"]
 
@@ -38,12 +39,10 @@ def plain_json(value: Any, *, exact: bool = False) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+    twice = repeated(name for name, _ in pairs)
+    if twice is not None:
         raise ValueError(f"an object has two keys that are {twice!r:.80} as text; use one of them")
-    return made
+    return dict(pairs)
 
 
 def _exact(digits: str) -> int:
