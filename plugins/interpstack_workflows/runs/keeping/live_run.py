@@ -208,9 +208,12 @@ class LiveRun:
         self._standby.gone_on()
         return self._verbs.start(opened)
 
-    async def completed(self, place: ScopePlace) -> None:
+    def completed(self, place: ScopePlace) -> None:
         if place.scope == ROOT:
             self._complete = True
+
+    async def before_close(self, place: ScopePlace) -> None:
+        if place.scope == ROOT:
             await self._standby.others_first()
 
     async def stop(self, effects: Sequence[Cancellable]) -> None:

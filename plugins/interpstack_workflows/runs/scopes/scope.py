@@ -107,8 +107,11 @@ class ScopeHost(Protocol):
     def start(self, opened: OpenRequest) -> Cancellable | None:
         """Begin what a request asks for; `ScopeLoop.settle` gets its end."""
 
-    async def completed(self, place: ScopePlace) -> None:
-        """The script of a scope has its result; its module is closed when this returns."""
+    def completed(self, place: ScopePlace) -> None:
+        """The script of a scope has its result, which nothing takes away any more."""
+
+    async def before_close(self, place: ScopePlace) -> None:
+        """Wait for what is more urgent than the end of a scope; then its module is closed."""
 
     async def stop(self, effects: Sequence[Cancellable]) -> None:
         """Cancel effects, and wait until they have stopped."""
@@ -160,9 +163,10 @@ class ScopeLoop:
         try:
             module = await self._host.open_module(self.place)
             end = await self._drive(module)
+            self._host.completed(self.place)
             self._tell_unawaited()
             await self._host.stop(list(self._running.values()))  # nobody awaits them
-            await self._host.completed(self.place)
+            await self._host.before_close(self.place)
             complete = True
         except WorkflowModuleError as error:
             raise ScopeFailed.of_module(error) from error

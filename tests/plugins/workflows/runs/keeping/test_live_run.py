@@ -347,6 +347,27 @@ async def test_the_census_of_a_cancelled_run_counts_what_earlier_stays_did() -> 
     assert resting.census["ok"] == {"agent": 2, "workflow": 1}
 
 
+async def test_a_run_that_has_its_result_is_not_cancelled_while_its_rest_stops() -> None:
+    stopping, may_stop = asyncio.Event(), asyncio.Event()
+
+    async def agent(call: AgentCall) -> str:
+        if call.prompt == "stops late":
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopping.set()
+                await may_stop.wait()
+        return call.prompt
+
+    async with runner(agent) as one:
+        handle = await one.start(script("agent('stops late'); return agent('a')"))
+        await asyncio.wait_for(stopping.wait(), 30)
+        await one.cancel(handle.run_id)
+        may_stop.set()
+        result = await handle.result()
+    assert (result.status, result.result) == ("completed", "a")
+
+
 async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -> None:
     agent = Prompts()
     async with runner(agent, linger_seconds=60) as one:
