@@ -194,6 +194,11 @@
     if (text[0] !== "{") throw wrong(verb + " takes options as a plain object; as JSON these are " + slice(text, 0, 40));
     return text;
   };
+  // Refuse arguments that would have no effect, such as options in the wrong place.
+  const noMore = (usage, more) => {
+    for (let i = 0; i < more.length; i++)
+      if (more[i] !== undefined) throw wrong(usage + " takes no further argument; got " + kindOf(more[i]));
+  };
   const asked = (make) => {
     try {
       return make();
@@ -232,14 +237,16 @@
     for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1), true)).length;
     tell(["log", texts], size);
   }
-  function phase(name, options) {
+  function phase(name, options, ...more) {
+    noMore("phase(name, options?)", more);
     if (typeof name !== "string") throw wrong("phase(name, options?) takes a string; got " + kindOf(name));
     const text = packed(optionsOf(options, "phase"), "phase");
     currentPhase = name;
     tell(["phase", name, text], name.length + (text === null ? 0 : text.length));
   }
-  function agent(prompt, options) {
+  function agent(prompt, options, ...more) {
     return asked(() => {
+      noMore("agent(prompt, options?)", more);
       if (typeof prompt !== "string") throw wrong("agent(prompt, options?) takes a string as its prompt; got " + kindOf(prompt));
       if (options === undefined && currentPhase === undefined) return ask("agent", prompt, null);
       const own = optionsOf(options, "agent");
@@ -247,8 +254,9 @@
       return ask("agent", prompt, packed(own, "agent"));
     });
   }
-  function workflow(ref, args) {
+  function workflow(ref, args, ...more) {
     return asked(() => {
+      noMore("workflow(ref, args?)", more);
       const path = isObject(ref) && !isArray(ref) ? ref.scriptPath : undefined;
       if (typeof ref !== "string" && typeof path !== "string")
         throw wrong("workflow(ref, args?) takes a name, or {scriptPath: '…'}; got " + kindOf(ref));
@@ -258,33 +266,38 @@
       return ask("workflow", typeof ref === "string" ? ref : null, typeof ref === "string" ? null : path, json(args, "workflow: args"));
     });
   }
-  function sleep(ms) {
+  function sleep(ms, ...more) {
     return asked(() => {
+      noMore("sleep(ms)", more);
       if (typeof ms !== "number" || !isFiniteNumber(ms) || ms < 0) throw wrong("sleep(ms) requires a finite non-negative number");
       if (ms > MAX_SLEEP_DAYS * 86400000) throw wrong("sleep(ms) duration exceeds the maximum allowed delay");
       return ask("sleep", ceil(ms) + 0); // never -0
     });
   }
-  function question(text, options) {
+  function question(text, options, ...more) {
     return asked(() => {
+      noMore("ask(question, options?)", more);
       if (typeof text !== "string") throw wrong("ask(question, options?) takes a string; got " + kindOf(text));
       return ask("ask", text, packed(optionsOf(options, "ask"), "ask"));
     });
   }
-  function wait(signal, options) {
+  function wait(signal, options, ...more) {
     return asked(() => {
+      noMore("wait(signal, options?)", more);
       if (typeof signal !== "string" || signal === "") throw wrong("wait(signal, options?) takes the name of a signal; got " + (signal === "" ? "an empty string" : kindOf(signal)));
       return ask("wait", signal, packed(optionsOf(options, "wait"), "wait"));
     });
   }
-  function checkpoint(label, value) {
+  function checkpoint(label, value, ...more) {
     return asked(() => {
+      noMore("checkpoint(label, value?)", more);
       if (typeof label !== "string") throw wrong("checkpoint(label, value?) takes a string; got " + kindOf(label));
       return ask("checkpoint", label, json(value, "checkpoint: its value"));
     });
   }
-  function exec(profile, spec) {
+  function exec(profile, spec, ...more) {
     return asked(() => {
+      noMore("exec(profile, request)", more);
       const slash = typeof profile === "string" ? indexOf(profile, "/") : -1;
       if (slash < 1 || slash === profile.length - 1) throw wrong("exec(profile, request) takes a profile as '<provider>/<name>'");
       const { command, args = [], cwd, env = {}, stdin, ...others } = optionsOf(spec, "exec");
@@ -357,8 +370,9 @@
       }
     });
   }
-  const parallelAs = (settled) => function parallel(tasks, options) {
+  const parallelAs = (settled) => function parallel(tasks, options, ...more) {
     return asked(() => {
+      noMore("parallel(tasks, options?)", more);
       if (!isArray(tasks)) throw wrong("parallel(tasks) takes an array of functions; got " + kindOf(tasks));
       const own = [];
       for (let i = 0; i < tasks.length; i++) {

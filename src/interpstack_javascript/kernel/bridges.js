@@ -2,8 +2,27 @@
 
   // A stub is a bound function and nothing else: each stored state contains all stubs. Names of bridges
   // are identifiers with dots, which JSON does not escape.
-  const ask = (name, counts, input) => request(name, input, '"' + name + '"', counts);
-  const tell = (name, input) => { call(name, input); };
+  // The defaults keep the length of a stub at 1, by which some libraries curry.
+  const ask = (name, counts, input, second = undefined, third = undefined, fourth = undefined) => {
+    const wrong = surplusFault(name, input, second, third, fourth);
+    return wrong === null ? request(name, input, '"' + name + '"', counts)
+      : new PromiseClass((resolve, reject) => { reject(wrong); });
+  };
+  const tell = (name, input, second = undefined, third = undefined, fourth = undefined) => {
+    const wrong = surplusFault(name, input, second, third, fourth);
+    if (wrong !== null) throw wrong;
+    call(name, input);
+  };
+  // An argument after the first would have no effect. Methods of lists, maps and sets pass an index, a key or the
+  // value again to their callbacks, and all but `Array.from` the collection, too: such a call is meant.
+  function surplusFault(name, input, second, third, fourth) {
+    if (second === undefined && third === undefined && fourth === undefined) return null;
+    const isObject = (value) => typeof value === "object" && value !== null;
+    const isIndex = second === input || (second !== undefined && !isObject(second));
+    const isCallback = third === undefined ? typeof second === "number" : isObject(third) && isIndex;
+    if (fourth === undefined && isCallback) return null;
+    return new TypeErrorClass(name + " takes one argument, with all fields in it; another one would have no effect");
+  }
   function stub(name, last, awaited, counts) {
     const made = awaited ? bindTo(ask, undefined, name, counts)
       : bindTo(tell, undefined, name);

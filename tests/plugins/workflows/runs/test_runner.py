@@ -213,3 +213,30 @@ async def test_a_run_names_the_budgets_that_it_had_no_use_for(
     assert result.status == "completed"
     assert result.census["unused_budgets"] == ["Judge", "Round 2", "phased"]
     assert "'Judge', 'Round 2', 'phased'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "agent('a', {label: 'x'}, {schema: {}})",
+        "workflow('child', {}, {budget: 5})",
+        "parallel([() => agent('a')], {}, 5)",
+        "parallel.settled([() => agent('a')], {}, 5)",
+        "ask('q', {}, 'yes')",
+        "wait('s', {}, 3)",
+        "checkpoint('c', 1, 2)",
+        "phase('p', {}, {})",
+        "sleep(1, 2)",
+        "exec('local/x', {command: 'ls'}, {cwd: '/'})",
+        "pipeline(['child'], workflow)",
+    ],
+)
+async def test_an_argument_that_would_have_no_effect_is_refused(call: str) -> None:
+    agent = Prompts()
+    async with runner(agent, workflows={"child": script("return 1", "child")}) as one:
+        source = script(f"const {{ ask, wait, checkpoint }} = SW.extra; return {call}")
+        result = await one.run(source)
+    assert result.status == "failed"
+    assert result.error["name"] == "TypeError"
+    assert "takes no further argument; got" in result.error["message"]
+    assert not agent.called
