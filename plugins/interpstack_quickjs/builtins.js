@@ -11,6 +11,9 @@
       { __proto__: null, value: method, writable: true, enumerable: false, configurable: true });
   };
 
+  // An error of a callback of its own ends nowhere; the web API's reports it.
+  delete globalThis.queueMicrotask;
+
   // Where memory ends inside, QuickJS throws without saying what: code that catches it holds a value
   // of no type, which stops or deadlocks whatever touches it. The memory that was taken is lost,
   // too, until the host puts the guest back to before the cell. So the cell ends with that error,
@@ -103,7 +106,7 @@
   const indexOf = uncurry(String.prototype.indexOf);
   const charCode = uncurry(String.prototype.charCodeAt);
   const lineOf = uncurry(site.getLineNumber), columnOf = uncurry(site.getColumnNumber);
-  const KERNEL = "interpstack:kernel";
+  const KERNEL = "interpstack:kernel", CELL = "<input>";
   // The top frame of a text that does not parse is in no function. If the kernel called `eval` for it,
   // the text is a cell's.
   let faulty, fault;
@@ -181,6 +184,19 @@
     }
     return false;
   };
+  // QuickJS has one name for the texts of cells and for those that code evaluates. The latter are known by
+  // their outermost frame: one that the kernel did not evaluate, or a function that `Function` wrote.
+  const EVALUATED = "<evaluated>";
+  const isEvaluated = (frames, at) => {
+    const frame = frames[at], made = functionOf(frame);
+    if (fileOf(frame) !== CELL) return false;
+    if (typeof made !== "function" || nameOf(frame) === "<eval>") return !isOwn(frames, at);
+    if (nameOf(frame) !== "anonymous") return false;
+    const text = toText(made), begin = indexOf(text, "anonymous(", 0);
+    return begin >= 0 && begin <= 16 && indexOf(text, "\n) {\n", begin) >= 0;
+  };
+  const isOwn = (frames, at) => frames.length > at + 2 && isNative(frames[at + 1])
+    && nameOf(frames[at + 1]) === "eval" && fileOf(frames[at + 2]) === KERNEL;
   // [line, column], [line, 0] or [0, 0], as QuickJS counts; undefined for what is no such error.
   const placeOfRead = (name, message, frames, at) => {
     if ((name !== "TypeError" && name !== "ReferenceError") || at >= frames.length || isNative(frames[at])) return undefined;
@@ -191,8 +207,7 @@
     if (key === "") return undefined;
     let text = toText(made), line = 1, column = 0;
     if (nameOf(frame) === "<eval>") {
-      const own = frames.length > at + 2 && isNative(frames[at + 1]) && nameOf(frames[at + 1]) === "eval" && fileOf(frames[at + 2]) === KERNEL;
-      if (!own) return [0, 0]; // a text that code has evaluated
+      if (!isOwn(frames, at)) return [0, 0]; // a text that code has evaluated
       text = runningText();
     } else {
       line = lineNumberOf(made);
@@ -237,9 +252,10 @@
       if (isNative(frame)) continue;
       const found = i === top && read !== undefined;
       const line = found ? read[0] : lineOf(frame), column = found ? read[1] : columnOf(frame);
-      const place = fileOf(frame) + (line > 0 ? ":" + line : "") + (column > 0 ? ":" + column : "");
+      const evaluated = isEvaluated(frames, i);
+      const place = (evaluated ? EVALUATED : fileOf(frame)) + (line > 0 ? ":" + line : "") + (column > 0 ? ":" + column : "");
       const inside = typeof functionOf(frame) === "function"; // a text that does not parse is in none
-      const told = guestFrame("    at " + (inside ? (nameOf(frame) || "<anonymous>") + " (" + place + ")" : place));
+      const told = guestFrame("    at " + (inside ? (evaluated && nameOf(frame) === "<eval>" ? "eval" : nameOf(frame) || "<anonymous>") + " (" + place + ")" : place));
       if (told !== undefined) text += "\n" + told;
     }
     return text;

@@ -5,17 +5,20 @@
 // of `kernel/intrinsics.js` holds here too.
 (kernel, core, limitBuffers, clock, untraced, NAME, SCRIPT) => {
   "use strict";
-  const { api, dispatch, next, findFaultsBy } = kernel;
+  const { api, dispatch, next, findFaultsBy, trackRejectionsBy } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
-  const { op_run_microtasks: runJobs, op_drain_pending_rejections: forgetRejections } = core.ops;
-  const { evalContext, setUnhandledPromiseRejectionHandler } = core;
-  const { defineProperty, deleteProperty, getPrototypeOf } = Reflect;
+  const { op_run_microtasks: runJobs, op_drain_pending_rejections: takeRejections } = core.ops;
+  const { evalContext, setUnhandledPromiseRejectionHandler, setHandledPromiseRejectionHandler } = core;
+  const { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
   const TypeErrorClass = TypeError, StringClass = String;
   const SyntaxErrorClass = SyntaxError;
   const globals = globalThis;
   const indexOf = Function.prototype.call.bind(StringClass.prototype.indexOf);
   const slice = Function.prototype.call.bind(StringClass.prototype.slice);
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call), MapClass = Map;
+  const mapSet = uncurry(Map.prototype.set), mapDelete = uncurry(Map.prototype.delete), mapClear = uncurry(Map.prototype.clear);
+  const mapForEach = uncurry(Map.prototype.forEach), mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
   const HEAD = "(function () {";
   const TAIL = "\n#("; // a fault of its own, so that what comes before it is never run
   const RECORDED = 16384; // characters of one cell's console output
@@ -32,6 +35,30 @@
     }
   }
   findFaultsBy(locate);
+  // Promises that were rejected and that no code handles. deno_core hands a rejection over once, and tells
+  // of a handler that comes later.
+  const MOST_REJECTED = 1000;
+  const rejected = new MapClass();
+  const noteRejection = (promise, reason) => {
+    if (mapSize(rejected) < MOST_REJECTED) mapSet(rejected, promise, reason);
+    return true; // it is no error of the command
+  };
+  const noteRejections = () => {
+    const taken = takeRejections(); // promise, reason, context; promise, …
+    if (taken === undefined) return;
+    for (let i = 0; i < taken.length && i < 3 * MOST_REJECTED; i += 3) noteRejection(taken[i], taken[i + 1]);
+  };
+  setHandledPromiseRejectionHandler((promise) => { mapDelete(rejected, promise); });
+  kernel.compareBuiltins();
+  trackRejectionsBy({
+    __proto__: null,
+    forget() { mapClear(rejected); },
+    reasons() {
+      const found = { __proto__: null, length: 0 };
+      mapForEach(rejected, (reason) => { found[found.length++] = reason; });
+      return found;
+    },
+  });
   // The first fault, or that of the whole where it is none of a single token.
   function placeOf(source) {
     let lines = 1;
@@ -97,7 +124,7 @@
   const settled = (said) => {
     do {
       runJobs();
-      forgetRejections();
+      noteRejections();
     } while (inJob(next));
     return answer(said);
   };
@@ -111,7 +138,8 @@
     // jsrun looks it up after each command, and must not meet what a guest put behind its global.
     defineProperty(globals, "ReadableStream", { __proto__: null, value: undefined, writable: true, enumerable: false, configurable: true });
     api.loaded("ReadableStream", undefined); // it is not a variable of the guest's
-    setUnhandledPromiseRejectionHandler(() => true);
+    kernel.forgetAbsent();
+    setUnhandledPromiseRejectionHandler(noteRejection); // those of modules
     limitBuffers(bytes);
     park = () => { callHost(ops.park, []); };
     record = (line) => { callHost(ops.record, [line]); };

@@ -23,6 +23,7 @@ from interpstack_core.wire.plain import *
 from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 
 __all__ = [
+    "MAX_REJECTED",
     "MODULE",
     "TIMER",
     "UNDEFINED",

@@ -13,6 +13,7 @@ from interpstack_core.checks import Value, takes
 from interpstack_core.errors import ConfigurationError
 
 __all__ = [
+    "MAX_REJECTED",
     "MODULE",
     "TIMER",
     "Call",
@@ -30,6 +31,8 @@ __all__ = [
 #: Built-in requests, which need no bridge: wait for some milliseconds, and import a module.
 TIMER = "timer"
 MODULE = "module"
+#: Reasons of rejected promises that one `Progress` reports.
+MAX_REJECTED: Final = 100
 #: What became of a guest's variables; see `Outcome.state`.
 StateAfter = Literal["kept", "undone", "lost"]
 _NONE = type(None)
@@ -203,6 +206,9 @@ class Progress(Value):
         loss: The words for a lost state, with which the message of `failure` ends.
         notices: Notices for the reader of the outcome, such as the loss of earlier cells' state
             before this one began.
+        rejected: Once the cell has ended, the reason of each promise that was rejected so far and
+            that no code handles, without failed calls that were answered after the end; at most
+            `MAX_REJECTED` of them.
     """
 
     calls: Sequence[Call] = ()
@@ -215,6 +221,7 @@ class Progress(Value):
     state: StateAfter = "kept"
     loss: str = ""
     notices: Sequence[str] = ()
+    rejected: Sequence[str] = ()
 
 
 @attrs.frozen(eq=False, repr=False)

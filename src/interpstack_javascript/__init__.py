@@ -38,6 +38,7 @@ _PARTS: Final = (
     "requests",  # calls of bridges, and timers
     "console",  # output, readable in memory when the guest was stopped
     "imports",  # the functions that an `import` in a cell calls
+    "rejections",  # promises that were rejected and that no code handles
     "answers",  # the promise or timer that an answer settles
     "bridges",  # names under which the guest calls bridges
     "cell",  # how a cell begins and ends

@@ -16,6 +16,8 @@ _COMPLETION: Final = {
     "handle": bool,
     "undefined": bool,
 }
+#: Characters of the reason of a rejected promise, which the kernel cuts to fewer.
+_REASON_CHARS: Final = 1000
 _ERROR: Final = {"name": str, "message": str, "stack": str}
 
 
@@ -40,6 +42,7 @@ def _is_sound(drained: Any) -> bool:
         and _all(drained.get("calls"), _is_call)
         and _all(drained.get("requests"), _is_request)
         and _all(drained.get("cancelled"), _is_id)
+        and _all(drained.get("rejected"), _is_reason)
         and type(drained.get("importing")) is int
         and type(drained.get("idle")) is bool
         and _is_completion(drained.get("completion", 0))
@@ -66,6 +69,10 @@ def _is_request(item: Any) -> bool:
 
 def _is_id(item: Any) -> bool:
     return type(item) is int and 0 < item < 2**53
+
+
+def _is_reason(item: Any) -> bool:
+    return type(item) is str and len(item) <= _REASON_CHARS
 
 
 def _is_completion(told: Any) -> bool:

@@ -109,6 +109,7 @@ def drained_progress(
         calls=[Call(name, wire) for name, wire in drained["calls"]],
         requests=[Request(*item) for item in drained["requests"]],
         cancelled=drained["cancelled"],
+        rejected=drained["rejected"],
         completion=completion,
         cpu_seconds=cpu_seconds,
     )

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from interpstack_core import (
+    MAX_REJECTED,
     Bridge,
     BridgeRegistry,
     BridgeSet,
@@ -51,6 +52,8 @@ _PLACE_CHARS: Final = 1000
 #: Notices of one progress, and characters of each.
 _NOTICES: Final = 10
 _NOTICE_CHARS: Final = 4000
+#: Characters of the reason of a rejected promise; engines cut it before, to fewer.
+_REASON_CHARS: Final = 1000
 
 
 # -- from the host to a worker -------------------------------------------------------------
@@ -121,6 +124,7 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
         loss=_check_length(progress.loss, _NOTICE_CHARS),
         cpu_seconds=min(max(0.0, progress.cpu_seconds), seconds),
         notices=[_check_length(text, _NOTICE_CHARS) for text in progress.notices[:_NOTICES]],
+        rejected=[_check_length(text, _REASON_CHARS) for text in progress.rejected[:MAX_REJECTED]],
     )
 
 

@@ -123,6 +123,7 @@
     install(installed) {
       kernel = installed;
       kernel.findFaultsBy(locate);
+      kernel.compareBuiltins();
       globals.SharedArrayBuffer = noSharedMemory;
       const { write } = kernel.api;
       api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });

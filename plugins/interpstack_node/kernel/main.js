@@ -47,6 +47,16 @@
   require("internal/test/binding").internalBinding("errors").setPrepareStackTraceCallback((global, error, frames) =>
     global === context && writeTrace !== undefined ? writeTrace(error, frames) : prepareStackTraceCallback(globalThis, error, frames));
 
+  // Promises of the guest that were rejected and that no code handles; V8 tells of both at once.
+  const { setPromiseRejectCallback, promiseRejectEvents } = require("internal/test/binding").internalBinding("task_queue");
+  const { kPromiseRejectWithNoHandler: REJECTED, kPromiseHandlerAddedAfterReject: HANDLED } = promiseRejectEvents;
+  const MOST_REJECTED = 1000, rejected = new Map();
+  setPromiseRejectCallback((event, promise, reason) => {
+    if (event === HANDLED) rejected.delete(promise);
+    else if (event === REJECTED && rejected.size < MOST_REJECTED && Object.getPrototypeOf(promise) !== Promise.prototype)
+      rejected.set(promise, reason);
+  });
+
   const checkpoint = new Script("0", { filename: "interpstack:checkpoint" });
   let hasNetwork = false, context, guest, kernel, modules, packages, completed = false, most = Infinity;
 
@@ -78,6 +88,7 @@
     kernel = run(name, kernelSource, (wanted) =>
       wanted.startsWith(FROM_CELL) ? modules.load("", wanted.slice(FROM_CELL.length)) : modules.load(name, wanted))();
     guest.install(kernel);
+    kernel.trackRejectionsBy({ __proto__: null, forget: () => { rejected.clear(); }, reasons: () => [...rejected.values()] });
     for (const each of sources) run(each.name, each.source)(guest.api);
     setUpModules(run, parts);
     guest.seal();
@@ -221,7 +232,7 @@
       exportValues();
     }
     send("Z", JSON.stringify({ stopped, seen: stops.seen(), heap, external }));
-    await turn(); // what Node notes about rejected promises goes away
+    await turn(); // the next command blocks: what Node has done meanwhile, such as a fetch, is taken first
   }
   async function serve(setup) {
     if (setup !== null) {

@@ -30,6 +30,7 @@ from interpstack_core.errors import EngineFailure
 from interpstack_core.limits import Limits
 from interpstack_core.modules import ModuleLoader
 from interpstack_core.protocol import (
+    MAX_REJECTED,
     TIMER,
     Call,
     Cell,
@@ -153,6 +154,7 @@ class _Loop:
     unanswered: dict[int, str] = attrs.field(factory=dict)  # bridges of requests, by their ids
     ended: bool = False  # the guest has told its completion
     unseen: list[str] = attrs.field(factory=list)  # failures that came after it
+    rejected: Sequence[str] = ()  # reasons of promises that no code handles
 
     def __attrs_post_init__(self) -> None:
         if self.run.context.listener is not None:
@@ -233,6 +235,8 @@ class _Loop:
         self.polls += 1
         self.run.clock.computed(progress.cpu_seconds)
         self.notices += tuple(progress.notices)
+        if self.ended or progress.completion is not None:
+            self.rejected = progress.rejected[:MAX_REJECTED]
         self._became(progress)
         self.unanswered.update({one.id: one.bridge for one in progress.requests})
         await self.steps.take(progress)
@@ -263,6 +267,8 @@ class _Loop:
             self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
         if self.unseen:
             self.notices += (_not_awaited(self.unseen, ("failed", "failed")),)
+        if self.rejected:
+            self.notices += (_not_handled(self.rejected),)
 
     async def _abort(self, reason: str) -> str:
         """End the execution; returns the change of the guest's state, if there is one."""
@@ -319,9 +325,22 @@ def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
         verbs: What became of one, and of several.
     """
     count, verb = ("A call", verbs[0]) if len(calls) == 1 else (f"{len(calls)} calls", verbs[1])
-    return (
-        f"{count} that the code did not wait for {verb}: {listed(calls, _UNSEEN, separator='; ')}."
-    )
+    texts = listed(calls, _UNSEEN, separator="; ")
+    return f"{count} that the code did not wait for {verb}: {texts}."
+
+
+def _not_handled(reasons: Sequence[str]) -> str:
+    """The notice about promises that were rejected, and that no code handled.
+
+    Args:
+        reasons: A text for each; there may be more if there are `MAX_REJECTED`.
+    """
+    texts = [" ".join(reason.split())[:_REASON_CHARS] for reason in reasons]
+    if len(texts) == 1:
+        return f"A promise that the code did not wait for was rejected: {texts[0]}."
+    count = f"{len(texts)} or more" if len(texts) >= MAX_REJECTED else f"{len(texts)}"
+    shown = listed(texts, _UNSEEN, separator="; ")
+    return f"{count} promises that the code did not wait for were rejected: {shown}."
 
 
 def _checked(progress: Progress, limits: Limits) -> Progress:

@@ -3,11 +3,13 @@
   // The host passes several at once, and the guest's jobs run between two of them, as if each had come
   // alone: a timer that such a job clears never fires. The engine runs the jobs; see `next`.
   let answers = list(), answered = 0, areTagged = false;
+  let areLate = false; // they came after the end of the cell: the host reports those that failed
   function takeAnswers(given, marked) {
     const places = list(), timers = list(); // those of timers, in the order in which they are due
     answers = list();
     answered = 0;
     areTagged = marked;
+    areLate = !active;
     for (let i = 0; i < given.length; i++) {
       const answer = answers[i] = given[i], entry = pending[answer[0] + before];
       if (entry === undefined || entry.callback === undefined) continue;
@@ -49,7 +51,9 @@
       if (!active) return; // timers end with their cell
       try { entry.callback(); } catch (error) { attempt(report, error); }
     } else if (failed) {
-      entry.reject(makeError(entry.site, body.name, body.message, body.data));
+      const error = makeError(entry.site, body.name, body.message, body.data);
+      noteFailure(entry, error);
+      entry.reject(error);
     } else {
       fulfil(entry.resolve, body);
     }

@@ -4,6 +4,7 @@
   let running = ""; // the part of the cell that is evaluated; images shall not keep it
   function run(told) {
     let value, text = running = told.functions;
+    mixed = typeof text === "string" && text !== "";
     try {
       if (told.declared !== undefined) declareAll(told.declared);
       if (text !== undefined) evaluate(text + "\n//# sourceURL=" + scriptName(told.functionShifts));

@@ -11,6 +11,7 @@
     // for scripts in stack traces, the cell's name, and its script.
     begin(words, told) {
       forget();
+      beginRejections();
       before = -1;
       calls = list(); completion = "";
       live = told.live === true;
@@ -103,6 +104,11 @@
   return {
     dispatch, reject: (reason) => fail(reason, cell), api, seal, guestFrame, runningText: () => running,
     findFaultsBy: (found) => { findFault = found; },
+    trackRejectionsBy: (tracker) => { unhandled = tracker; },
+    forgetAbsent: () => {
+      for (const name in builtin) if (getOwnPropertyDescriptor(globals, name) === undefined) delete builtin[name];
+    },
+    compareBuiltins: () => { comparesBuiltins = true; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

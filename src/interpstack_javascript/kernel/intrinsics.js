@@ -5,6 +5,10 @@
 //   reject(reason)           the cell has failed, as the host knows
 //   findFaultsBy(found)      an engine finds syntax errors: found(error, source) -> "[line,column]" of an
 //                            error that keeps `source` from being run, or undefined
+//   compareBuiltins()        an engine without images: an export names built-ins that code has replaced
+//   forgetAbsent()           the engine has removed globals after `seal`: they are no losses
+//   trackRejectionsBy(tracker)  an engine tracks rejected promises that no code handles: forget() begins a
+//                            cell, reasons() -> their reasons
 //   next()                   settle one more answer of the last `resume`; false if there is none. The engine
 //                            runs the guest's jobs after `resume`, and again after each answer
 //   api                      what guest sources (console, web APIs) build upon

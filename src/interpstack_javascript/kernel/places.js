@@ -11,6 +11,7 @@
   const mostShifts = 200000; // numbers in all tables, of the latest scripts
   let scripts = 0, oldest = 1, shifts = 0;
   let named = true, latest = 0; // the engine names scripts; else the number of the running cell's table
+  let mixed = false; // without names: the cell's functions are a script of their own, whose columns are not moved
 
   // The engine's name for a script with this table; undefined for a script as it was written.
   function scriptName(numbers) {
@@ -27,14 +28,14 @@
     return named ? script + "#" + number : script;
   }
   // A line of a stack trace with places as the user wrote them; undefined for what preparation added.
-  function writtenPlaces(line) {
-    line = renamed(line, "$cell", "eval");
+  function writtenPlaces(told) {
+    const line = renamed(told, "$cell", "eval"), whole = line !== told || indexOf(line, "at <eval>") >= 0;
     const mark = named ? script + "#" : script + ":";
     if (script === "" || (!named && latest === 0) || indexOf(line, mark) < 0) return line;
     let text = "", from = 0, at;
     while ((at = indexOf(line, mark, from)) >= 0) {
       const place = placeAt(line, named ? at + mark.length : at + script.length);
-      const found = place.column > 0 ? writtenColumn(place, indexOf(line, "at <eval>") >= 0) : 0;
+      const found = place.column > 0 ? writtenColumn(place, whole) : 0;
       if (found === undefined) return undefined;
       text += slice(line, from, at) + script + (place.line > 0 ? ":" + place.line : "") + (found > 0 ? ":" + found : "");
       from = place.end;
@@ -65,7 +66,12 @@
     const numbers = shifted[number];
     if (numbers === undefined || numbers === null) return 0;
     if (line > numbers[0]) return named || whole ? undefined : column; // of a longer cell before
+    if (!named && mixed && !whole && isShifted(numbers, line)) return 0;
     return shiftedBack(numbers, line, column - 1) + 1;
+  }
+  function isShifted(numbers, line) {
+    for (let i = 1; i < numbers.length && numbers[i] <= line; i += 5) if (numbers[i] === line) return true;
+    return false;
   }
   function shiftedBack(numbers, line, at) {
     let low = 0, high = (numbers.length - 1) / 5; // the first entry behind the place

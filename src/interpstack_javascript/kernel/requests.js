@@ -7,7 +7,8 @@
   }
   // `written`: the input is JSON text already, made by a guest source of values that are no guest's.
   function request(name, input, quoted = stringify(name), counts = true, written = false) {
-    return new PromiseClass((resolve, reject) => {
+    let entry;
+    const promise = new PromiseClass((resolve, reject) => {
       if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
       // The host counts and refuses; what is far beyond the limit need not trouble it.
       if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
@@ -17,8 +18,10 @@
       if (written && input.length > limits.valueChars) tooLarge();
       const text = written ? input : encodeValue(input);
       const site = new ErrorClass();
-      pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
+      entry = pending[open(quoted, text)] = { __proto__: null, resolve, reject, site, promise: undefined };
     });
+    if (entry === undefined || unhandled !== undefined) return promise;
+    return entry.promise = watchHandlers(promise);
   }
   function call(name, input) {
     if (active) callLate(name, input);

@@ -86,13 +86,23 @@
       parts[parts.length] = stringify(added[i]) + ':{"$":"lost","v":"it is not a variable, and only variables are stored"}';
     return "{" + join(parts, ",") + "}";
   }
-  // What code adds to a built-in (`Array.prototype.last = …`), or keeps under a symbol on the global
-  // object, is not carried. It is named beside the variables that are not.
+  // What code adds to a built-in (`Array.prototype.last = …`), deletes, or keeps under a symbol on the
+  // global object, is not carried. It is named beside the variables that are not. So is what it replaces
+  // (`Array.prototype.map = …`), on engines whose states are values alone: to compare all built-ins takes
+  // longer than the rest of an export, and others keep an image.
   const watched = list(), ADDITIONS = 50;
+  let comparesBuiltins = false;
   function watch(name, object) {
     if (typeof object !== "function" && (typeof object !== "object" || object === null)) return;
     for (let i = 0; i < watched.length; i++) if (watched[i].object === object) return;
-    watched[watched.length] = { __proto__: null, name, object, keys: ownKeys(object) };
+    const entry = { __proto__: null, name, object, keys: ownKeys(object), first: list() };
+    watched[watched.length] = entry;
+    if (comparesBuiltins) for (let i = 0; i < entry.keys.length; i++) entry.first[i] = partOf(object, entry.keys[i]);
+  }
+  // The value of a property, or its getter; no code runs.
+  function partOf(object, key) {
+    const found = getOwnPropertyDescriptor(object, key);
+    return found === undefined ? undefined : found.get === undefined ? found.value : found.get;
   }
   function watchBuiltins() {
     for (const name in builtin) {
@@ -101,7 +111,7 @@
       watch(name, value);
       if (typeof value === "function") watch(name + ".prototype", getOwnPropertyDescriptor(value, "prototype")?.value);
     }
-    watched[watched.length] = { __proto__: null, name: "globalThis", object: globals, keys: symbolsOf(globals) };
+    watched[watched.length] = { __proto__: null, name: "globalThis", object: globals, keys: symbolsOf(globals), first: list() };
   }
   function symbolsOf(object) {
     const all = ownKeys(object), symbols = list();
@@ -110,19 +120,35 @@
   }
   function additions() {
     const found = list();
-    for (let i = 0; i < watched.length; i++) {
-      const { name, object, keys: first } = watched[i];
-      const now = object === globals ? symbolsOf(globals) : ownKeys(object);
-      if (now.length === first.length && now[now.length - 1] === first[first.length - 1]) continue;
-      const known = table();
-      for (let k = 0; k < first.length; k++) known[first[k]] = true;
-      for (let k = 0; k < now.length && found.length < ADDITIONS; k++) {
-        if (known[now[k]] === true) continue;
-        const key = typeof now[k] === "symbol" ? "[" + symbolToString(now[k]) + "]" : "." + now[k];
-        found[found.length] = name + slice(key, 0, 100);
-      }
-    }
+    for (const name in builtin) if (getOwnPropertyDescriptor(globals, name) === undefined && builtin[name] !== null && found.length < ADDITIONS)
+      found[found.length] = "globalThis." + name;
+    for (let i = 0; i < watched.length && found.length < ADDITIONS; i++) changesOf(watched[i], found);
     return found;
+  }
+  function changesOf({ name, object, keys: before, first }, found) {
+    const now = object === globals ? symbolsOf(globals) : ownKeys(object);
+    for (let k = 0; k < first.length; k++) {
+      const part = partOf(object, before[k]);
+      if (part !== first[k] && (part === part || first[k] === first[k])) noteChange(name, before[k], found);
+    }
+    if (isSame(now, before)) return;
+    const known = table(), left = table();
+    for (let k = 0; k < now.length; k++) left[now[k]] = true;
+    for (let k = 0; k < before.length; k++) {
+      known[before[k]] = true;
+      if (first.length === 0 && left[before[k]] !== true) noteChange(name, before[k], found); // else it was compared
+    }
+    for (let k = 0; k < now.length; k++) if (known[now[k]] !== true) noteChange(name, now[k], found);
+  }
+  function isSame(one, other) {
+    if (one.length !== other.length) return false;
+    for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
+    return true;
+  }
+  function noteChange(name, property, found) {
+    if (found.length >= ADDITIONS) return;
+    const key = typeof property === "symbol" ? "[" + symbolToString(property) + "]" : "." + property;
+    found[found.length] = name + slice(key, 0, 100);
   }
   // The text of a variable; `null` if it has more than `most` characters and `again` says that it
   // gets another try.

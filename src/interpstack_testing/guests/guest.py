@@ -58,6 +58,7 @@ class Attack:
         language: The cell's language, if it is not the engine's own. An engine that does not run
             it is not attacked.
         needs: A capability without which the attack is not tried.
+        noticed: Whether notices may stand beside its end, such as one of failed calls.
         healthy: Whether `GuestSamples.health` must hold afterwards; otherwise, only `then` must.
     """
 
@@ -71,6 +72,7 @@ class Attack:
     limits: Limits = attrs.field(default=HOSTILE_LIMITS, kw_only=True)
     language: str | None = attrs.field(default=None, kw_only=True)
     needs: Capability | None = attrs.field(default=None, kw_only=True)
+    noticed: bool = attrs.field(default=False, kw_only=True)
     healthy: bool = attrs.field(default=True, kw_only=True)
 
 
@@ -132,6 +134,12 @@ class GuestSamples:
         send_much: Awaits `kit.echo` with a text of 20,000 characters or more.
         calls: Calls `kit.note` with 0, 1 and 2.
         unawaited: Calls `kit.echo` without awaiting the answer; shows `left`.
+        unawaited_first: Calls `kit.echo` without awaiting the answer, waits for `kit.give`, and
+            shows `left`; for languages whose calls begin before they are awaited.
+        rejected: Begins something of its own that fails with the message `lost`, while nothing
+            awaits it, and shows `left`; for languages with promises.
+        handled: The same, of which it handles the failure, and also that of `kit.echo`, before
+            it shows `left`.
         after_end: Declares `late` as an empty text and starts, without awaiting it, something
             that awaits `kit.echo` with 1, calls it again with 2, and stores the message of the
             error it gets in `late`.
@@ -151,8 +159,8 @@ class GuestSamples:
         hold: Takes about 24 MiB, keeps them in a global, and shows `held`.
         store_unportable: Declares something that has no portable form. For `VALUES`.
         recall_unportable: Uses the value of `store_unportable`.
-        store_additions: Adds to what the language has by itself, and under which names a loss is
-            named; empty where a guest can add nothing. For `VALUES`.
+        store_additions: Adds to what the language has by itself, or deletes, and under which names
+            a loss is named; empty where a guest can add nothing. For `VALUES`.
         store_changing: Cells that declare `odd` with a value that cannot come back as it is, each
             with the type that the reason for the loss must name.
         store_portable: Cells that declare `even` with a value that comes back, each with an
@@ -210,6 +218,9 @@ class GuestSamples:
     loop: str
     chance: str
     clock: str
+    unawaited_first: str | None = None
+    rejected: str | None = None
+    handled: str | None = None
     wait: str | None = None
     kinds: frozenset[str] = KINDS
     sends: Mapping[str, tuple[str, Any]] = attrs.field(factory=dict)

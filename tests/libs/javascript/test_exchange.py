@@ -68,7 +68,12 @@ def test_answers_resume_the_guest():
 
 
 def test_drained_work_is_progress():
-    drained = {"calls": [["log", "[1]"]], "requests": [[4, "tools.add", "{}"]], "cancelled": [3]}
+    drained = {
+        "calls": [["log", "[1]"]],
+        "requests": [[4, "tools.add", "{}"]],
+        "cancelled": [3],
+        "rejected": ["Error: lost"],
+    }
     completion = Completion(text="2")
     assert drained_progress(drained, completion, 0.25) == Progress(
         calls=[Call("log", "[1]")],
@@ -76,6 +81,7 @@ def test_drained_work_is_progress():
         cancelled=[3],
         completion=completion,
         cpu_seconds=0.25,
+        rejected=["Error: lost"],
     )
 
 

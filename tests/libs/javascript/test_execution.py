@@ -12,7 +12,7 @@ from interpstack_javascript.errors import SourceError
 from interpstack_javascript.execution import KernelExecution
 from interpstack_javascript.modules import ModuleTable
 
-_IDLE = {"calls": [], "requests": [], "cancelled": [], "importing": 0, "idle": True}
+_IDLE = {"calls": [], "requests": [], "cancelled": [], "rejected": [], "importing": 0, "idle": True}
 _VALUE = {"text": "2", "omitted": 0, "exact": True, "handle": False, "undefined": False}
 
 

@@ -16,6 +16,7 @@ DRAINED: dict[str, Any] = {
     "calls": [],
     "requests": [],
     "cancelled": [],
+    "rejected": [],
     "importing": 0,
     "idle": True,
     "completion": None,

@@ -246,3 +246,12 @@ def test_parked_cells_make_room_and_end_with_the_engine() -> None:
     engine.close()
     assert [kernel is not None and kernel.alive for kernel in kernels] == [False, False]
     assert engine.pool.resident == 0
+
+
+async def test_built_ins_that_code_has_replaced_are_named_as_lost() -> None:
+    with InterpreterStack("node") as stack:
+        session = stack.session("changed")
+        await session.eval("[/a/.exec('a'), new URL('http://a/b').href]; const keep = 1")
+        assert await session.values() == {"keep": 1}
+        await session.eval("Array.prototype.map = () => 1; Math.max = NaN")
+        assert (await session.values() or {}).keys() == {"keep", "Array.prototype.map", "Math.max"}

@@ -153,3 +153,29 @@ def test_arrays_that_are_tampered_with_change_no_input(index: int) -> None:
     (request,) = execution.poll(0.0, 1.0).requests
     assert request.wire == {"a": {"b": [{"c": 1}]}}
     realm.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "frames"),
+    [
+        ("eval('\\n throw new Error(1)')", "at eval (<evaluated>:2:12)\nat <cell> (cell:1:1)"),
+        ("eval('null.x')", "at eval (<evaluated>)\nat <cell> (cell:1:1)"),
+        ("await null; eval('null.x')", "at eval (<evaluated>)\nat <cell> (cell:1:13)"),
+        ("new Function('null.x')()", "at anonymous (<evaluated>:3:6)\nat <cell> (cell:1:5)"),
+        ("eval('let = = 1')", "at <evaluated>:1:1\nat <cell> (cell:1:1)"),
+        ("function anonymous() { null.x }; anonymous()",
+         "at anonymous (cell:1:29)\nat <cell> (cell:1:34)"),
+        ("function f() { throw 1 }; function g() { throw new Error(2) }; await null; g()",
+         "at g (cell:1)\nat <cell> (cell:1:76)"),
+        ("const a = 1;\nfunction g() { throw new Error(2) }\nawait null;\ng()",
+         "at g (cell:2:26)\nat <cell> (cell:4:1)"),
+    ],
+)  # fmt: skip
+def test_frames_name_no_place_that_the_cell_does_not_have(source: str, frames: str) -> None:
+    realm = open_realm()
+    execution = realm.start(Cell(source=source))
+    completion = execution.poll(0.0, 1.0).completion
+    assert completion is not None
+    assert completion.error is not None
+    assert [line.strip() for line in completion.error.stack.splitlines()] == frames.split("\n")
+    realm.close()

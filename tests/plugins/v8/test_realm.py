@@ -214,6 +214,15 @@ def test_wrong_options_are_told(wrong: Any) -> None:
         InterpreterStack(engine="v8", options={"give_up_seconds": wrong})
 
 
+def test_built_ins_that_code_has_replaced_are_named_as_lost(realm: Realm) -> None:
+    _run(realm, "[/a/.exec('a'), new URL('http://a/b').href, structuredClone([1])]; const keep = 1")
+    assert realm.values() == {"keep": 1}
+    _run(realm, "Array.prototype.map = () => 1; Math.max = NaN; Number.EPSILON2 = 1; 0")
+    assert _run(realm, "Object.defineProperty(Map.prototype, 'size', {get: () => 1}); 1") == "1"
+    names = {"Array.prototype.map", "Math.max", "Number.EPSILON2", "Map.prototype.size"}
+    assert realm.values().keys() == {"keep", *names}
+
+
 def test_a_variable_that_cannot_be_read_in_time_is_lost_alone(realm: Realm) -> None:
     _run(realm, "const keep = 1")
     assert realm.values()["keep"] == 1

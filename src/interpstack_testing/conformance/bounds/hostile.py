@@ -47,6 +47,7 @@ class HostileTests(EngineKit, area=Area.HOSTILE):
                         self.eval(session, source)
             outcome = session.eval_sync(Cell(source=attack.source, language=attack.language))
             _assert_ends(attack, outcome)
+            assert attack.noticed or outcome.notices == ()
             _assert_bounded(session, outcome)
             with patient(stack):
                 self._assert_sound(session, attack, outcome)
@@ -115,7 +116,7 @@ def _assert_ends(attack: Attack, outcome: Outcome) -> None:
 
 
 def _assert_bounded(session: Session, outcome: Outcome) -> None:
-    assert outcome.notices == ()
+    assert sum(map(len, outcome.notices)) <= 4000
     assert len(outcome.text) <= _MOST_CHARS
     assert len(outcome.console) <= 4000
     if outcome.error is not None:

@@ -47,6 +47,47 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert notice.endswith("the account is closed).")
             assert session.eval_sync(self.guest.store).notices == ()
 
+    def test_a_call_that_failed_before_the_end_is_told(self) -> None:
+        async def give() -> str:
+            await failed.wait()
+            return "given"
+
+        async def echo(value: Any) -> None:
+            failed.set()
+            raise ValueError("the account is closed")
+
+        failed = asyncio.Event()
+        if self.guest.unawaited_first is None:
+            pytest.skip("calls in this guest language begin when they are awaited")
+        with self.session(echo=echo, give=give) as session:
+            outcome = session.eval_sync(self.guest.unawaited_first)
+            assert (outcome.text, outcome.error) == ("left", None)
+            (notice,) = outcome.notices
+            assert "did not wait for" in notice
+            assert "the account is closed" in notice
+            assert session.eval_sync(self.guest.store).notices == ()
+
+    def test_a_rejection_that_no_code_handles_is_told(self) -> None:
+        if self.guest.rejected is None:
+            pytest.skip("this guest language has no promises")
+        with self.session() as session:
+            outcome = session.eval_sync(self.guest.rejected)
+            assert (outcome.text, outcome.error) == ("left", None)
+            assert outcome.notices == (
+                "A promise that the code did not wait for was rejected: Error: lost.",
+            )
+            assert session.eval_sync(self.guest.store).notices == ()
+
+    def test_a_rejection_that_code_handles_later_is_not_told(self) -> None:
+        async def echo(value: Any) -> None:
+            raise ValueError("the account is closed")
+
+        if self.guest.handled is None:
+            pytest.skip("this guest language has no promises")
+        with self.session(echo=echo) as session:
+            outcome = session.eval_sync(self.guest.handled)
+            assert (outcome.text, outcome.error, outcome.notices) == ("left", None, ())
+
     def test_unawaited_request_is_cancelled_where_the_stack_says_so(self) -> None:
         ends: list[str] = []
         with self.session(echo=hanging(ends), unawaited="cancel") as session:

@@ -123,6 +123,14 @@ await kit.echo({value: await kit.echo({value})});
     send_much="await kit.echo({value: 'x'.repeat(20_000)})",
     calls="for (const value of [0, 1, 2]) kit.note({value})",
     unawaited="kit.echo({value: 1}); 'left'",
+    unawaited_first="kit.echo({value: 1}); await kit.give({}); 'left'",
+    rejected="(async () => { throw new Error('lost'); })(); 'left'",
+    handled="""
+const failing = (async () => { throw new Error('lost'); })(), call = kit.echo({value: 1});
+await kit.give({});
+for (const one of [failing, call]) try { await one; } catch {}
+'left'
+""",
     after_end=_AFTER_END,
     after_end_recall="late",
     repeat=_REPEAT,
@@ -141,10 +149,13 @@ await kit.echo({value: await kit.echo({value})});
     recall_unportable="handler()",
     store_additions=(
         "Array.prototype.last = function () { return this.at(-1); }; Math.twice = (n) => 2 * n;"
-        "String.prototype[Symbol('mark')] = 1; globalThis[Symbol('secret')] = 1; 0",
+        "String.prototype[Symbol('mark')] = 1; globalThis[Symbol('secret')] = 1;"
+        "delete Math.cbrt; delete globalThis.escape; 0",
         (
             "Array.prototype.last",
+            "Math.cbrt",
             "Math.twice",
+            "globalThis.escape",
             "String.prototype[Symbol(mark)]",
             "globalThis[Symbol(secret)]",
         ),

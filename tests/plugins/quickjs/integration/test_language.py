@@ -176,7 +176,6 @@ def test_errors_name_columns_in_code_units(session: Session, source: str, place:
         ("const u = {}\nconst a = u.name\n\nconst b = u.other.name", ""),
         ("const k = 'zz'; (void 0)[k]", ""),
         ("const k = 'zz'; let z = '.zz'; (void 0)[k]", ""),
-        ("eval('1;\\n ({}).a.b')", ""),
         ("class K { constructor(x) { this.a = x.y.z } }; new K({})", ""),
         ("const k = 1\n\nlet m = (k = 2)", ""),
         ("1\n\nconst {a} = null", ""),
@@ -196,6 +195,12 @@ def test_reads_that_fail_name_their_place_or_none(
     assert error is not None
     assert error.name in ("TypeError", "ReferenceError")
     assert error.stack.splitlines()[0].endswith(f" (cell{place})"), error.stack
+
+
+def test_a_read_in_a_text_that_code_evaluates_names_no_place_of_the_cell(session: Session) -> None:
+    error = session.eval_sync("eval('1;\\n ({}).a.b')").error
+    assert error is not None
+    assert error.stack.splitlines() == ["    at eval (<evaluated>)", "    at <cell> (cell:1:1)"]
 
 
 def test_code_reads_the_place_of_a_read_in_its_stack(session: Session) -> None:

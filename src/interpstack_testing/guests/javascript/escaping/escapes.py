@@ -60,7 +60,7 @@ _LEAKS = {
     "prototype setters": "Object.setPrototypeOf(Array.prototype, new Proxy({}, {set(t, k, v) { seen.push(v); return true; }, get(t, k, r) { if (r !== Array.prototype && typeof k === 'string' && k !== 'then') seen.push(r); }})); await host.echo([1])",
     "Map callbacks": "const f = Map.prototype.forEach; Map.prototype.forEach = function (c) { seen.push(c); }; await host.echo(new Map([[1, 2]])); Map.prototype.forEach = f",
     "Promise callbacks": "const t = Promise.prototype.then; Promise.prototype.then = function (...a) { seen.push(...a); return t.apply(this, a); }; await host.echo(1); Promise.prototype.then = t",
-    "Function.prototype.call": "const c = Function.prototype.call; Function.prototype.call = function () { seen.push(this); }; await host.echo([new Map, new Date(0), /x/]); Function.prototype.call = c",
+    "Function.prototype.call": "const c = Function.prototype.call; Function.prototype.call = function () { seen.push(this); }; await host.echo([new Map, new Date(0), new Set([1])]); Function.prototype.call = c",
 }
 
 _LEAKED = "seen.filter(x => typeof x === 'function' || typeof x === 'object' && x !== null).length"

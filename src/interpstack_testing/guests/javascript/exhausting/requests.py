@@ -44,8 +44,9 @@ _TIMERS = {
 _CALLS = {
     "this null": "host.echo.call(null, 7)",
     "this a Proxy": "host.echo.call(new Proxy({}, {get() { throw 1; }}), 7)",
-    "apply": "host.echo.apply(undefined, [7, 8, 9])",
+    "apply": "host.echo.apply(undefined, [7])",
     "bound": "host.echo.bind(1, 7)()",
+    "a callback's arguments": "host.echo.apply(undefined, [7, 0, [7]])",
     "many arguments": "host.echo(7, ...Array(5e4).fill(0))",
     "Reflect.apply": "Reflect.apply(host.echo, null, [7])",
     "as a getter": "Object.defineProperty({}, 'x', {get: () => host.echo(7)}).x",
@@ -120,7 +121,7 @@ _OPEN = """
 
 
 def _storms() -> dict[str, Attack]:
-    found = {v: Attack(v, shows="sent", limits=_LIMITS) for v in _STORMS}
+    found = {v: Attack(v, shows="sent", limits=_LIMITS, noticed=True) for v in _STORMS}
     text = '[256, "CallBudgetExceededhost.echothe cell may make 256 calls; this was one more"]'
     found["budget"] = Attack(_BUDGET, shows=text, limits=_LIMITS)
     every = "for (let i = 0; i < 200; i++) await host.echo(i); 'done'"

@@ -1,0 +1,53 @@
+"""Errors of code that nothing awaits: those of callbacks, and of promises that no code handles."""
+
+from __future__ import annotations
+
+import pytest
+from engines import OnEngine
+
+from interpstack import InterpreterStack, ModuleBundle, hookimpl
+from interpstack_core.modules import ModuleLoader
+
+_MODULE = """
+Promise.reject(new Error('at once'));
+(async () => { await 1; throw new Error('later'); })();
+export const made = 7;
+"""
+
+
+class _Module:
+    @hookimpl
+    def interpstack_resolve_module(self) -> ModuleLoader:
+        async def load() -> ModuleBundle:
+            return ModuleBundle("rejecting.js", {"rejecting.js": _MODULE})
+
+        return load
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "queueMicrotask(() => { throw new Error('lost') }); 1",
+        "queueMicrotask(() => { throw new Error('lost') }); await 0; 1",
+        "setTimeout(() => { throw new Error('lost') }); await new Promise(go => setTimeout(go)); 1",
+    ],
+)
+async def test_the_error_of_a_callback_is_in_the_output(on_engine: OnEngine, source: str) -> None:
+    with InterpreterStack(on_engine.name, plugins=["console"]) as stack:
+        outcome = await stack.session("one").eval(source)
+    assert (outcome.text, outcome.error) == ("1", None)
+    assert outcome.console.startswith("Uncaught Error: lost")
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_rejections_that_a_module_leaves_are_named_once(engine: str) -> None:
+    with InterpreterStack(engine, plugins=[_Module()]) as stack:
+        session = stack.session("one")
+        source = "(await import('rejecting')).made"
+        first, second = await session.eval(source), await session.eval(source)
+    assert (first.text, second.text) == ("7", "7")
+    assert first.notices == (
+        "2 promises that the code did not wait for were rejected: Error: at once; Error: later.",
+    )
+    assert second.notices == ()
