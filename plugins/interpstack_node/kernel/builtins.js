@@ -130,7 +130,12 @@
     [SymbolClass.dispose]() { clear(this.#id); }
   }
   for (const [name, start] of [["setTimeout", setNumbered], ["setInterval", repeatNumbered]])
-    globals[name] = { [name](callback, delay, ...args) { return new Timeout(() => start(callback, delay, ...args)); } }[name];
+    globals[name] = {
+      [name](callback, delay) {
+        const given = arguments; // a spread would run what a guest has put behind the iteration of arrays
+        return new Timeout(() => apply(start, undefined, given));
+      },
+    }[name];
   const { setTimeout, setInterval } = globals;
   // Packages read files of their own, such as a manifest or a style sheet, even where code has no files.
   function ownFiles() {
@@ -163,7 +168,16 @@
     define(shown, "existsSync", (path) => about(path).exists === true);
     return shown;
   }
-  const soon = (callback, ...args) => setTimeout(callback, 0, ...args);
+  // Arguments from one of them on, for `apply`; no code of a guest runs.
+  function list(given, from) {
+    const found = { __proto__: null, length: given.length - from };
+    for (let i = from; i < given.length; i++) found[i - from] = given[i];
+    return found;
+  }
+  function soon(callback) {
+    const given = list(arguments, 1);
+    return setTimeout(() => { apply(callback, undefined, given); }, 0);
+  }
   const later = (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); });
   const stream = (fd) => ({
     fd, isTTY: false, columns: 80, writable: true, on() { return this; }, once() { return this; }, end() {}, getColorDepth: () => 1, hasColors: () => false,
@@ -175,12 +189,16 @@
   });
   function makeProcess() {
     const same = () => process;
+    function nextTick(callback) {
+      const given = list(arguments, 1);
+      queueMicrotask(() => { apply(callback, undefined, given); });
+    }
     const hrtime = () => { const ms = performance.now(); return [Math.floor(ms / 1000), Math.floor((ms % 1000) * 1e6)]; };
     hrtime.bigint = () => BigInt(Math.floor(performance.now() * 1e6));
     const process = {
       title: "node", argv: ["node"], argv0: "node", execArgv: [], execPath: "node", env: {}, exitCode: undefined, pid: 1, ppid: 0,
       ...about, release: { name: "node" }, report: { getReport: () => ({ header: { glibcVersionRuntime: "2.28" }, sharedObjects: [] }) }, features: {}, config: { variables: {} }, stdout: stream(1), stderr: stream(2),
-      cwd: () => cwd ?? "/", nextTick: (callback, ...args) => queueMicrotask(() => callback(...args)), hrtime,
+      cwd: () => cwd ?? "/", nextTick, hrtime,
       uptime: () => performance.now() / 1000, emitWarning() {}, memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
       on: same, once: same, off: same, addListener: same, removeListener: same, removeAllListeners: same, prependListener: same, emit: () => false,
       listeners: () => [], listenerCount: () => 0, umask: () => 18,
