@@ -159,7 +159,10 @@ def _cycles() -> dict[str, Attack]:
 
 
 ATTACKS: Final[Mapping[str, Attack]] = {
-    **group("recursion", {k: Attack(v, _ENDS) for k, v in _RECURSION.items()}),
+    **group(
+        "recursion",
+        {k: Attack(v, _ENDS, noticed="host.echo" in v) for k, v in _RECURSION.items()},
+    ),
     "recursion/is a RangeError": Attack(_RECURSION["plain"], ("RangeError",)),
     **group("nesting", _sources() | _results() | _arguments() | _cycles()),
 }
