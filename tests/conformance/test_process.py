@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
+from suites import seed
 
 from interpstack_process.conformance import ProcessQuickJSConformance
 from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
@@ -18,6 +19,7 @@ class TestProcess(ProcessQuickJSConformance):
     """The report tries all attacks; so do the tests of QuickJS itself."""
 
     attacks_one_in: ClassVar[int] = 8
+    attacks_from: ClassVar[int] = seed()
 
     def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
         return sealed(change(data[SEAL_BYTES:]))

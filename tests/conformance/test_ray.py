@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 from clusters import local_cluster
+from suites import seed
 
 from interpstack import InterpreterStack
 from interpstack_core import Engine
@@ -28,6 +29,7 @@ class TestRayQuickJS(RayQuickJSConformance):
     """The report tries all attacks; so do the tests of QuickJS itself."""
 
     attacks_one_in: ClassVar[int] = 8
+    attacks_from: ClassVar[int] = seed()
 
     def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
         return sealed(change(data[SEAL_BYTES:]))
@@ -37,6 +39,7 @@ class TestRayMonty(MontyConformance):
     """Monty, whose gaps are the same in an actor."""
 
     attacks_one_in: ClassVar[int] = 8
+    attacks_from: ClassVar[int] = seed()
 
     def make_engine(self) -> Engine:
         return InterpreterStack("ray:monty", options={"grace_seconds": 60.0}).engine

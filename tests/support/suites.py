@@ -210,6 +210,11 @@ def seed_of_commit(root: Path) -> int:
     return int(found.stdout, 16) % 10**6
 
 
+def seed() -> int:
+    """The seed of this run, for tests that draw by themselves."""
+    return int(os.environ[_SEED])
+
+
 def pytest_report_header() -> str:
     return _told()
 

@@ -56,6 +56,8 @@ class EngineKit(abc.ABC):
     #: Of `GuestSamples.attacks`, one in so many is tried: for a suite that is run often. Those with
     #: gaps are, too; and with `INTERPSTACK_ATTACKS=all` in the environment all are.
     attacks_one_in: ClassVar[int] = 1
+    #: The number of an attack that is tried then; each later run may begin at another one.
+    attacks_from: ClassVar[int] = 0
     #: The engine under test, for all tests of the class.
     engine: ClassVar[Engine]
 
@@ -123,7 +125,7 @@ class EngineKit(abc.ABC):
         return {
             name: attack
             for number, (name, attack) in enumerate(self.guest.attacks.items())
-            if number % self.attacks_one_in == 0
+            if (number - self.attacks_from) % self.attacks_one_in == 0
             or f"test_hostile_guest[{rules.case(name)}]" in told
         }
 

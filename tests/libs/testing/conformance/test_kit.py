@@ -268,6 +268,8 @@ def test_a_part_of_the_attacks_keeps_those_with_gaps(monkeypatch: pytest.MonkeyP
     names = list(PYTHON.attacks)
     part = [*dict.fromkeys([*names[::10], "loops/caught"])]
     assert sorted(Part().attacks()) == sorted(part)
+    begun = [type("Later", (Part,), {"attacks_from": begin}) for begin in range(7, 17)]
+    assert {name for later in begun for name in later().attacks()} == set(names)
     monkeypatch.setenv("INTERPSTACK_ATTACKS", "all")
     assert list(Part().attacks()) == names
 
