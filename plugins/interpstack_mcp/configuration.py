@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect, listed, shown
+from interpstack_core.checks import expect, listed, repeated, shown
 from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
@@ -29,8 +29,11 @@ _log = logging.getLogger("interpstack.mcp")
 _FILE_BYTES: Final = 2**20
 #: `${NAME}`, `${env:NAME}` and `${NAME:-value}`, which stand for an environment variable.
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-#: Other variables of editors, such as `${input:key}`.
-_OF_EDITORS: Final = re.compile(r"\$\{[A-Za-z]+:(?!-)[^}]*\}")
+#: Other variables, such as `${input:key}` of editors and `${NAME:?}` of shells.
+_OTHER_VARIABLES: Final = re.compile(r"\$\{ *[A-Za-z_][A-Za-z0-9_]* *(?:[:?=+-][^}]*)?\}")
+#: The name of a header, and its value, as HTTP/1.1 takes them in ASCII.
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE: Final = re.compile(r"(?:[!-~](?:[ \t]*[!-~])*)?")
 #: Fields of a server that is a process, and of one that is reached over HTTP.
 _STDIO: Final = ("command", "args", "env", "envFile", "cwd", "tools")
 _HTTP: Final = ("url", "headers", "auth", "oauth", "tools")
@@ -160,8 +163,13 @@ def _listed(where: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
         ConfigurationError: There are none.
     """
     within = content.get("mcp")  # in the settings of an editor
-    if isinstance(within, Mapping) and not {*_ROOTS} & {*content} and "servers" in within:
-        content = within
+    inner = within if isinstance(within, Mapping) and "servers" in within else None
+    found = [one for one in _ROOTS if isinstance(content.get(one), Mapping)]
+    if len(found) + (inner is not None) > 1:
+        roots = " and ".join(map(repr, found if inner is None else [*found, "mcp"]))
+        raise ConfigurationError(f"{where} has servers under {roots}; put all under one of them")
+    if inner is not None and not {*_ROOTS} & {*content}:
+        content = inner
     root = next((one for one in _ROOTS if isinstance(content.get(one), Mapping)), None)
     if root is None and content and all(map(_is_server, content.values())):
         return content
@@ -171,8 +179,8 @@ def _listed(where: str, content: Mapping[str, Any]) -> Mapping[str, Any]:
             f"got {shown(content)}"
         )
     _ignore(where, [key for key in content if key != root])
-    found: Mapping[str, Any] = content[root]
-    return found
+    servers: Mapping[str, Any] = content[root]
+    return servers
 
 
 def _is_server(given: Any) -> bool:
@@ -212,6 +220,8 @@ def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
         raise ConfigurationError(f"{path} is larger than {_FILE_BYTES} bytes; name a JSON file")
     try:
         content = _parsed(data)
+    except _NamedTwice as error:
+        raise ConfigurationError(f"{path}: {error}; give each name once") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not JSON: {error}; it takes servers, as in {_EXAMPLE}"
@@ -221,16 +231,34 @@ def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _parsed(data: bytes) -> Any:
-    """JSON, also with the comments and the commas at ends that editors allow."""
+    """JSON, also with the comments and the commas at ends that editors allow.
+
+    Raises:
+        ValueError: It is not, or an object names a server or a field twice.
+    """
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=_once_each)
+    except _NamedTwice:
+        raise
     except ValueError:
         text = data.decode("utf-8-sig")
         plain = _COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", text)
         if plain == text:
             raise
         # A comma may stand before a comment.
-        return json.loads(_COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", plain))
+        plain = _COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", plain)
+        return json.loads(plain, object_pairs_hook=_once_each)
+
+
+class _NamedTwice(ValueError):
+    """An object has two values for a name, of which JSON readers silently keep the last."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    twice = repeated(name for name, _ in pairs)
+    if twice is not None:
+        raise _NamedTwice(f"an object names {twice!r:.100} twice")
+    return dict(pairs)
 
 
 def _server(where: str, name: Any, given: Any) -> Server:
@@ -256,13 +284,14 @@ def _server(where: str, name: Any, given: Any) -> Server:
 
 def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields that a server of this kind has."""
-    kind = next((given[field] for field in _TYPE_FIELDS if given.get(field) is not None), None)
-    if kind is not None and kind not in _TYPES:
-        hint = "; the transport 'sse' is deprecated: use the server's streamable HTTP address"
-        raise ConfigurationError(
-            f"{where} has the type {shown(kind)}; it takes {', '.join(_TYPES)}"
-            f"{hint if kind == 'sse' else ''}"
-        )
+    kinds = [given[field] for field in _TYPE_FIELDS if given.get(field) is not None]
+    for kind in kinds:
+        if not isinstance(kind, str) or kind not in _TYPES:
+            hint = "; the transport 'sse' is deprecated: use the server's streamable HTTP address"
+            raise ConfigurationError(
+                f"{where} has the type {shown(kind)}; it takes {', '.join(_TYPES)}"
+                f"{hint if kind == 'sse' else ''}"
+            )
     there = {field for field in ("command", "url") if given.get(field) is not None}
     if len(there) != 1:
         raise ConfigurationError(
@@ -270,10 +299,11 @@ def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
             f"{'both' if there else 'neither'}{_meant(given, ('command', 'url'))}"
         )
     own = _STDIO if "command" in there else _HTTP
-    if kind is not None and _TYPES[kind] is not own:
-        raise ConfigurationError(
-            f"{where} has the type {kind!r}, which takes {', '.join(_TYPES[kind])}"
-        )
+    for kind in kinds:
+        if _TYPES[kind] is not own:
+            raise ConfigurationError(
+                f"{where} has the type {kind!r}, which takes {', '.join(_TYPES[kind])}"
+            )
     return own
 
 
@@ -288,11 +318,18 @@ def _meant(keys: Iterable[Any], known: tuple[str, ...]) -> str:
 
 def _stdio(where: str, name: str, given: Mapping[str, Any]) -> Server:
     cwd = given.get("cwd")
+    env = {**_env_file(where, given), **_pairs(where, "env", given.get("env", {}))}
+    for variable, value in env.items():
+        if not variable or not {*variable}.isdisjoint("=\0") or "\0" in value:
+            raise ConfigurationError(
+                f"{where}: env takes names without '=' and texts without NUL; got the variable "
+                f"{shown(variable)}, whose value stays secret"
+            )
     return StdioServer(
         name=name,
         command=_text(where, "command", given["command"]),
         args=_texts(where, "args", given.get("args", [])),
-        env={**_env_file(where, given), **_pairs(where, "env", given.get("env", {}))},
+        env=env,
         cwd=None if cwd is None else _text(where, "cwd", _plain_path(cwd)),
     )
 
@@ -308,9 +345,11 @@ def _env_file(where: str, given: Mapping[str, Any]) -> dict[str, str]:
     path = Path(_text(where, "envFile", _plain_path(given["envFile"])))
     try:
         with path.open(encoding="utf-8-sig") as file:
-            text = file.read(_FILE_BYTES)
+            text = file.read(_FILE_BYTES + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{where}: envFile {path} cannot be read: {error}") from error
+    if len(text) > _FILE_BYTES:
+        raise ConfigurationError(f"{where}: envFile {path} has more than {_FILE_BYTES} characters")
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -344,6 +383,11 @@ def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
         case "oauth":
             oauth = True if oauth is None else oauth
         case str() as token if token:
+            given_twice = [name for name in headers if name.casefold() == "authorization"]
+            if given_twice:
+                raise ConfigurationError(
+                    f"{where} has a token in auth and in the header {given_twice[0]}; give it once"
+                )
             headers = {**headers, "Authorization": f"Bearer {token}"}
         case Mapping() as client if oauth is None and _CLIENT.items() >= _kinds(client).items():
             oauth = {_CLIENT_FIELDS[key]: value for key, value in client.items() if key != "scopes"}
@@ -355,8 +399,24 @@ def _http(where: str, name: str, given: Mapping[str, Any]) -> Server:
                 f"{where}: auth takes a bearer token, 'oauth', an object with CLIENT_ID and "
                 "CLIENT_SECRET, or an httpx2.Auth; its value stays secret"
             )
+    _check_headers(where, headers)
     read = None if oauth is None else read_oauth(where, oauth)
     return HttpServer(name=name, url=url, headers=headers, auth=auth, oauth=read)
+
+
+def _check_headers(where: str, headers: Mapping[str, str]) -> None:
+    """Refuse headers that no request can carry, without their values, which stay secret."""
+    twice = repeated(map(str.casefold, headers))
+    if twice is not None:
+        raise ConfigurationError(f"{where}: headers have {twice!r:.100} twice; give it once")
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ConfigurationError(f"{where}: headers take names of ASCII; got {shown(name)}")
+        if not _HEADER_VALUE.fullmatch(value):
+            raise ConfigurationError(
+                f"{where}: the value of the header {name} must be printable ASCII, without line "
+                "ends and without white space around it; its value stays secret"
+            )
 
 
 def _kinds(given: Mapping[str, Any]) -> dict[str, type]:
@@ -372,8 +432,10 @@ def _text(where: str, field: str, value: Any) -> str:
 
 
 def _texts(where: str, field: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ConfigurationError(f"{where}: {field} takes a list of strings; got {shown(value)}")
+    if not isinstance(value, list) or not all(isinstance(x, str) and "\0" not in x for x in value):
+        raise ConfigurationError(
+            f"{where}: {field} takes a list of strings without NUL; got {shown(value)}"
+        )
     return tuple(value)
 
 
@@ -391,11 +453,17 @@ def _expanded(where: str, value: Any) -> Any:
         return [_expanded(where, item) for item in value]
     if not isinstance(value, str):
         return value
-    foreign = _OF_EDITORS.search(_VARIABLE.sub("", value))
+    for given in _VARIABLE.finditer(value):
+        if given[2] and "${" in given[2]:
+            raise ConfigurationError(
+                f"{where} uses {given[0]:.60}, a variable inside the default of another; write a "
+                "text as the default"
+            )
+    foreign = _OTHER_VARIABLES.search(_VARIABLE.sub("", value))
     if foreign is not None:
         raise ConfigurationError(
-            f"{where} uses {foreign[0]:.60}, which only its editor knows; write ${{NAME}} or "
-            "${env:NAME} for an environment variable"
+            f"{where} uses {foreign[0]:.60}, which is not known here; write ${{NAME}}, "
+            "${env:NAME} or ${NAME:-value} for an environment variable"
         )
     return _VARIABLE.sub(lambda at: _looked_up(where, at), value)
 

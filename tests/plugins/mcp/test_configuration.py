@@ -52,9 +52,19 @@ def test_reads_a_file_of_the_usual_form(tmp_path: Path, monkeypatch: pytest.Monk
         ({"URL": "http://a"}, "got neither; did you mean 'url' in place of 'URL'?"),
         ({"command": "a", "arg": []}, "; did you mean 'args' in place of 'arg'?"),
         ({"url": "http://a", "header": {}}, "; did you mean 'headers' in place of 'header'?"),
-        ({"command": "a", "args": "b"}, "args takes a list of strings; got 'b'"),
+        ({"command": "a", "args": "b"}, "args takes a list of strings without NUL; got 'b'"),
         ({"command": "a", "env": {"K": 1}}, "env takes strings by name"),
         ({"command": ""}, "command takes a non-empty string without NUL; got ''"),
+        ({"command": "a", "args": ["\0"]}, "args takes a list of strings without NUL"),
+        ({"command": "a", "env": {"A=B": "1"}}, "env takes names without '='"),
+        ({"command": "a", "env": {"": "1"}}, "env takes names without '='"),
+        ({"command": "a", "env": {"A": "\0"}}, "env takes names without '=' and texts without NUL"),
+        ({"command": "a", "args": ["${A_B:x}"]}, "uses ${A_B:x}, which is not known here"),
+        ({"command": "a", "args": ["${A_B:?x}"]}, "uses ${A_B:?x}, which is not known here"),
+        ({"command": "a", "args": ["${A-B}"]}, "uses ${A-B}, which is not known here"),
+        ({"command": "a", "args": ["${ A }"]}, "uses ${ A }, which is not known here"),
+        ({"command": "a", "args": ["${A:-${B}}"]}, "a variable inside the default of another"),
+        ({"command": "a", "type": "stdio", "transport": "http"}, "has the type 'http', which"),
         ({"command": "a\0"}, "command takes a non-empty string without NUL"),
         ({"command": "${NO_SUCH_VARIABLE}"}, "variable NO_SUCH_VARIABLE, which is not set"),
         ({"url": "ftp://b"}, "url takes an address"),
@@ -90,6 +100,56 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str | None, message: str)
     with pytest.raises(ConfigurationError, match=r"servers\.json") as refused:
         read_servers(path)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a'"),
+        ('{"mcpServers": {"a": {"command": "x"}}, "mcpServers": {}}', "'mcpServers'"),
+        ('{"a": {"command": "x"}, "a": {"command": "y", "disabled": true}}', "'a'"),
+        ('{"servers": {"a": {"command": "x"}, /* 1 */ "a": {"command": "y"},}}', "'a'"),
+        ('{"mcpServers": {"a": {"command": "x", "env": {"K": "1", "K": "2"}}}}', "'K'"),
+    ],
+)
+def test_a_file_that_names_something_twice_is_refused(tmp_path: Path, text: str, name: str) -> None:
+    path = tmp_path / "servers.json"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=rf"servers\.json: an object names {name} twice"):
+        read_servers(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"mcpServers": {"a": {"command": "x"}}, "servers": {"b": {"command": "y"}}},
+        {"mcpServers": {"a": {"command": "x"}}, "mcp": {"servers": {"b": {"command": "y"}}}},
+    ],
+)
+def test_a_file_with_servers_in_two_places_is_refused(content: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="has servers under 'mcpServers' and '"):
+        read_servers(content)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"headers": {"X-Key": "hidden\n"}}, "the value of the header X-Key must be printable"),
+        ({"headers": {"X-Key": "hidden\nX: 1"}}, "the value of the header X-Key must be printable"),
+        ({"headers": {"X-Key": "hidden\u20ac"}}, "the value of the header X-Key must be printable"),
+        ({"auth": "hidden\n"}, "the value of the header Authorization must be printable"),
+        ({"headers": {"X Key": "hidden"}}, "headers take names of ASCII; got 'X Key'"),
+        ({"headers": {"X-Key": "hidden", "x-key": "hidden"}}, "headers have 'x-key' twice"),
+        ({"headers": {"authorization": "hidden"}, "auth": "hidden"}, "give it once"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_without_its_value(
+    fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_servers({"mcpServers": {"a": {"url": "http://a/mcp", **fields}}})
+    assert message in str(refused.value)
+    assert "hidden" not in str(refused.value)
 
 
 def test_auth_is_for_servers_that_are_reached() -> None:
@@ -200,7 +260,7 @@ def test_reads_the_authorization_of_other_clients() -> None:
     [
         (
             {"command": "a", "args": ["${input:key}"]},
-            r"uses \$\{input:key\}, which only its editor",
+            r"uses \$\{input:key\}, which is not known here",
         ),
         ({"command": "a", "args": ["${env:NO_SUCH}"]}, "variable NO_SUCH, which is not set"),
         ({"command": "a", "disabled": "no"}, "disabled and enabled take true or false"),
