@@ -37,6 +37,9 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     if not schema.get("properties") and not any(key in schema for key in (*_COMBINED, "$ref")):
         described = isinstance(schema.get("properties"), Mapping)
         takes_any = not described or schema.get("additionalProperties", False)
+        given = {
+            key: item for key, item in given.items() if key not in _list(schema.get("required"))
+        }
         if takes_any is not False or not given or "patternProperties" in schema:
             return ""
         return f"has no field {_shown(next(iter(given)))}; it takes no fields"
@@ -75,6 +78,11 @@ class _Search:
             for name, about in _mapping(branch.get("properties")).items():
                 if isinstance(name, str):  # else this is not a JSON Schema
                     known.setdefault(name, []).append(_schema(about))
+        if known:  # some schemas do not describe all fields that they require
+            for name in [
+                name for branch in branches or () for name in _list(branch.get("required"))
+            ]:
+                known.setdefault(str(name), [])
         if not branches or not known or any(map(_takes_more, branches)):
             known = {key: known.get(key, []) for key in given}
         for key, item in given.items():

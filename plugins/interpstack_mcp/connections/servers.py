@@ -245,7 +245,8 @@ class McpServers:
         if found is None:
             raise GuestException(
                 "mcp.read takes a resource_link that a tool has returned to this session since the "
-                f"servers were connected; got {shown(uri)}; call the tool again for the link"
+                f"servers were connected; got {shown(uri) if isinstance(uri, str) else 'no URI'}; "
+                "call the tool again for the link"
             )
         linked = sorted(found)
         if server is not None and server not in linked:

@@ -99,6 +99,13 @@ def test_a_tool_without_fields_takes_none() -> None:
     assert unknown_field(schema, {}) == ""
 
 
+@pytest.mark.parametrize("properties", [{}, {"a": TEXT}])
+def test_a_field_that_is_required_but_not_described_is_known(properties: Any) -> None:
+    schema = {"type": "object", "properties": properties, "required": ["x"]}
+    assert unknown_field(schema, {"x": 1}) == ""
+    assert unknown_field(schema, {"x": 1, "y": 1}).startswith("has no field 'y'")
+
+
 def test_a_schema_that_refers_to_itself_without_end_costs_little() -> None:
     inner = {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in range(300)], "properties": {"a": TEXT}}
     schema = {"$ref": "#/$defs/0", "$defs": {str(n): {**inner, "title": n} for n in range(300)}}
