@@ -48,7 +48,7 @@ class Approving:
         if can is None or can.elicitation is None:
             return "it needs an approval, and this client cannot ask for one"
         try:
-            shown = shown_arguments(name, arguments)
+            shown = shown_arguments(arguments)
         except ValueError as error:
             return str(error)
         text = f"This client wants to call {name} with {shown}. Allow this call?"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from interpstack import Request, Session, Settlement, hookimpl
+from interpstack import GuestException, Request, Session, Settlement, hookimpl
 from interpstack_mcp.serving.runs import ServedCell
 
 __all__ = ["GATE", "ApprovalGate", "shown_arguments"]
@@ -28,7 +28,13 @@ class ApprovalGate:
 
         async def gated(make: Callable[[], Awaitable[Settlement]]) -> Settlement:
             if run.needs_approval(_names(session, request)):
-                await run.approve(request.bridge, shown_arguments(request.bridge, request.wire))
+                try:
+                    shown = shown_arguments(request.wire)
+                except ValueError as error:
+                    raise GuestException(
+                        f"{request.bridge} was not called: {error}", rejected=True
+                    ) from error
+                await run.approve(request.bridge, shown)
             try:
                 return await make()
             finally:
@@ -43,11 +49,10 @@ def _names(session: Session, request: Request) -> set[str]:
     return {request.bridge} if bridge is None else {request.bridge, bridge.tool or bridge.name}
 
 
-def shown_arguments(name: str, arguments: Any) -> str:
+def shown_arguments(arguments: Any) -> str:
     """The arguments of a call, complete: what is approved is what is done.
 
     Args:
-        name: The call's name, for an error.
         arguments: The arguments.
 
     Raises:
@@ -56,7 +61,7 @@ def shown_arguments(name: str, arguments: Any) -> str:
     text = json.dumps(arguments, ensure_ascii=True, default=repr)
     if len(text) > _SHOWN_CHARS:
         raise ValueError(
-            f"{name} needs an approval, and its arguments have {len(text)} characters; "
+            f"it needs an approval, and its arguments have {len(text)} characters; "
             f"a person is shown at most {_SHOWN_CHARS}, so pass shorter ones"
         )
     return text

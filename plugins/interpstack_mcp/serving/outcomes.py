@@ -72,15 +72,23 @@ def outcome_result(
     )
 
 
-def running_result(cell: str, console: str) -> types.CallToolResult:
-    """The result for a cell that still runs.
+def running_result(cell: str, console: str, before: str | None = None) -> types.CallToolResult:
+    """The result for a cell that still runs, or waits for another one.
 
     Args:
         cell: Identifies the cell.
         console: Its output since the last result.
+        before: The earlier cell that has to end first; `None` if there is none.
     """
     said = f"<console>\n{_cut(console)}\n</console>\n" if console else ""
-    text = f"{said}The code still runs. Call the tool wait with cell {cell!r} to continue."
+    state = (
+        "The code still runs."
+        if before is None
+        else f"The code has not begun: cell {before!r} of this client still runs, or waits for an "
+        f"approval. The tool wait with cell {before!r} continues that one, and stops it with "
+        "terminate."
+    )
+    text = f"{said}{state} Call the tool wait with cell {cell!r} to continue."
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
         structured_content={"running": True, "cell": cell, "console": _cut(console)},

@@ -225,7 +225,7 @@ class CodeServer:
                     if waiting is not None:
                         return waiting
                 elif (left := deadline - time.monotonic()) <= 0:
-                    return running_result(run.id, run.printed())
+                    return running_result(run.id, run.printed(), client.before(run))
                 else:
                     await run.news(left)
                     await _tell(ctx, client, run)

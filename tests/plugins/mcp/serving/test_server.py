@@ -148,8 +148,20 @@ async def test_arguments_that_nobody_can_read_are_refused(serve: Any) -> None:
     served = serve("tools.pay")
     client = await served.client({"action": "accept", "content": {"allow": True}})
     told = await text(client, "await tools.pay({to: 'a'.repeat(5000)})")
+    assert told.startswith('<error type="ToolError">tools.pay was not called: it needs an approval')
     assert "a person is shown at most 4000" in told
     assert served.paid == []
+
+
+async def test_code_that_waits_for_an_earlier_cell_names_it(serve: Any) -> None:
+    served = serve(yield_seconds=0.2)
+    client = await served.client()
+    first = (await run(client, "await tools.slow({text: 'a'})")).structured_content["cell"]
+    waiting = await run(client, "2")
+    assert waiting.content[0].text.startswith(f"The code has not begun: cell {first!r} of this")
+    await client.call_tool("wait", {"cell": first, "terminate": True})
+    cell = waiting.structured_content["cell"]
+    assert (await client.call_tool("wait", {"cell": cell})).content[0].text == "<result>2</result>"
 
 
 @both
