@@ -651,7 +651,11 @@ class _Script:
         yield from self._value_edits()
 
     def _value_edits(self) -> Iterator[Edit]:
-        """Keep the value of the last statement that has one, as a script keeps it."""
+        """Keep the value of the last statement that has one, as a script keeps it.
+
+        A block may begin or end where its first or last statement does, so what belongs to the
+        block is given first at its beginning, and last at its end.
+        """
         last = max(
             (
                 index
@@ -660,6 +664,12 @@ class _Script:
             ),
             default=-1,
         )
+        attempts = [each for each in self._seen.attempts if self._ends_after(each, last)]
+        for statement in attempts:
+            yield from self._attempt_begins(statement)
+        for statement in self._seen.compounds:
+            if self._ends_after(statement, last):
+                yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
         top = {id(each) for each in self._body[:last] if each["type"] == "ExpressionStatement"}
         for statement in self._seen.expressions:
             if id(statement) in top or statement.get("directive") is not None:
@@ -669,27 +679,24 @@ class _Script:
         for statement in self._body[last + 1 :]:
             if _is_compound(statement):
                 yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
-        for statement in self._seen.compounds:
-            if self._ends_after(statement, last):
-                yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
-        for statement in self._seen.attempts:
-            if self._ends_after(statement, last):
-                yield from self._attempt_edits(statement)
+        for statement in attempts:
+            if (finalizer := statement.get("finalizer")) is not None:
+                end = finalizer["end"] - 1
+                yield end, end, f"; {_VALUE} = {_KEPT};"
 
     def _ends_after(self, node: Node, last: int) -> bool:
         """Whether no later expression at the top level gives the cell its value."""
         return last < 0 or bool(node["end"] > self._body[last]["start"])
 
-    def _attempt_edits(self, statement: Node) -> Iterator[Edit]:
+    def _attempt_begins(self, statement: Node) -> Iterator[Edit]:
         """`catch` begins with no value; `finally` has none, unless it leaves its statement."""
         handler, last = statement.get("handler"), statement.get("finalizer")
         if handler is not None:
             begin = handler["body"]["start"] + 1
             yield begin, begin, f" {_VALUE} = void 0;"
         if last is not None:
-            begin, end = last["start"] + 1, last["end"] - 1
+            begin = last["start"] + 1
             yield begin, begin, f" const {_KEPT} = {_VALUE};"
-            yield end, end, f"; {_VALUE} = {_KEPT};"
 
     def _assigning(self, declaration: Node, head_of: Node | None) -> Iterator[Edit]:
         """`var a = 1, {b} = c` as `void (a = 1, {b} = c)`, which assigns to globals."""

@@ -113,6 +113,13 @@ def test_any_pieces_of_imports_are_prepared_or_refused(pieces: list[str]) -> Non
     ("source", "value"),
     [
         ("try { 3 } finally { 4 }", "3"),
+        ("try{3}finally{4}", "3"),
+        ("try{throw 1}catch(e){[e,2]}", "[1, 2]"),
+        ("try{throw 1}catch{5}finally{6}", "5"),
+        ("try{3}finally{if(1){4}}", "3"),
+        ("try{3}finally{try{4}catch{}finally{5}}", "3"),
+        ("try{throw 1}catch(e){var a=e;a}", "1"),
+        ("try{throw 1}catch(e){function f(){}f.name}", "f"),
         ("try { try { 1 } finally { 2 } } finally { 3 }", "1"),
         ("try { 3; throw 1 } catch (e) { 5 } finally { 6 }", "5"),
         ("try { 3; throw 1 } catch {}", "undefined"),
