@@ -178,7 +178,38 @@
     const given = list(arguments, 1);
     return setTimeout(() => { apply(callback, undefined, given); }, 0);
   }
-  const later = (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); });
+  const later = (ms, value, options) => new Promise((resolve, reject) => {
+    const signal = options?.signal;
+    if (signal === undefined) {
+      setTimeout(resolve, ms, value);
+      return;
+    }
+    if (typeof signal?.aborted !== "boolean" || typeof signal.addEventListener !== "function") {
+      throw Object.assign(new TypeError("the option signal takes an AbortSignal"), { code: "ERR_INVALID_ARG_TYPE" });
+    }
+    let timer;
+    const stop = () => {
+      clearTimeout(timer);
+      const error = Object.assign(new Error("The operation was aborted", { cause: signal.reason }), { code: "ABORT_ERR" });
+      reject(defineProperty(error, "name", { __proto__: null, value: "AbortError", writable: true, configurable: true }) && error);
+    };
+    if (signal.aborted) {
+      stop();
+      return;
+    }
+    timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve(value);
+    }, ms);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  // What `util.promisify` takes in place of a timer: its callback is not the last argument.
+  const promisified = Symbol.for("nodejs.util.promisify.custom");
+  define(setTimeout, promisified, later);
+  define(soon, promisified, (value, options) => later(0, value, options));
+  async function* repeated(ms, value, options) {
+    for (;;) yield await later(ms, value, options);
+  }
   const stream = (fd) => ({
     fd, isTTY: false, columns: 80, writable: true, on() { return this; }, once() { return this; }, end() {}, getColorDepth: () => 1, hasColors: () => false,
     write(text) {
@@ -230,7 +261,10 @@
     module: (requireFrom) => ({ createRequire: (base) => requireFrom("" + base), builtinModules: [], isBuiltin: (name) => ("" + name).startsWith("node:") }),
     console: () => globals.console ?? {},
     timers: () => ({ setTimeout, setInterval, clearTimeout, clearInterval, setImmediate: soon, clearImmediate: clearTimeout }),
-    "timers/promises": () => ({ setTimeout: later, setImmediate: (value) => later(0, value), scheduler: { wait: later, yield: () => later(0) } }),
+    "timers/promises": () => ({
+      setTimeout: later, setInterval: repeated, setImmediate: soon[promisified],
+      scheduler: { wait: (ms, options) => later(ms, undefined, options), yield: () => later(0) },
+    }),
     worker_threads: () => ({ ...closed("worker_threads"), ...copy(host.builtin("worker_threads"), THREADS) }),
     tty: () => ({ isatty: () => false }),
   };

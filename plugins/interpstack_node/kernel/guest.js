@@ -2,7 +2,7 @@
 //
 // Evaluated first in a fresh context; the guest shares the context afterwards, so nothing here looks
 // up a property that guest code could have replaced. The functions in `host` are of another realm:
-// they are called with text and bytes, and never handed out.
+// they are called with text and bytes, and never handed out; `isPromise`, which is native, takes values.
 (host, SCRIPT) => {
   "use strict";
   const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
@@ -124,6 +124,7 @@
       kernel = installed;
       kernel.findFaultsBy(locate);
       kernel.compareBuiltins();
+      kernel.tellPromisesBy(host.isPromise); // Node's own functions return promises of its realm
       globals.SharedArrayBuffer = noSharedMemory;
       const { write } = kernel.api;
       api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });

@@ -109,6 +109,7 @@
       for (const name in builtin) if (getOwnPropertyDescriptor(globals, name) === undefined) delete builtin[name];
     },
     compareBuiltins: () => { comparesBuiltins = true; },
+    tellPromisesBy: (told) => { isForeignPromise = told; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

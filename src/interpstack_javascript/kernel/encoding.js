@@ -366,8 +366,10 @@
     if (attempt((v) => apply(isPrototypeOf, ErrorClass.prototype, [v]), value) === true) return true;
     return nativeIsError !== undefined && nativeIsError(value); // one of another realm
   }
+  let isForeignPromise; // an engine whose guests get promises of another realm tells them
   function isPromise(value) {
-    return attempt((v) => apply(isPrototypeOf, PromiseClass.prototype, [v]), value) === true;
+    if (attempt((v) => apply(isPrototypeOf, PromiseClass.prototype, [v]), value) === true) return true;
+    return isForeignPromise !== undefined && isForeignPromise(value);
   }
   function unbox(value) {
     if (hasBrand(valueOfNumber, value)) return { value: valueOfNumber(value), kind: "Number" };

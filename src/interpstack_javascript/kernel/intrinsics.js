@@ -9,6 +9,7 @@
 //   forgetAbsent()           the engine has removed globals after `seal`: they are no losses
 //   trackRejectionsBy(tracker)  an engine tracks rejected promises that no code handles: forget() begins a
 //                            cell, reasons() -> their reasons
+//   tellPromisesBy(told)     guests get promises of another realm: told(value) -> whether it is one
 //   next()                   settle one more answer of the last `resume`; false if there is none. The engine
 //                            runs the guest's jobs after `resume`, and again after each answer
 //   api                      what guest sources (console, web APIs) build upon

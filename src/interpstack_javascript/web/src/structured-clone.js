@@ -228,8 +228,10 @@ export function createStructuredClone(DOMException, platform) {
     const proto = getPrototypeOf(value);
     if (proto !== null && (proto !== objectProto || isError(value))) {
       if (isView(value)) return remember(cloneView(value, memory, frames));
-      if (value instanceof BufferCtor && has(bufferLength, value)) return remember(cloneBuffer(value));
-      if (value instanceof MapCtor && has(mapSize, value)) {
+      // Values of another realm have other classes and the same slots: a Buffer of Node, for one.
+      const isForeign = !apply(isPrototypeOf, objectProto, [value]);
+      if ((isForeign || value instanceof BufferCtor) && has(bufferLength, value)) return remember(cloneBuffer(value));
+      if ((isForeign || value instanceof MapCtor) && has(mapSize, value)) {
         const copy = remember(new MapCtor());
         const items = { __proto__: null, length: 0 };
         apply(mapEach, value, [(item, key) => {
@@ -239,15 +241,15 @@ export function createStructuredClone(DOMException, platform) {
         push(frames, addToMap, value, copy, items, items.length);
         return copy;
       }
-      if (value instanceof SetCtor && has(setSize, value)) {
+      if ((isForeign || value instanceof SetCtor) && has(setSize, value)) {
         const copy = remember(new SetCtor());
         const items = { __proto__: null, length: 0 };
         apply(setEach, value, [item => { items[items.length++] = item; }]);
         push(frames, addToSet, value, copy, items, items.length);
         return copy;
       }
-      if (value instanceof DateCtor && has(getTime, value)) return remember(new DateCtor(apply(getTime, value, [])));
-      if (value instanceof RegExpCtor && has(regexpSource, value) && value !== RegExpCtor.prototype) {
+      if ((isForeign || value instanceof DateCtor) && has(getTime, value)) return remember(new DateCtor(apply(getTime, value, [])));
+      if ((isForeign || value instanceof RegExpCtor) && has(regexpSource, value) && value !== RegExpCtor.prototype) {
         return remember(new RegExpCtor(apply(regexpSource, value, []), apply(regexpFlags, value, [])));
       }
       if (value instanceof DOMException) {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Session
+from interpstack import Bridge, InterpreterStack, Limits, Session
 from interpstack_node.engine import NodeEngine
 
 
@@ -143,3 +144,40 @@ async def test_an_answer_arrives_while_a_timer_is_open(session: Session, source:
     outcome = await session.eval(source)
     assert outcome.error is None, outcome.error
     assert outcome.text == "200"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("fetch(U).then((answer) => answer.text())", '{"ok": 1}'),
+        ("const answered = fetch(U).then((answer) => answer.json()); answered", "{ok: 1}"),
+        ("new Blob(['x']).text()", "x"),
+        ("[Response.json(1).json()]", "[Promise {…}]"),
+        ("new Proxy(Response.json(1).json(), {})", "Object [Promise] {}"),
+    ],
+)
+async def test_a_promise_of_node_as_last_expression_is_awaited(
+    session: Session, source: str, text: str
+) -> None:
+    outcome = await session.eval(source)
+    assert (outcome.error, outcome.text) == (None, text)
+
+
+async def test_a_rejected_promise_of_node_as_last_expression_is_the_error(session: Session) -> None:
+    outcome = await session.eval("fetch('http://127.0.0.1:1')")
+    assert outcome.error is not None
+    assert (outcome.error.name, outcome.error.message) == ("TypeError", "fetch failed")
+
+
+async def test_a_promise_of_node_is_not_passed_to_the_host() -> None:
+    got: list[Any] = []
+
+    def take(x: Any) -> None:
+        got.append(x)
+
+    bridge = Bridge(name="host.take", handler=take)
+    with InterpreterStack(NodeEngine(), bridges=[bridge]) as stack, stack.session() as session:
+        outcome = await session.eval("await host.take({x: new Blob(['x']).text()})")
+    assert outcome.error is not None
+    assert outcome.error.message.startswith("a promise cannot be passed to the host; await it")
+    assert got == []

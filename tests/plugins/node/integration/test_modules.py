@@ -131,6 +131,35 @@ def stack(work: Path) -> Iterator[InterpreterStack]:
         ),
         ("import s from 'shared'; s.has", "true"),
         ("import t from 'timers/promises'; await t.setTimeout(5, 'late')", "late"),
+        (
+            "import t from 'timers/promises'; const stop = new AbortController(); "
+            "const late = t.setTimeout(60_000, 1, {signal: stop.signal}); stop.abort('enough'); "
+            "await late.catch((error) => [error.name, error.code, error.cause])",
+            '["AbortError", "ABORT_ERR", "enough"]',
+        ),
+        (
+            "import t from 'timers/promises'; "
+            "await t.scheduler.wait(60_000, {signal: AbortSignal.abort()}).catch((e) => e.name)",
+            "AbortError",
+        ),
+        (
+            "import t from 'timers/promises'; "
+            "await t.setTimeout(5, 1, {signal: 1}).catch((error) => error.code)",
+            "ERR_INVALID_ARG_TYPE",
+        ),
+        (
+            "import t from 'timers/promises'; let n = 0; "
+            "for await (const each of t.setInterval(1, 2)) if ((n += each) > 5) break; n",
+            "6",
+        ),
+        ("import u from 'util'; await u.promisify(setTimeout)(5, 'late')", "late"),
+        ("import u from 'util'; await u.promisify(setImmediate)('soon')", "soon"),
+        ("structuredClone({a: Buffer.from('abc').subarray(1)}).a", "Uint8Array(2) [98, 99]"),
+        (
+            "import c from 'crypto'; "
+            "structuredClone(await c.subtle.digest('SHA-256', Buffer.from('a'))).byteLength",
+            "32",
+        ),
         ("import {own} from '@/own'; own", "1"),
         ("import.meta.main && import.meta.filename.endsWith('.mjs')", "true"),
         ("import.meta.url.startsWith('file:///')", "true"),
