@@ -44,6 +44,7 @@
     if (typeof name !== "string" || trim(name) === "") return rejected(fault(namespace + ".tool expects a tool name string"));
     if (name.length > NAME_CHARS) return rejected(fault("unsupported call: " + slice(name, 0, NAME_CHARS) + "…"));
     if (!isRunning()) return rejected(fault(GONE));
+    if (arguments.length > 2) return rejected(new TypeErrorClass(namespace + ".tool takes a tool name and one object of the tool's fields; got " + arguments.length + " arguments"));
     if (typeof input === "function" || typeof input === "symbol")
       return rejected(new TypeErrorClass(namespace + ".tool expects arguments that can be sent: an object of the tool's fields, or a string"));
     return request(bridgeOf(name), input === undefined ? {} : input);

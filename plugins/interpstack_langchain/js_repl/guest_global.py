@@ -19,7 +19,7 @@ from interpstack import (
     GuestSource,
     HostTool,
 )
-from interpstack_agents import as_single_field, has_many_parts, plain_input
+from interpstack_agents import as_single_field, has_many_parts, plain_input, unknown_field
 from interpstack_core import call_blocking
 from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
@@ -137,7 +137,7 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
         value: An object; the JSON text of one; or, for a tool with one field, that field's text.
 
     Raises:
-        GuestException: It is none of these.
+        GuestException: It is none of these, or has a field that the tool does not have.
     """
     if isinstance(value, str):
         if _has_many_values(value):
@@ -149,6 +149,9 @@ def tool_input(namespace: str, tool: HostTool, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _refused(namespace, tool, shown(value, JAVASCRIPT.literal))
     given: dict[str, Any] = plain_input(value)
+    fault = unknown_field(tool.input_schema, given)
+    if fault:  # most tools would drop the field without a word
+        raise GuestException(f"{_call(namespace, tool)} {fault}", name="TypeError")
     return given
 
 
@@ -171,11 +174,15 @@ def _read_json(text: str) -> Any:
         return None
 
 
+def _call(namespace: str, tool: HostTool) -> str:
+    return f"{namespace}.tool({json.dumps(tool.name)}, …)"
+
+
 def _refused(namespace: str, tool: HostTool, got: str) -> GuestException:
     fields = tool.input_schema.get("properties")
     named = ", ".join(map(str, fields)) if isinstance(fields, Mapping) and fields else "none"
     return GuestException(
-        f"{namespace}.tool({json.dumps(tool.name)}, …) takes an object of the tool's fields, or "
-        f"its JSON text; got {got}. The fields are: {named}",
+        f"{_call(namespace, tool)} takes an object of the tool's fields, or its JSON text; "
+        f"got {got}. The fields are: {named}",
         name="TypeError",
     )

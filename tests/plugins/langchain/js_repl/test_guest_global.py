@@ -112,6 +112,13 @@ async def test_a_call_and_its_answer(chat: Any, code: str, result: str) -> None:
         ("await codex.tool('look', [1])", "got [1]"),
         ("await codex.tool('look', 3)", "got 3"),
         ("await codex.tool('read-file', 'a')", "got a string that is not a JSON object"),
+        (
+            "await codex.tool('look', {palce: 'there'})",
+            "codex.tool(\"look\", …) has no field 'palce'; its fields are: place",
+        ),
+        ("await codex.tool('look', '{\"palce\": 1}')", "has no field 'palce'"),
+        ("await codex.tool('lines', {text: 'a'})", "has no field 'text'; it takes no fields"),
+        ("await codex.tool('look', {}, {place: 'there'})", "got 3 arguments"),
         ("await codex.tool('look', () => 1)", "expects arguments that can be sent"),
         ("await codex.tool('look', {place: () => 1})", ""),  # it settles, which is what matters
         ("await codex.tool('look', Symbol())", "expects arguments that can be sent"),
