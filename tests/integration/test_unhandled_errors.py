@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from engines import OnEngine
 
-from interpstack import InterpreterStack, ModuleBundle, hookimpl
+from interpstack import InterpreterStack, ModuleBundle, bridge, hookimpl
 from interpstack_core.modules import ModuleLoader
 
 _MODULE = """
@@ -38,6 +40,41 @@ async def test_the_error_of_a_callback_is_in_the_output(on_engine: OnEngine, sou
         outcome = await stack.session("one").eval(source)
     assert (outcome.text, outcome.error) == ("1", None)
     assert outcome.console.startswith("Uncaught Error: lost")
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ("shop.pay({item: Symbol()})", "TypeError: a symbol cannot be passed to the host"),
+        ("shop.pay({item: 'tea'}, {count: 2})", "TypeError: shop.pay takes one argument"),
+        ("shop.pay({item: 'tea'}); await shop.rest({})", "TypeError: the account is closed"),
+    ],
+)
+async def test_calls_that_fail_unawaited_are_named(
+    on_engine: OnEngine, call: str, reason: str
+) -> None:
+    failed = asyncio.Event()
+
+    @bridge("shop.pay")
+    async def pay(item: str) -> None:
+        failed.set()
+        raise TypeError("the account is closed")
+
+    @bridge("shop.rest")
+    async def rest() -> None:
+        await failed.wait()
+
+    many = "for (let i = 0; i < 120; i++) await shop.pay({item: Symbol()}).catch(() => 0);"
+    with InterpreterStack(on_engine.name, bridges=[pay, rest]) as stack:
+        session = stack.session("one")
+        for before in ("", many):  # those that are handled take no place
+            outcome = await session.eval(f"{before} {call}; 'left'")
+            assert (outcome.text, outcome.error) == ("left", None)
+            (notice,) = outcome.notices
+            assert notice.startswith("A promise that the code did not wait for was rejected: ")
+            assert reason in notice
+        assert (await session.eval("1")).notices == ()
 
 
 @pytest.mark.parametrize("engine", ["v8", "node"])

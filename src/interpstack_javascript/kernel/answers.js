@@ -52,7 +52,8 @@
       try { entry.callback(); } catch (error) { attempt(report, error); }
     } else if (failed) {
       const error = makeError(entry.site, body.name, body.message, body.data);
-      noteFailure(entry, error);
+      if (areLate) reported[reported.length] = error;
+      else noteFailure(entry.promise, error);
       entry.reject(error);
     } else {
       fulfil(entry.resolve, body);

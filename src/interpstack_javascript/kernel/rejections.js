@@ -4,7 +4,7 @@
   // Whatever handles a promise (`await`, `then`, `Promise.all`) reads its `constructor` first, and so takes
   // away the one of its own that it was given.
   const mostRejected = 100; // in one report
-  let failures = list(), reported = list(); // entries of calls that failed; errors that the host reports itself
+  let failures = list(), reported = list(); // calls that failed; errors that the host reports itself
   function beginRejections() {
     if (failures.length !== 0) failures = list();
     if (reported.length !== 0) reported = list();
@@ -15,22 +15,34 @@
     get() { return deleteProperty(this, "constructor") ? this.constructor : PromiseClass; },
     set(value) { define(this, "constructor", value, true); },
   };
-  function watchHandlers(promise) {
-    defineProperty(promise, "constructor", unread);
+  function tracked(promise) {
+    if (unhandled === undefined) defineProperty(promise, "constructor", unread);
+    return promise;
+  }
+  // The promise of a call that failed before the host heard of it.
+  function failed(promise, error) {
+    noteFailure(tracked(promise), error);
     return promise;
   }
   function isUnread(promise) {
     const found = getOwnPropertyDescriptor(promise, "constructor");
     return found !== undefined && found.get === unread.get;
   }
-  function noteFailure(entry, error) {
-    if (areLate) reported[reported.length] = error;
-    else if (unhandled === undefined && failures.length < mostRejected) failures[failures.length] = { __proto__: null, entry, error };
+  function noteFailure(promise, error) {
+    if (unhandled !== undefined) return;
+    if (failures.length >= mostRejected) forgetHandled();
+    if (failures.length < mostRejected) failures[failures.length] = { __proto__: null, promise, error };
+  }
+  function forgetHandled() {
+    const left = list();
+    for (let i = 0; i < failures.length; i++) if (isUnread(failures[i].promise)) left[left.length] = failures[i];
+    failures = left;
   }
   function unhandledReasons() {
     if (unhandled !== undefined) return unhandled.reasons();
     const found = list();
-    for (let i = 0; i < failures.length; i++) if (isUnread(failures[i].entry.promise)) found[found.length] = failures[i].error;
+    forgetHandled();
+    for (let i = 0; i < failures.length; i++) found[i] = failures[i].error;
     return found;
   }
   function isReported(reason) {

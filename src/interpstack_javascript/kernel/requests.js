@@ -7,21 +7,28 @@
   }
   // `written`: the input is JSON text already, made by a guest source of values that are no guest's.
   function request(name, input, quoted = stringify(name), counts = true, written = false) {
-    let entry;
+    let entry, error;
     const promise = new PromiseClass((resolve, reject) => {
-      if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
-      // The host counts and refuses; what is far beyond the limit need not trouble it.
-      if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
-      if (counts && limits.requests !== null && ++requested > limits.requests + 64)
-        throw makeError(new ErrorClass(), limits.tooMany, "the cell may make " + limits.requests
-          + " calls; this was one more", { __proto__: null, tool: name });
-      if (written && input.length > limits.valueChars) tooLarge();
-      const text = written ? input : encodeValue(input);
-      const site = new ErrorClass();
-      entry = pending[open(quoted, text)] = { __proto__: null, resolve, reject, site, promise: undefined };
+      try {
+        const text = inputText(name, input, counts, written), site = new ErrorClass();
+        entry = pending[open(quoted, text)] = { __proto__: null, resolve, reject, site, promise: undefined };
+      } catch (thrown) {
+        reject(error = thrown);
+      }
     });
-    if (entry === undefined || unhandled !== undefined) return promise;
-    return entry.promise = watchHandlers(promise);
+    if (entry === undefined) return failed(promise, error);
+    return entry.promise = tracked(promise);
+  }
+  function inputText(name, input, counts, written) {
+    if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
+    // The host counts and refuses; what is far beyond the limit need not trouble it.
+    if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
+    if (counts && limits.requests !== null && ++requested > limits.requests + 64)
+      throw makeError(new ErrorClass(), limits.tooMany, "the cell may make " + limits.requests
+        + " calls; this was one more", { __proto__: null, tool: name });
+    if (!written) return encodeValue(input);
+    if (input.length > limits.valueChars) tooLarge();
+    return input;
   }
   function call(name, input) {
     if (active) callLate(name, input);

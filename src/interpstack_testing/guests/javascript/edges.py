@@ -181,7 +181,7 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     ),
     **group(
         "edges of many things",
-        {k: Attack(v, _ENDS, shows="clear") for k, v in _MANY.items()},
+        {k: Attack(v, _ENDS, shows="clear", noticed=True) for k, v in _MANY.items()},
     ),
     **group(
         "edges that are shown",

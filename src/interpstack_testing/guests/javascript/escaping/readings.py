@@ -196,7 +196,9 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     **group(
         "meanwhile",
         {
-            k: Attack(_SHOWS.replace("{value}", v), shows=shown, limits=_LIMITS)
+            k: Attack(
+                _SHOWS.replace("{value}", v), shows=shown, limits=_LIMITS, noticed="fails" in k
+            )
             for k, (v, shown) in _MEANWHILE.items()
         },
     ),

@@ -157,6 +157,9 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         then=(("typeof rang", "undefined"),),
     ),
     "promises/error of an earlier cell": Attack(
-        "go(); await null; await null; 'of the second'", shows="of the second", before=_OTHERS
+        "go(); await null; await null; 'of the second'",
+        shows="of the second",
+        before=_OTHERS,
+        noticed=True,
     ),
 }
