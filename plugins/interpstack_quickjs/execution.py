@@ -25,7 +25,7 @@ from interpstack_quickjs.guest import from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
 from interpstack_quickjs.integers import fitting_answer
 from interpstack_quickjs.live_guest import LiveGuest
-from interpstack_quickjs.states import MAX_MEMORY
+from interpstack_quickjs.states import memory_limit
 from interpstack_quickjs.webassembly.machine import CpuLimitReached, Trapped
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class QuickJSExecution(KernelExecution):
         # What fills the memory may be held by a global: nothing would run any more.
         self._live.restore(self._keep_before())
         self._undone = True
-        limit = (self._live.limits.memory_bytes or MAX_MEMORY) // 2**20
+        limit = memory_limit(self._live.limits) // 2**20
         return GuestError(
             "OutOfMemory", f"the guest used up its memory limit of {limit} MiB; {UNDONE}"
         )
@@ -307,8 +307,7 @@ class QuickJSExecution(KernelExecution):
         return self._live.guest.memory_bytes > self._keep_before().size and self._is_full()
 
     def _is_full(self) -> bool:
-        limit = self._live.limits.memory_bytes or MAX_MEMORY
-        return self._live.guest.memory_bytes > limit - 2**20
+        return self._live.guest.memory_bytes > memory_limit(self._live.limits) - 2**20
 
     def _overfull(self, spent: float) -> Progress:
         self._ended = True

@@ -12,12 +12,12 @@ from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base
 from interpstack_quickjs.heap.bound import bound_heaps, offer_digest
 
-__all__ = ["ENGINE", "MAX_MEMORY", "QuickJSState", "fresh_state", "state_of"]
+__all__ = ["ENGINE", "QuickJSState", "fresh_state", "memory_limit", "state_of"]
 
 #: Name of the engine, in images and elsewhere.
 ENGINE: Final = "quickjs"
 #: What WebAssembly's 32-bit addresses allow.
-MAX_MEMORY: Final = 2**32 - 65536
+_MAX_MEMORY: Final = 2**32 - 65536
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -37,6 +37,11 @@ class QuickJSState:
     modules: ModuleTable = attrs.field(factory=ModuleTable)
     bound: str = ""
     is_fresh: bool = False
+
+
+def memory_limit(limits: Limits) -> int:
+    """Return the bytes to which the guest's memory may grow, whatever larger limit was set."""
+    return min(limits.memory_bytes or _MAX_MEMORY, _MAX_MEMORY)
 
 
 def fresh_state(base: Base, bridges: BridgeSet, limits: Limits) -> QuickJSState:
@@ -68,7 +73,7 @@ def state_of(image: Image, base: Base, limits: Limits, *, apart: bool = True) ->
         raise ImageError("the image was made by another build of the engine or its plugins")
     from interpstack_quickjs.heap.opened import opened_images
 
-    most = limits.memory_bytes or MAX_MEMORY
+    most = memory_limit(limits)
     heap, extra = opened_images.open(base.id, base.heap, image.data, most, apart=apart)
     cell, bound = extra.get("cell"), str(extra.get("bound", ""))
     if cell is not None and not isinstance(cell, str):

@@ -32,6 +32,7 @@ from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
+from interpstack_core.limits import most_memory_bytes
 
 __all__ = [
     "StackOptions",
@@ -46,7 +47,6 @@ __all__ = [
 
 _MIB = 2**20
 _LEAST_MIB = 4
-_MOST_MIB = 2**53 // _MIB
 _MOST_SECONDS = 10**9
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
@@ -60,8 +60,9 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -
 
 
 def _mebibytes(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
-    if value is not None and not _LEAST_MIB <= value <= _MOST_MIB:
-        message = f"takes {_LEAST_MIB} to {_MOST_MIB} MiB; got {value}"
+    most = most_memory_bytes() // _MIB
+    if value is not None and not _LEAST_MIB <= value <= most:
+        message = f"takes {_LEAST_MIB} to {most} MiB, the memory of this machine; got {value}"
         raise click.BadParameter(message, ctx, option)
     return value
 

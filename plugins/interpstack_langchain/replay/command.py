@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from interpstack import ConfigurationError, Limits
+from interpstack_core.limits import most_memory_bytes
 from interpstack_inspect.api import reading_options
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page
@@ -54,9 +55,10 @@ def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> fl
 
 
 def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
-    most = 2**53 // _MIB
+    most = most_memory_bytes() // _MIB
     if not 4 <= value <= most:
-        raise click.BadParameter(f"takes 4 to {most} MiB; got {value}", ctx, option)
+        message = f"takes 4 to {most} MiB, the memory of this machine; got {value}"
+        raise click.BadParameter(message, ctx, option)
     return value
 
 

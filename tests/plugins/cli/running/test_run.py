@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from interpstack_core.limits import most_memory_bytes
+
+_MOST_MIB = most_memory_bytes() // 2**20
 MODULES = "langchain", "langchain_core", "langgraph", "deepagents"
 
 
@@ -146,7 +149,8 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
             b"",
             "'--timeout': takes a number, such as 30; got 'soon'",
         ),
-        (["-e", "1", "--memory", "3"], b"", "takes 4 to 8589934592 MiB; got 3"),
+        (["-e", "1", "--memory", "3"], b"", f"takes 4 to {_MOST_MIB} MiB, the memory of this "),
+        (["-e", "1", "--memory", f"{_MOST_MIB + 1}"], b"", f"machine; got {_MOST_MIB + 1}"),
         (["-e", "1", "--language", ""], b"", "takes the name of a language, such as python"),
         (["-e", "1", "--timeout", "1e12"], b"", "at most 1000000000; got 1e+12"),
         (

@@ -21,6 +21,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from interpstack_cli import main
+from interpstack_core.limits import most_memory_bytes
 
 Replay = Callable[..., Any]
 JOURNALS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"
@@ -743,12 +744,15 @@ async def test_mistakes_are_told_on_one_line(record: Any, args: list[str], told:
     assert done.stdout == ""
 
 
-async def test_a_wrong_memory_is_told_with_its_unit(record: Any) -> None:
+@pytest.mark.parametrize("memory", ["3", "99999999999"])
+async def test_a_wrong_memory_is_told_with_its_unit(record: Any, memory: str) -> None:
     agent = record()
     await agent.turn("1")
-    done = await agent.command("--memory", "3")
+    done = await agent.command("--memory", memory)
     assert done.exit_code == 2
-    assert done.stderr.endswith("'--memory': takes 4 to 8589934592 MiB; got 3\n")
+    most = most_memory_bytes() // 2**20
+    accepted = f"takes 4 to {most} MiB, the memory of this machine"
+    assert done.stderr.endswith(f"'--memory': {accepted}; got {memory}\n")
 
 
 async def test_threads_that_are_not_there(record: Any, tmp_path: Path) -> None:
