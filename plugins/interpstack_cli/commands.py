@@ -15,7 +15,7 @@ from interpstack import ConfigurationError, InterpstackError
 from interpstack_cli.installed.extras import extra_for
 from interpstack_cli.installed.summaries import summary_of
 from interpstack_cli.printing import Problem, flush_output, write
-from interpstack_cli.usage_errors import worded
+from interpstack_cli.usage_errors import check_repeated_options, worded
 
 __all__ = ["GROUP", "CommandGroup"]
 
@@ -56,13 +56,16 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments name; the error for another name has the nearest."""
         try:
-            return super().resolve_command(ctx, args)
+            found = super().resolve_command(ctx, args)
         except click.UsageError as error:
             from difflib import get_close_matches  # loaded for an error only
 
             near = get_close_matches(args[0], _commands(), 1)
             advice = "".join(f" Did you mean {name!r}?" for name in near)
             raise click.UsageError(error.message + advice, ctx) from None
+        if not ctx.resilient_parsing:
+            check_repeated_options(ctx, *found)
+        return found
 
     def make_context(
         self,

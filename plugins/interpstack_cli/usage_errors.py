@@ -1,15 +1,19 @@
-"""Messages of wrong arguments: what an option takes, where click only calls a value wrong."""
+"""Errors of wrong arguments that click words too briefly, or does not raise.
+
+Of an option that takes one value and is given twice, click drops the first value in silence.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, Final
 
 import click
 
 from interpstack_cli.printing import without_controls
 
-__all__ = ["worded"]
+__all__ = ["check_repeated_options", "worded"]
 
 #: What click says of texts that are not numbers, and of numbers that are too small or too large.
 _NO_NUMBER: Final = re.compile(
@@ -45,6 +49,39 @@ def worded(error: click.UsageError) -> str:
                 found, wanted = wanted, found
             message = f"{path['path']} is a {found}; name a {wanted}"
     return without_controls(message)
+
+
+def check_repeated_options(
+    parent: click.Context, name: str | None, command: click.Command | None, args: list[str]
+) -> None:
+    """Refuse an option that takes one value and is given more than once.
+
+    The arguments are parsed on their own first, because click's contexts keep only the last value.
+
+    Args:
+        parent: The context of the group.
+        name: The name of the command.
+        command: The command, or a group, whose subcommand is checked, too.
+        args: The arguments after the name.
+
+    Raises:
+        click.UsageError: An option is given more than once, or the arguments cannot be parsed.
+    """
+    if command is None:
+        return
+    settings = command.context_settings
+    with command.context_class(command, info_name=name, parent=parent, **settings) as ctx:
+        _, rest, given = command.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            if isinstance(option, click.Option) and times > 1 and _takes_one_value(option):
+                message = f"is given {times} times, and takes one value; give it once"
+                raise click.BadParameter(message, ctx, option)
+        if isinstance(command, click.Group) and rest:
+            check_repeated_options(ctx, *command.resolve_command(ctx, rest))
+
+
+def _takes_one_value(option: click.Option) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
 
 
 def _number(kind: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from interpstack_core import ConfigurationError
+from interpstack_core.checks import unique_fields
 from interpstack_inspect.contract.options import reading_options
 from interpstack_inspect.contract.source import SourceRequest
 from interpstack_inspect.opening import open_source
@@ -25,7 +26,8 @@ def _prices(ctx: click.Context, option: click.Parameter, text: str | None) -> Pr
     if text is None:
         return Prices()
     try:
-        return Prices(json.loads(Path(text[1:]).read_text("utf-8") if text[:1] == "@" else text))
+        given = Path(text[1:]).read_text("utf-8") if text[:1] == "@" else text
+        return Prices(json.loads(given, object_pairs_hook=unique_fields))
     except OSError as error:
         raise click.BadParameter(
             f"cannot read {text[1:]!r}: {error.strerror}", ctx, option

@@ -10,7 +10,16 @@ import attrs
 
 from interpstack_core.errors import ConfigurationError
 
-__all__ = ["Value", "expect", "listed", "positive", "repeated", "shown", "takes"]
+__all__ = [
+    "Value",
+    "expect",
+    "listed",
+    "positive",
+    "repeated",
+    "shown",
+    "takes",
+    "unique_fields",
+]
 
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
@@ -76,6 +85,21 @@ def repeated(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def unique_fields(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON; an `object_pairs_hook`.
+
+    Raises:
+        ConfigurationError: A field is there twice: `json.loads` alone keeps the last one.
+    """
+    pairs = list(pairs)
+    twice = repeated(name for name, _ in pairs)
+    if twice is not None:
+        raise ConfigurationError(
+            f"an object names the field {twice!r:.80} twice; give each field once"
+        )
+    return dict(pairs)
 
 
 def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from unittest import mock
 
@@ -9,7 +10,7 @@ import attrs
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import Value, expect, positive, shown
+from interpstack_core.checks import Value, expect, positive, shown, unique_fields
 
 
 class _Mute:
@@ -100,3 +101,12 @@ def test_equal_values_have_one_hash_that_leaves_out_what_has_none() -> None:
 
 def test_values_show_their_fields() -> None:
     assert repr(_Card(1, note="seen")) == "_Card(number=1, words={}, note='seen')"
+
+
+def test_an_object_of_json_names_each_field_once() -> None:
+    assert json.loads('{"a": {"b": 1}, "c": 2}', object_pairs_hook=unique_fields) == {
+        "a": {"b": 1},
+        "c": 2,
+    }
+    with pytest.raises(ConfigurationError, match="an object names the field 'b' twice; give each"):
+        json.loads('{"a": {"b": 1, "b": 1}}', object_pairs_hook=unique_fields)

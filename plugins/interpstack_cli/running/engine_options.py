@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interpstack import ConfigurationError, Engine
+from interpstack_core.checks import unique_fields
 
 __all__ = ["engine_options", "engine_with"]
 
@@ -19,16 +20,20 @@ def engine_options(given: Iterable[str]) -> dict[str, Any]:
         given: As `NAME=VALUE`.
 
     Raises:
-        ConfigurationError: One has another form.
+        ConfigurationError: One has another form, or a name or a field of JSON is there twice.
     """
     options: dict[str, Any] = {}
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name.isidentifier():
             raise ConfigurationError(f"--engine-option takes NAME=VALUE; got {one!r}")
+        if name in options:
+            raise ConfigurationError(f"--engine-option names {name} twice; give it once")
         try:
-            options[name] = json.loads(value)
-        except ValueError:
+            options[name] = json.loads(value, object_pairs_hook=unique_fields)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--engine-option {name}: {error}") from error
+        except (ValueError, RecursionError):
             options[name] = value
     return options
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from interpstack_core.checks import repeated
+from interpstack_core.checks import unique_fields
 from interpstack_inspect.contract.records import AskedCall, Question
 
 __all__ = ["FormFault", "answer_of", "read_form"]
@@ -118,7 +118,7 @@ def _json(text: str, what: str) -> Any:
 
 def _parsed(text: str) -> Any:
     return json.loads(
-        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once_each
+        text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=unique_fields
     )
 
 
@@ -127,14 +127,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text:.40} is too large for a number")
     return value
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, which a person can read in one way only."""
-    twice = repeated(key for key, _ in pairs)
-    if twice is not None:
-        raise ValueError(f"an object has the field {twice!r:.100} twice")
-    return dict(pairs)
 
 
 def _no_constant(name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import listed, repeated, shown
+from interpstack_core.checks import listed, shown, unique_fields
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
@@ -77,14 +77,7 @@ def json_or_word(ctx: click.Context, option: click.Parameter, text: str | None) 
 
 def _read_json(text: str) -> Any:
     """The value of a JSON text whose objects name no field twice: one of the two would be lost."""
-    return json.loads(text, parse_constant=_no_json, object_pairs_hook=_fields)
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = repeated(name for name, _ in pairs)
-    if twice is not None:
-        raise ValueError(f"an object names the field {twice!r:.80} twice; give each field once")
-    return dict(pairs)
+    return json.loads(text, parse_constant=_no_json, object_pairs_hook=unique_fields)
 
 
 def _no_json(name: str) -> NoReturn:

@@ -289,3 +289,24 @@ start()
 def test_the_installed_command_begins_with_start() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"interpstack": "interpstack_cli:start"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "-e", "1", "--memory", "8", "--memory", "9"),
+        ("repl", "--engine", "quickjs", "--engine", "v8"),
+        ("replay", "thread", "--checkpointer", "a.db", "--checkpointer", "b.db"),
+        ("inspect", "a.db", "--port", "1", "--port", "2"),
+        ("mcp", "serve", "--http", "localhost:1", "--http", "localhost:2"),
+        ("mcp", "login", "f.json", "s", "--timeout", "1", "--timeout", "2"),
+        ("workflow", "run", "w.workflow.js", "--args", "1", "--args", "2"),
+        ("workflow", "list", "--db", "a.db", "--db", "b.db"),
+        ("workflow", "resume", "r", "--source", "a", "--source", "b"),
+    ],
+    ids=lambda args: " ".join(args[:2]),
+)
+def test_no_command_takes_the_last_of_two_values(run, args):
+    result = run(*args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"'{args[-2]}': is given 2 times, and takes one value; give it once" in result.stderr

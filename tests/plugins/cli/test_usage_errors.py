@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 
-from interpstack_cli.usage_errors import worded
+from interpstack_cli.usage_errors import check_repeated_options, worded
 
 
 def _message(kind: Any, *args: str, **options: Any) -> str:
@@ -77,3 +77,47 @@ def test_a_missing_option_is_described() -> None:
     assert _message(str, required=True) == "Some file."
     error = click.UsageError("two\nlines \x1b")
     assert "\x1b" not in worded(error)
+
+
+def _inner(ctx: click.Context, args: list[str]) -> None:
+    options = [
+        click.Option(["--one", "-o"]),
+        click.Option(["--many"], multiple=True),
+        click.Option(["--flag"], is_flag=True),
+        click.Option(["-v"], count=True),
+        click.Argument(["words"], nargs=-1),
+    ]
+    group = click.Group("g", commands=[click.Command("c", params=options)])
+    check_repeated_options(ctx, "g", group, ["c", *args])
+
+
+@pytest.mark.parametrize(
+    "args", [["--one", "a", "--one", "b"], ["--one=a", "--one=a"], ["-oa", "x", "--one", "b"]]
+)
+def test_an_option_of_one_value_is_given_once(args: list[str]) -> None:
+    with click.Context(click.Group("main")) as ctx, pytest.raises(click.UsageError) as refused:
+        _inner(ctx, args)
+    message = (
+        "Invalid value for '--one' / '-o': is given 2 times, and takes one value; give it once"
+    )
+    assert refused.value.format_message() == message
+    assert refused.value.ctx.command_path.endswith("g c")
+
+
+def test_other_options_and_words_may_be_repeated() -> None:
+    given = [
+        "--many",
+        "a",
+        "--many",
+        "a",
+        "--flag",
+        "--flag",
+        "-vv",
+        "x",
+        "x",
+        "--",
+        "--one",
+        "--one",
+    ]
+    with click.Context(click.Group("main")) as ctx:
+        _inner(ctx, ["--one", "a", *given])

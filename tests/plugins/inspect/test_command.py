@@ -120,6 +120,10 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
         ),
         (("x.db", "--prices", "{"), "takes JSON such as"),
         (("x.db", "--prices", '{"m": {"input": -1, "output": 1}}'), "0 or more"),
+        (
+            ("x.db", "--prices", '{"m": {"input": 1, "output": 1, "output": 9}}'),
+            "names the field 'output' twice",
+        ),
         (("x.db", "--prices", "@gone.json"), "cannot read 'gone.json'"),
         (("mysql://host/db",), "mysql:// is not a supported kind of database"),
         ((".", "--signing-key-env", "NO_SUCH_KEY"), "this environment variable is not set"),

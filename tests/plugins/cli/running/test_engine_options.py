@@ -28,6 +28,22 @@ def test_other_forms_are_refused(given: str) -> None:
         engine_options([given])
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["workers=1", "workers=2"], "names workers twice; give it once"),
+        (['env={"A": "1", "A": "2"}'], "env: an object names the field 'A' twice"),
+    ],
+)
+def test_what_is_given_twice_is_refused(given: list[str], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^--engine-option {told}"):
+        engine_options(given)
+
+
+def test_a_value_that_is_nested_too_deeply_is_text() -> None:
+    assert engine_options(["a=" + "[" * 100_000]) == {"a": "[" * 100_000}
+
+
 def test_a_refused_value_says_how_values_are_written() -> None:
     told = r"keep_state takes True or False; got 'yes'\. Values are JSON, as in NAME=true, NAME=4"
     with pytest.raises(ConfigurationError, match=f"--engine-option: {told}"):

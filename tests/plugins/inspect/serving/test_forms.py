@@ -78,7 +78,7 @@ def test_decisions(form: dict[str, str], decision: Any) -> None:
         ({"decision-0": "edit", "args-0": "[1]"}, "an object of JSON"),
         ({"decision-0": "edit", "args-0": '{"a": NaN}'}, "NaN is not in JSON"),
         ({"decision-0": "edit", "args-0": '{"a": 1e999}'}, "1e999 is too large for a number"),
-        ({"decision-0": "edit", "args-0": '{"b": {"a": 1, "a": 2}}'}, "has the field 'a' twice"),
+        ({"decision-0": "edit", "args-0": '{"b": {"a": 1, "a": 2}}'}, "names the field 'a' twice"),
         ({"decision-0": "edit", "args-0": "[" * 10**5}, "is not JSON"),
     ],
 )
