@@ -546,6 +546,23 @@ async def test_a_command_survives_an_error_after_it(talk: Any) -> None:
     assert result["notes"] == "kept"
 
 
+@pytest.mark.engines("javascript")
+@both
+async def test_a_command_that_would_answer_an_interrupt_fails_in_the_code(talk: Any) -> None:
+    made: list[str] = []
+
+    @tool
+    def answer(text: str) -> Any:
+        """Answer."""
+        made.append(text)
+        return Command(resume=text)
+
+    chat = talk(ptc=[answer])
+    (told,) = await chat.run("await tools.answer({text: 'yes'}).catch(e => e.message)")
+    assert told.startswith("<result>answer was called, but it returned a Command(resume=…), which ")
+    assert made == ["yes"]
+
+
 # -- middleware and filtering --------------------------------------------------------------
 
 
