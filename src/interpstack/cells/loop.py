@@ -245,11 +245,13 @@ class _Loop:
     async def _finish_unawaited(self) -> None:
         """Let open requests finish and tell the guest; its timers die with the cell.
 
-        The value of the cell is settled, so nothing but a notice can tell of a request that fails.
+        The value of the cell is settled, so nothing but a notice can tell of a request that fails,
+        or of work that a timer was to do.
         """
         self.run.answer()
         self.ended = True
         cancelled: list[str] = []
+        timers = sum(request.bridge == TIMER for request in self.steps.outstanding)
         for request in self.steps.outstanding:
             if request.bridge == TIMER or self.unawaited == "cancel":
                 self.steps.drop(request.id)
@@ -263,6 +265,8 @@ class _Loop:
                 break
         if late and (undone := await self._abort("the cell has ended")):
             self.notices += (undone,)
+        if timers:
+            self.notices += (_not_fired(timers),)
         if cancelled:
             self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
         if self.unseen:
@@ -341,6 +345,15 @@ def _not_handled(reasons: Sequence[str]) -> str:
     count = f"{len(texts)} or more" if len(texts) >= MAX_REJECTED else f"{len(texts)}"
     shown = listed(texts, _UNSEEN, separator="; ")
     return f"{count} promises that the code did not wait for were rejected: {shown}."
+
+
+def _not_fired(timers: int) -> str:
+    """The notice about timers that were pending when the value of the cell was settled."""
+    return (
+        "A timer was still pending when the cell ended, and did not fire."
+        if timers == 1
+        else f"{timers} timers were still pending when the cell ended, and did not fire."
+    )
 
 
 def _checked(progress: Progress, limits: Limits) -> Progress:
