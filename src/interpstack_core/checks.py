@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any, Final
@@ -14,6 +15,7 @@ __all__ = [
     "Value",
     "expect",
     "listed",
+    "most_memory_bytes",
     "positive",
     "repeated",
     "shown",
@@ -100,6 +102,14 @@ def unique_fields(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             f"an object names the field {twice!r:.80} twice; give each field once"
         )
     return dict(pairs)
+
+
+def most_memory_bytes() -> int:
+    """Return the bytes of memory that this machine has; the bound of `Limits` if it is unknown."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # such as on Windows
+        return _MOST
 
 
 def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import attrs
 
 from interpstack_core.checks import Value, positive
 
-__all__ = ["Limits", "most_memory_bytes"]
+__all__ = ["Limits"]
 
 _MIB = 2**20
-_MOST = 2**53
-
-
-def most_memory_bytes() -> int:
-    """Return the bytes of memory that this machine has; the bound of `Limits` if it is unknown."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # such as on Windows
-        return _MOST
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)

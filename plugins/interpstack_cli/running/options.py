@@ -32,7 +32,7 @@ from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
-from interpstack_core.limits import most_memory_bytes
+from interpstack_core.checks import most_memory_bytes
 
 __all__ = [
     "StackOptions",
