@@ -121,7 +121,7 @@ async def test_an_unknown_tool_names_those_that_code_can_call() -> None:
     assert "task({…})" in await refused("tool_task", "look")
 
 
-@pytest.mark.parametrize(("count", "end"), [(30, "t29"), (31, "t29, and 1 more")])
+@pytest.mark.parametrize(("count", "end"), [(30, "t29"), (31, "t29 and 1 more")])
 async def test_a_refusal_lists_thirty_tools_at_most(count: int, end: str) -> None:
     assert (await refused("tool_pay", *(f"t{n}" for n in range(count)))).endswith(end)
 
