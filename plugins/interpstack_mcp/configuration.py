@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect, listed, repeated, shown
+from interpstack_core.checks import expect, listed, repeated, shown, unique_fields
 from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
@@ -220,8 +220,8 @@ def _read(given: Any) -> tuple[str, Mapping[str, Any]]:
         raise ConfigurationError(f"{path} is larger than {_FILE_BYTES} bytes; name a JSON file")
     try:
         content = _parsed(data)
-    except _NamedTwice as error:
-        raise ConfigurationError(f"{path}: {error}; give each name once") from error
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not JSON: {error}; it takes servers, as in {_EXAMPLE}"
@@ -234,11 +234,12 @@ def _parsed(data: bytes) -> Any:
     """JSON, also with the comments and the commas at ends that editors allow.
 
     Raises:
-        ValueError: It is not, or an object names a server or a field twice.
+        ConfigurationError: An object names a server or a field twice.
+        ValueError: It is no JSON.
     """
     try:
-        return json.loads(data, object_pairs_hook=_once_each)
-    except _NamedTwice:
+        return json.loads(data, object_pairs_hook=unique_fields)
+    except ConfigurationError:  # it is JSON, and names something twice
         raise
     except ValueError:
         text = data.decode("utf-8-sig")
@@ -247,18 +248,7 @@ def _parsed(data: bytes) -> Any:
             raise
         # A comma may stand before a comment.
         plain = _COMMENTS.sub(lambda at: at[0] if at[0][0] == '"' else " ", plain)
-        return json.loads(plain, object_pairs_hook=_once_each)
-
-
-class _NamedTwice(ValueError):
-    """An object has two values for a name, of which JSON readers silently keep the last."""
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = repeated(name for name, _ in pairs)
-    if twice is not None:
-        raise _NamedTwice(f"an object names {twice!r:.100} twice")
-    return dict(pairs)
+        return json.loads(plain, object_pairs_hook=unique_fields)
 
 
 def _server(where: str, name: Any, given: Any) -> Server:
