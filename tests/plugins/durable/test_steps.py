@@ -273,15 +273,41 @@ async def test_no_call_is_made_while_one_waits_although_the_process_dies(
     javascript = "await Promise.race([kit.free({n: 1}), kit.gated({n: 2})]); await kit.free({n: 3})"
     python = "kit.gated(n=2)\nawait kit.free(n=1)\nawait kit.free(n=3)"
     source = javascript if kind == "host" else python
-    for dies_after in range(1, 5):
-        host.memory.dies_after = dies_after
+    for run in range(4):
+        host.memory.dies_after = len(host.memory.entries) + 1 + (run > 0)
         with pytest.raises((Died, Waits)):
             await host.run(source)
-        assert host.done == [1] * (dies_after > 1)  # the first entry is there before any call
-    assert len(host.memory.entries) == 2
+        assert host.done == [1] * (run > 0)  # each run has written before it makes a call
+    assert len(host.memory.entries) == 3
     host.memory.decided = True
+    host.memory.dies_after = None
     assert (await host.run(source)).ok
     assert sorted(host.done) == [1, 2, 3]
+
+
+async def test_no_run_makes_a_call_that_its_store_cannot_record(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call in whose time the store broke is made again once, when the store is mended."""
+
+    async def refused(store: Memory, index: int, entry: Any) -> None:
+        raise OSError("the database is read-only")
+
+    async def pay(n: int) -> int:
+        host.done.append(n)
+        if host.done == [1, 2]:
+            monkeypatch.setattr(Memory, "append", refused)
+        return n
+
+    host.names, host.handlers = ("pay",), {"pay": pay}
+    source = "await kit.pay({n: 1}); await kit.pay({n: 2}); await kit.pay({n: 3})"
+    for _ in range(4):
+        with pytest.raises(OSError, match="read-only"):
+            await host.run(source)
+    assert host.done == [1, 2]
+    monkeypatch.undo()
+    assert (await host.run(source)).text == "3"
+    assert host.done == [1, 2, 2, 3]
 
 
 @pytest.mark.parametrize("decided", [False, True], ids=["waits again", "waits no more"])

@@ -115,7 +115,9 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str | None, message: str)
 def test_a_file_that_names_something_twice_is_refused(tmp_path: Path, text: str, name: str) -> None:
     path = tmp_path / "servers.json"
     path.write_text(text)
-    with pytest.raises(ConfigurationError, match=rf"servers\.json: an object names the field {name} twice"):
+    with pytest.raises(
+        ConfigurationError, match=rf"servers\.json: an object names the field {name} twice"
+    ):
         read_servers(path)
 
 
