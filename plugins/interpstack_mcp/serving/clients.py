@@ -185,13 +185,15 @@ class Clients:
             ConfigurationError: There is none, and none is to be made; or too many are busy.
         """
         client = self._known.get(key)
-        if client is None or client.owner != owner:
-            if client is not None or not new:
-                raise ConfigurationError("there is no such session; call again without session")
-            await self._make_room()
+        if client is None and new:
+            replaced = self._make_room()
             session = self.stack.session(f"mcp|{key}|{secrets.token_hex(4)}")
             session.bind(self.offer)
             client = self._known[key] = Client(key, owner, session, self.limits)
+            for other in replaced:  # which takes a while, and other requests come in between
+                await other.close()
+        if client is None or client.owner != owner:
+            raise ConfigurationError("there is no such session; call again without session")
         client.touch()
         return client
 
@@ -199,16 +201,17 @@ class Clients:
         """Whether there is a client of a key that may not be closed."""
         return key in self._known and self._known[key].busy
 
-    async def _make_room(self) -> None:
-        """Close clients that are idle, down to the limit."""
+    def _make_room(self) -> list[Client]:
+        """Forget clients that are idle, down to the limit; the caller closes them."""
         now, limits = time.monotonic(), self.limits
+        if sum(client.busy for client in self._known.values()) >= limits.clients:
+            raise ConfigurationError(f"{limits.clients} clients are busy; try again later")
+        replaced = []
         for client in list(self._idle()):
             full = len(self._known) >= limits.clients
             if full or now - client.used > limits.idle_seconds:
-                del self._known[client.key]
-                await client.close()
-        if len(self._known) >= limits.clients:
-            raise ConfigurationError(f"{limits.clients} clients are busy; try again later")
+                replaced.append(self._known.pop(client.key))
+        return replaced
 
     def _idle(self) -> Iterator[Client]:
         """Clients that do nothing, those idle longest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -26,6 +27,16 @@ async def test_the_client_that_is_idle_longest_makes_room() -> None:
         with pytest.raises(ConfigurationError, match="2 clients are busy"):
             await clients.client("d", ())
         assert second.session is not third.session
+        await clients.aclose()
+
+
+async def test_simultaneous_first_requests_of_a_client_share_its_session() -> None:
+    async with InterpreterStack() as stack:
+        clients = Clients(stack, HostOffer(), ServerLimits(clients=1))
+        await (await clients.client("a", ())).session.eval("var x = 1")  # closing it takes a while
+        made = await asyncio.gather(*(clients.client("b", ()) for _ in range(3)))
+        assert made[0] is made[1] is made[2]
+        assert await clients.client("b", (), new=False) is made[0]
         await clients.aclose()
 
 
