@@ -136,6 +136,7 @@ class GuestSamples:
         unawaited: Calls `kit.echo` without awaiting the answer; shows `left`.
         unawaited_first: Calls `kit.echo` without awaiting the answer, waits for `kit.give`, and
             shows `left`; for languages whose calls begin before they are awaited.
+        timers: Sets two timers of a minute, and shows `left`; for languages with timers.
         rejected: Begins something of its own that fails with the message `lost`, while nothing
             awaits it, and shows `left`; for languages with promises.
         handled: The same, of which it handles the failure, and also that of `kit.echo`, before
@@ -219,6 +220,7 @@ class GuestSamples:
     chance: str
     clock: str
     unawaited_first: str | None = None
+    timers: str | None = None
     rejected: str | None = None
     handled: str | None = None
     wait: str | None = None

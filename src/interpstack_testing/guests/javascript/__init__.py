@@ -124,6 +124,7 @@ await kit.echo({value: await kit.echo({value})});
     calls="for (const value of [0, 1, 2]) kit.note({value})",
     unawaited="kit.echo({value: 1}); 'left'",
     unawaited_first="kit.echo({value: 1}); await kit.give({}); 'left'",
+    timers="setTimeout(() => 0, 60000); setInterval(() => 0, 60000); 'left'",
     rejected="(async () => { throw new Error('lost'); })(); 'left'",
     handled="""
 const failing = (async () => { throw new Error('lost'); })(), call = kit.echo({value: 1});

@@ -42,7 +42,8 @@ class Recorder:
     async def command(self, *args: str, thread: str = "t") -> Result:
         """Run the command; the tools must not be called meanwhile."""
         before = list(self.calls)
-        given = ["replay", thread, "--checkpointer", self.url, *args]
+        place = [] if "--checkpointer" in args else ["--checkpointer", self.url]
+        given = ["replay", thread, *place, *args]
         runner = CliRunner()
         done = await asyncio.to_thread(runner.invoke, main, given, catch_exceptions=False)
         assert self.calls == before
@@ -185,7 +186,8 @@ async def test_code_that_leaves_a_timer_open_ends(record: Any) -> None:
     await agent.turn("setTimeout(() => {}, 1e8); await tools.pay({to: 'Ann', euros: 1})")
     found = await agent.one()
     assert found["status"] == "ended"
-    assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
+    assert found["text"] == found["recorded_answer"]
+    assert found["text"].endswith("did not fire.</notice>\n<result>receipt Ann 1</result>")
 
 
 @pytest.mark.parametrize("store_name", ["sqlite-async"])
