@@ -58,7 +58,7 @@ class EndTests(EngineKit, area=Area.ENDS):
 
         failed = asyncio.Event()
         if self.guest.unawaited_first is None:
-            pytest.skip("calls in this guest language begin when they are awaited")
+            pytest.skip("this guest language begins calls when they are awaited")
         with self.session(echo=echo, give=give) as session:
             outcome = session.eval_sync(self.guest.unawaited_first)
             assert (outcome.text, outcome.error) == ("left", None)
