@@ -229,13 +229,16 @@ def _value(
     """The guest's value for a finished call; commands go to the graph."""
     for command in call.commands:
         running.returned(context, command)
-    if any(isinstance(one, Command) and one.resume is not None for one in _items(answer)):
-        raise GuestException(
-            f"{tool.name} was called, but it returned a Command(resume=…), which has no effect: "
-            "only the caller of the graph answers its interrupts; return the value, or an update"
-        )
+    items = answer if isinstance(answer, list) else [answer]
+    for item in items:
+        if isinstance(item, Command) and item.resume is not None:
+            raise GuestException(
+                f"{tool.name} was called, but it returned a Command(resume=…), which has no "
+                "effect: only the caller of the graph answers its interrupts; return the value, "
+                "or an update"
+            )
     message: ToolMessage | None = None
-    for item in _items(answer):
+    for item in items:
         if isinstance(item, ToolMessage):
             message = item
         elif isinstance(item, Command):
@@ -257,10 +260,6 @@ def _value(
         raise UnsupportedValue(
             f"{tool.name} was called, but its answer cannot reach the code: {error.reason}"
         ) from error
-
-
-def _items(answer: Any) -> list[Any]:
-    return answer if isinstance(answer, list) else [answer]
 
 
 def _split(command: Command[Any], call_id: str) -> tuple[ToolMessage | None, Command[Any]]:

@@ -204,7 +204,7 @@ ARGUMENTS = {
         answer="<error",
     ),
     "toJSON": attack(
-        "await codex.tool('look', {place: 'real', toJSON: 'forged'}); 1", answer="<", made="real"
+        "await codex.tool('look', {place: 'real', toJSON: 'forged'}); 1", answer="<error"
     ),
     "a name that is an object": attack(
         "await codex.tool({toString: () => 'look'})", answer="expects a tool name string"
@@ -237,8 +237,7 @@ ARGUMENTS = {
     ),
     "JSON with a prototype": attack(
         'await codex.tool(\'look\', \'{"__proto__": {"place": "forged"}}\')',
-        answer="<",
-        made="here",
+        answer="<error",
     ),
     "half a character": attack(
         "await codex.tool('keep', {data: '\\ud800'})",
