@@ -18,7 +18,8 @@ async def test_functions_of_the_host_take_few_bytes_of_a_state() -> None:
         text = (await session.eval("String(tools.$search)")).text
         made = await session.eval("new tools.$search('x')")
     assert image is not None
-    assert len(image.data) < 6400
+    # 5,900 to 6,500, by where the kernel's code happens to lie; some 400 more in an old process
+    assert len(image.data) < 7000
     assert "[native code]" in text
     assert made.error is not None
     assert made.error.name == "TypeError"
