@@ -17,12 +17,14 @@ from typing import Any, Final
 import attrs
 import wasmtime
 
-__all__ = ["AddOn", "AddOnError"]
+__all__ = ["AddOn", "AddOnError", "TooManyItems"]
 
 #: The one environment of an instance.
 _ENV: Final = 1
 #: How a status says that all is well.
 _OK: Final = 0
+#: Items of a list that are taken. Each costs a millisecond, and any character can be a fault.
+_MOST_ITEMS: Final = 64
 _PROPERTY: Final = struct.Struct("<8I")  # of `napi_property_descriptor`
 _WORD: Final = struct.Struct("<I")
 #: Types of values, in N-API's order.
@@ -31,6 +33,14 @@ _UNDEFINED, _NULL, _BOOLEAN, _NUMBER, _STRING, _OBJECT, _FUNCTION = 0, 1, 2, 3, 
 
 class AddOnError(Exception):
     """The parser threw, or asked for something that it is not given."""
+
+
+class TooManyItems(AddOnError):
+    """A list of the parser's is too long; `items` are its first ones."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(f"the parser made a list of more than {len(items)} items")
+        self.items = items
 
 
 class _Undefined:
@@ -120,6 +130,7 @@ class AddOn:
 
         Raises:
             AddOnError: It threw, or there is no such function or attribute.
+            TooManyItems: A list is too long; the instance cannot be used again.
             wasmtime.Trap: It was stopped; the instance cannot be used again.
         """
         result = self._call(self._named(self._offered, function), args, _UNDEFINED_VALUE)
@@ -276,7 +287,10 @@ class AddOn:
         self._put(result, known.get(self._text(name), _UNDEFINED_VALUE))
 
     def _napi_set_element(self, _env: int, target: int, index: int, value: int) -> None:
-        self._values[target][index] = self._values[value]
+        items = self._values[target]
+        if index >= _MOST_ITEMS:
+            raise TooManyItems(items[:_MOST_ITEMS])
+        items[index] = self._values[value]
 
     def _napi_typeof(self, _env: int, value: int, result: int) -> None:
         self._write_word(result, _type_of(self._values[value]))

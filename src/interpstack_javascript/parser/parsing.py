@@ -18,7 +18,7 @@ from typing import Any, Final
 import attrs
 import wasmtime
 
-from interpstack_javascript.parser.napi import AddOn, AddOnError
+from interpstack_javascript.parser.napi import AddOn, AddOnError, TooManyItems
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import TICK_SECONDS, wasm_host
 
@@ -78,7 +78,7 @@ class Parsed:
 
     Attributes:
         program: The node `Program`; its body is empty where there are faults.
-        faults: In the order in which the parser found them.
+        faults: The first ones, in the order in which the parser found them.
         is_module: The source has syntax that only modules have: `import`, `export`, or an `await`
             outside of functions.
     """
@@ -180,6 +180,11 @@ def _parse(source: str, name: str, seconds: float | None, pause: Callable[[], No
     try:
         with host.ticker:
             text, errors = add_on.read("parseSync", [name, source], ["program", "errors"])
+    except TooManyItems as error:  # the first faults are as good as all
+        store.close()
+        pause()
+        faults = tuple(_faults(error.items, len(units_of(source))))
+        return Parsed(_empty(), faults, False) if faults else _refused(source, error)
     except (wasmtime.Trap, wasmtime.WasmtimeError, AddOnError) as error:
         store.close()
         pause()  # raises where the time of the caller is up
@@ -188,7 +193,7 @@ def _parse(source: str, name: str, seconds: float | None, pause: Callable[[], No
     pause()
     faults = tuple(_faults(errors, len(units_of(source)))) if errors else ()
     if faults:
-        return Parsed({"type": "Program", "body": []}, faults, False)
+        return Parsed(_empty(), faults, False)
     program: Node = _loads(text, pause)["node"]
     return Parsed(program, (), program["sourceType"] == "module")
 
@@ -197,7 +202,11 @@ def _refused(source: str, error: Exception) -> Parsed:
     stopped = isinstance(error, wasmtime.Trap) and error.trap_code is wasmtime.TrapCode.INTERRUPT
     why = "takes too long to parse" if stopped else "is too large or too deeply nested"
     fault = SourceFault(f"the source {why}", 0, len(source), "Split it into several cells.")
-    return Parsed({"type": "Program", "body": []}, (fault,), False)
+    return Parsed(_empty(), (fault,), False)
+
+
+def _empty() -> Node:
+    return {"type": "Program", "body": []}
 
 
 def _loads(text: str, pause: Callable[[], None]) -> Any:

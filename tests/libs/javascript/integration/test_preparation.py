@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from interpstack import Cell, InterpreterStack, Limits
 from interpstack_javascript.cells import ENDLESS, Clock, SourceError, prepared
+from interpstack_javascript.parser.parsing import parse
 
 
 class Counter(Clock):
@@ -52,6 +54,7 @@ SHAPES = {
     "arrows of HTML": "-->",
     "labels": "a:{}",
     "dots": ". let",
+    "returns": "return;",
 }
 
 
@@ -60,6 +63,16 @@ def test_a_clock_ends_the_work() -> None:
     with pytest.raises(TimeoutError):
         prepared("let a;" * 100_000, None, clock)
     assert clock.asked == 5
+
+
+@pytest.mark.parametrize("shape", ["\\", "return;", "const x;", "({a=1});"])
+def test_of_many_faults_the_first_ones_are_taken(shape: str) -> None:
+    source = shape * (16_000 // len(shape))
+    faults = parse(source, name="cell.ts").faults
+    assert len(faults) == 64  # each costs a millisecond
+    assert faults[0].message == parse(f"{shape}\n{shape}\n", name="cell.ts").faults[0].message
+    with pytest.raises(SourceError, match=re.escape(faults[0].message.removesuffix("."))):
+        prepared(source)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
