@@ -6,9 +6,9 @@ hosts and other plugins use are in `interpstack_accounts.api`.
 
 from __future__ import annotations
 
+from interpstack import CellGuard, hookimpl
 from interpstack_accounts.accounts import Account
 from interpstack_accounts.guard import AccountGuard
-from interpstack_core import CellGuard, hookimpl
 
 
 @hookimpl

@@ -17,10 +17,10 @@ from typing import Final
 
 import attrs
 
+from interpstack import ConfigurationError
+from interpstack.checks import expect
 from interpstack_accounts.budgets import Budget, BudgetExceeded
 from interpstack_accounts.records import Spent
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect
 
 __all__ = ["Account"]
 

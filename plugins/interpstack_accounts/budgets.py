@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError, GuestException
-from interpstack_core.checks import positive
+from interpstack import ConfigurationError, GuestException
+from interpstack.checks import positive
 
 __all__ = ["Budget", "BudgetExceeded"]
 

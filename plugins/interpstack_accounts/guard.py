@@ -8,10 +8,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_accounts.accounts import Account
-from interpstack_accounts.recorders import Recorder, recorders
-from interpstack_accounts.records import read_spent
-from interpstack_core import (
+from interpstack import (
     Bridge,
     BridgeSet,
     Cell,
@@ -26,6 +23,9 @@ from interpstack_core import (
     Settlement,
     Step,
 )
+from interpstack_accounts.accounts import Account
+from interpstack_accounts.recorders import Recorder, recorders
+from interpstack_accounts.records import read_spent
 
 __all__ = ["AccountGuard"]
 

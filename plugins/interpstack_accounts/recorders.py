@@ -19,8 +19,8 @@ import attrs
 from interpstack_accounts.records import SpendingRun
 
 if TYPE_CHECKING:
+    from interpstack import RunRecord
     from interpstack_accounts.accounts import Account
-    from interpstack_core import RunRecord
 
 __all__ = ["Recorder", "record_drawn", "record_drawn_soon", "recorders"]
 

@@ -6,8 +6,8 @@ function to the same bridge.
 
 from __future__ import annotations
 
+from interpstack import BridgeRegistry, StackView, hookimpl
 from interpstack_console import capture
-from interpstack_core import BridgeRegistry, StackView, hookimpl
 
 
 @hookimpl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
-from interpstack_core import Bridge, CellContext, GuestLanguage, GuestSource
+from interpstack import Bridge, CellContext, GuestLanguage, GuestSource
 from interpstack_javascript import JAVASCRIPT, ascii_source
 
 __all__ = ["BRIDGE", "prompt", "source"]

@@ -6,7 +6,7 @@ with other limits are in `interpstack_display.api`.
 
 from __future__ import annotations
 
-from interpstack_core import BridgeRegistry, Outcome, SessionView, StackView, hookimpl
+from interpstack import BridgeRegistry, Outcome, SessionView, StackView, hookimpl
 from interpstack_display.api import Display
 
 _PLUGIN = Display()

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError, Outcome
-from interpstack_core.checks import expect, positive
+from interpstack import ConfigurationError, Outcome
+from interpstack.checks import expect, positive
 from interpstack_display.media_types import checked_type, is_text
 
 __all__ = ["Attachment", "DisplayLimits", "attachments_of", "described"]

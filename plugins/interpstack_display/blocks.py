@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack_core.checks import expect
+from interpstack.checks import expect
 
 __all__ = ["KINDS", "DataUrl", "split_data_url", "to_block"]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     UNDEFINED,
     Bridge,
     BridgeRegistry,
@@ -22,7 +22,7 @@ from interpstack_core import (
     hookimpl,
     render,
 )
-from interpstack_core.checks import expect
+from interpstack.checks import expect
 from interpstack_display.attachments import (
     Attachment,
     DisplayLimits,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from interpstack_core import UNDEFINED
+from interpstack import UNDEFINED
 from interpstack_display.attachments import Attachment
 from interpstack_display.blocks import KINDS, split_data_url, to_block
 from interpstack_display.tables import check_parts, is_table, json_text, markdown_table

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from interpstack_core import UNDEFINED, ErrorValue, MapValue, SetValue
+from interpstack import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["check_parts", "is_table", "json_text", "markdown_table"]
 

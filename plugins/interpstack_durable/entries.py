@@ -24,9 +24,9 @@ from typing import Any, Final
 import attrs
 
 from interpstack import Cell, Request, Settlement, Step, __version__
+from interpstack.values import from_json, to_json
 from interpstack_durable.forms import VERSION
 from interpstack_durable.journal import ReplayDivergence, UndeliveredAnswers
-from interpstack_protocol import from_json, to_json
 
 __all__ = [
     "Asked",

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 
 from interpstack import Capability, CellContext, Image, Request
+from interpstack.values import from_json, to_json
 from interpstack_durable.flights import Flights
 from interpstack_durable.forms import VERSION
 from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal, Suspension
-from interpstack_protocol import from_json, to_json
 
 __all__ = ["StoredRun", "read_suspension", "suspension_text"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import unique_fields
+from interpstack import ConfigurationError
+from interpstack.checks import unique_fields
 from interpstack_inspect.contract.options import reading_options
 from interpstack_inspect.contract.source import SourceRequest
 from interpstack_inspect.opening import open_source

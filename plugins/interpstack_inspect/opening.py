@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Final
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_inspect.contract.source import RunSource, SourceRequest
 
 __all__ = ["GROUP", "open_source"]

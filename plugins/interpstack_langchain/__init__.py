@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interpstack.lazy import lazy_names
 from interpstack_langchain.requirements import check_requirements
-from interpstack_protocol.lazy import lazy_names
 
 check_requirements()
 

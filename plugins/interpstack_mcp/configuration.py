@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect, listed, repeated, shown, unique_fields
+from interpstack import ConfigurationError
+from interpstack.checks import expect, listed, repeated, shown, unique_fields
 from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]

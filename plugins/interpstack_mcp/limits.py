@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core.checks import positive
+from interpstack.checks import positive
 
 __all__ = ["McpLimits"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Final
 
-from interpstack_core import GuestLanguage, HostTool
+from interpstack import GuestLanguage, HostTool
 from interpstack_mcp.catalog import ToolCatalog
 
 __all__ = ["servers_section"]

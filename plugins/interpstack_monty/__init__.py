@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core import Engine, GuestLanguage, StackView, hookimpl
+from interpstack import Engine, GuestLanguage, StackView, hookimpl
 from interpstack_monty.prompt import python_section
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import attrs
 
-from interpstack_core import Engine
+from interpstack import Engine
 from interpstack_monty.engine import MontyEngine
 from interpstack_monty.images import opened, sealed
 from interpstack_testing import PYTHON, EngineConformance

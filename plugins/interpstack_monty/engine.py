@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     ConfigurationError,

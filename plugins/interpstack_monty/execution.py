@@ -9,7 +9,8 @@ from typing import Any, Final
 import attrs
 import pydantic_monty
 
-from interpstack_core import Cell, Completion, Execution, GuestError, Progress, Settlement
+from interpstack import Cell, Completion, Execution, GuestError, Progress, Settlement
+from interpstack.guests import naming_missing
 from interpstack_monty.crossing.errors import describe, fault, is_memory_limit, is_time_limit
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved
@@ -21,7 +22,6 @@ from interpstack_monty.running.turns import SuspensionAnswers
 from interpstack_monty.running.workplaces import Workplace
 from interpstack_monty.state import MontyState
 from interpstack_monty.workers import KernelReplaced, MontyWorker
-from interpstack_protocol import naming_missing
 
 __all__ = ["MontyExecution"]
 

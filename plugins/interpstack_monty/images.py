@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 import pydantic_monty
 
-from interpstack_core import Image, ImageError, Limits
+from interpstack import Image, ImageError, Limits
 from interpstack_monty.workers import kernel_source
 
 __all__ = ["ENGINE", "Saved", "base_id", "opened", "pack", "sealed", "unpack"]

@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interpstack_core import Bridge, BridgeSet
+from interpstack import Bridge, BridgeSet
 
 __all__ = ["offered", "reachable", "roots", "tree"]
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import pydantic_monty
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Cell,
     ConfigurationError,

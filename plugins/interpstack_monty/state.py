@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import pydantic_monty
 
-from interpstack_core import BridgeSet, EngineFailure, ImageError, Limits
+from interpstack import BridgeSet, EngineFailure, ImageError, Limits
 from interpstack_monty.crossing.errors import is_memory_limit
 from interpstack_monty.crossing.export_values import export, globals_in, lost, why
 from interpstack_monty.images import Saved

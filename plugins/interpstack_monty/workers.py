@@ -16,7 +16,7 @@ from typing import Any, Final
 import pydantic_monty
 from pydantic_monty._binary import find_monty_binary
 
-from interpstack_core import EngineFailure, Limits
+from interpstack import EngineFailure, Limits
 
 __all__ = [
     "EMIT",

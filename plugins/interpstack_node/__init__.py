@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core import Engine, GuestLanguage, hookimpl
+from interpstack import Engine, GuestLanguage, hookimpl
 
 
 @hookimpl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_node.kernels.confine import CONFINES
 from interpstack_node.kernels.starting.sandbox import Sandbox, sandbox_faults
 from interpstack_node.runtime import NETWORK_PERMISSION, NodeRuntime, find_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from interpstack_core import Engine
+from interpstack import Engine
 from interpstack_node.engine import NodeEngine
 from interpstack_testing import JAVASCRIPT, EngineConformance
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import Call, GuestError, Limits, Progress
+from interpstack import Call, GuestError, Limits, Progress
 from interpstack_node.kernels.conversation import KernelAnswer
 from interpstack_node.kernels.process import KernelDied
 

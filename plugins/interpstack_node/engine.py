@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     ConfigurationError,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from interpstack_core import GuestError
+from interpstack import GuestError
 
 __all__ = ["guest_error"]
 

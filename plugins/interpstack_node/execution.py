@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Cell,
     EngineFailure,

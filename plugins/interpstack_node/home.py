@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from interpstack_core import BridgeSet, Limits
+from interpstack import BridgeSet, Limits
 from interpstack_javascript.modules import ModuleTable
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.modules.questions import ModuleQuestions

@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 
 __all__ = ["FLOOR", "NETWORK_PERMISSION", "VARIABLE", "NodeRuntime", "find_node"]
 

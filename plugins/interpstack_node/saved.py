@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_javascript.exchange import read_answer
 from interpstack_javascript.exported import Losses
 

@@ -1,6 +1,6 @@
 """Cells of guest code in notebooks: `%load_ext interpstack`, then `%%js`.
 
-The extension registers magics and a formatter with IPython. Neither the core nor the runtime knows
+The extension registers magics and a formatter with IPython. The kernel does not know
 of notebooks: the package `interpstack` has the functions below because this plugin offers them in
 the entry-point group `interpstack.names`.
 """

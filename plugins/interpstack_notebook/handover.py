@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import Bridge, BridgeError, GuestLanguage, bridge
+from interpstack import Bridge, BridgeError, GuestLanguage, bridge
 
 __all__ = ["Handover", "tool_bridge"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core import BridgeRegistry, HostOffer, hookimpl
+from interpstack import BridgeRegistry, HostOffer, hookimpl
 from interpstack_notebook.handover import Handover
 
 

@@ -1,7 +1,7 @@
 """Lines of the log on runs that are left and go on, and the ids of traces on all lines.
 
 The logger `interpstack.evals` gets a line at `INFO` when a run was left, as at a pause, and when an
-eval goes on that was left. The runtime logs how cells end.
+eval goes on that was left. The kernel logs how cells end.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from interpstack import hookimpl
 from interpstack_agents import Persistence
-from interpstack_core import hookimpl
 
 
 @hookimpl

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from interpstack import ConfigurationError, SessionState
+from interpstack import ConfigurationError, Image, SessionState
 from interpstack_agents import Persistence
-from interpstack_core import Image
 from interpstack_persistence.records import pack_record, unpack_record
 
 __all__ = ["CallMode", "ThreadMode", "TurnMode"]

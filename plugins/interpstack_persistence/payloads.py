@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import zstandard
 
-from interpstack import SessionState
+from interpstack import Image, SessionState
+from interpstack.checks import listed
 from interpstack_agents import RecordRejected
-from interpstack_core import Image
-from interpstack_core.checks import listed
 
 __all__ = [
     "MAX_BEFORE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from interpstack_core import Engine, hookimpl
+from interpstack import Engine, hookimpl
 
 
 @hookimpl

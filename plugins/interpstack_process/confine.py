@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 
 __all__ = ["WorkerLimits", "confine", "environment"]
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from interpstack_protocol import read_json
+from interpstack.values import read_json
 from interpstack_workers import MalformedMessage
 
 __all__ = ["SLICE_SECONDS", "Channel", "Closed", "pack_frame"]

@@ -5,7 +5,7 @@ The language of the stack's engine spells their names, writes their signatures a
 
 from __future__ import annotations
 
-from interpstack_core import BridgeRegistry, HostOffer, StackView, hookimpl
+from interpstack import BridgeRegistry, HostOffer, StackView, hookimpl
 from interpstack_ptc.bridges import tool_bridges
 from interpstack_ptc.prompt import tools_section
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from interpstack_agents import found_tools, tool_handler
-from interpstack_core import (
+from interpstack import (
     Bridge,
     BridgeError,
     ConfigurationError,
     GuestLanguage,
     HostTool,
 )
+from interpstack_agents import found_tools, tool_handler
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from interpstack_core import ConfigurationError, GuestLanguage, HostTool
+from interpstack import ConfigurationError, GuestLanguage, HostTool
 
 __all__ = ["guest_name", "guest_names"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import Final
 
-from interpstack_core import GuestLanguage, HostOffer
+from interpstack import GuestLanguage, HostOffer
 from interpstack_ptc.api import ToolSignatures
 from interpstack_ptc.names import guest_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     Engine,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
+from interpstack import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
 from interpstack_javascript.cells import (
     CellTimeout,
     Prepared,
@@ -271,10 +271,10 @@ class QuickJSExecution(KernelExecution):
         source = None if found is None else self._live.modules.source(found["name"])
         if found is None or source is None:
             return error
+        from interpstack.guests import place_at
         from interpstack_javascript.parser.parsing import parse
         from interpstack_javascript.positions import offset_of
         from interpstack_javascript.preparation import offset_shown
-        from interpstack_protocol import place_at
 
         faults = parse(source, name="module.mjs").faults
         line, column = int(found["line"]), int(found["column"])

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_quickjs.guest_memory import SLOTS_BYTES, WORKSPACE_BYTES, GuestMemory
 from interpstack_quickjs.webassembly.instance import Instance
 

@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 import wasmtime
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.machine import Machine

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import GuestError, Settlement
+from interpstack import GuestError, Settlement
 
 __all__ = ["MOST_DIGITS", "fitting_answer", "fitting_values"]
 

@@ -7,7 +7,7 @@ import threading
 from functools import partial
 from typing import Any, Final
 
-from interpstack_core import BridgeSet, EngineFailure, Image, Limits
+from interpstack import BridgeSet, EngineFailure, Image, Limits
 from interpstack_javascript.cells import ENDLESS
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable

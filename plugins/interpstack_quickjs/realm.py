@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Cell,
     ConfigurationError,

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import BridgeSet, Image, ImageError, Limits
+from interpstack import BridgeSet, Image, ImageError, Limits
 from interpstack_javascript.modules import ModuleTable
 from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from interpstack_core import Cell, Engine, Outcome, SessionView, Wrapper, hookimpl
+from interpstack import Cell, Engine, Outcome, SessionView, Wrapper, hookimpl
 
 
 @hookimpl

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import EngineFailure
-from interpstack_protocol import read_json
+from interpstack import EngineFailure
+from interpstack.values import read_json
 from interpstack_ray.actor import Message, about_here
 from interpstack_workers import (
     Command,

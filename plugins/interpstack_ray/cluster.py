@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 
 __all__ = ["ClusterConnection"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from interpstack import InterpreterStack
-from interpstack_core import Engine
+from interpstack import Engine, InterpreterStack
 from interpstack_testing import JAVASCRIPT, EngineConformance
 
 __all__ = ["RayQuickJSConformance"]

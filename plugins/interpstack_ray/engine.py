@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     ConfigurationError,

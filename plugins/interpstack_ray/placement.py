@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
-from interpstack_core import Outcome, Wrapper
+from interpstack import Outcome, Wrapper
 
 __all__ = ["choose", "key_of_session", "placed_by"]
 

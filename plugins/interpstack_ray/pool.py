@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError, EngineFailure
+from interpstack import ConfigurationError, EngineFailure
 from interpstack_ray.actor import GuestActor
 from interpstack_ray.actors import ActorConfig, ActorWorker
 from interpstack_ray.cluster import ClusterConnection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core import Cell, Execution
+from interpstack import Cell, Execution
 from interpstack_ray.placement import key_of_session
 from interpstack_workers import WorkerRealm
 

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 import attrs
 
-from interpstack_core import ConfigurationError, run_guest, start_anew_after_fork, to_end
-from interpstack_core.checks import shown
+from interpstack import ConfigurationError, run_guest, start_anew_after_fork, to_end
+from interpstack.checks import shown
 from interpstack_stores import SessionBusy, SessionStore, SessionStoreError, SessionTaken
 
 __all__ = ["Claim", "Terms", "check_seconds"]

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-from interpstack_core import to_end
-from interpstack_core.checks import expect
+from interpstack import to_end
+from interpstack.checks import expect
 from interpstack_sessions.claims import Claim, Terms, check_seconds
 from interpstack_stores import SessionStore, SessionTaken, StoreUnavailable, check_key
 

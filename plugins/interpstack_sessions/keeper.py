@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     EngineFailure,
     GuestError,
     Image,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+from interpstack import SessionState
 from interpstack_agents import RecordRejected
-from interpstack_core import SessionState
 from interpstack_persistence.api import compress, decompress, pack_payload, unpack_payload
 from interpstack_stores import StateRejected
 

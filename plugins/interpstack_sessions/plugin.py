@@ -8,7 +8,7 @@ import threading
 from typing import Final, Literal
 from weakref import WeakKeyDictionary, proxy
 
-from interpstack_core import (
+from interpstack import (
     ConfigurationError,
     Outcome,
     SessionView,
@@ -16,7 +16,7 @@ from interpstack_core import (
     Wrapper,
     hookimpl,
 )
-from interpstack_core.checks import expect, shown
+from interpstack.checks import expect, shown
 from interpstack_sessions.claims import Claim, Terms, check_seconds
 from interpstack_sessions.keeper import StoreKeeper
 from interpstack_stores import SessionStore, check_key, open_store

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from interpstack_core import Capability, HostOffer, ModuleBundle, SessionView, StackView, hookimpl
+from interpstack import Capability, HostOffer, ModuleBundle, SessionView, StackView, hookimpl
 from interpstack_skills.api import Skills
 from interpstack_skills.loader import skill_loader, skills_section
 

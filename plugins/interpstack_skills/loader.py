@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from interpstack_core import GuestException, GuestLanguage, ModuleBundle, call_blocking
+from interpstack import GuestException, GuestLanguage, ModuleBundle, call_blocking
 from interpstack_skills.api import Skills, SkillSource
 from interpstack_skills.front_matter import read_front_matter
 from interpstack_skills.source import as_source, checked_files

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from interpstack_core import ConfigurationError, call_blocking
+from interpstack import ConfigurationError, call_blocking
 from interpstack_skills.api import SkillSource
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source", "checked_files"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core import Engine
+from interpstack import Engine
 from interpstack_testing import JAVASCRIPT, EngineConformance
 from interpstack_v8.engine import V8Engine
 

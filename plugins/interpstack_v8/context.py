@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 import attrs
 
-from interpstack_core import GuestSource
+from interpstack import GuestSource
 from interpstack_javascript import KERNEL_NAME, ascii_source, kernel_source, web_source
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     ConfigurationError,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
+from interpstack import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
 from interpstack_javascript.cells import (
     CellTimeout,
     Prepared,

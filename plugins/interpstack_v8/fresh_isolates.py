@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from interpstack_core import BridgeSet, EngineFailure, Limits
+from interpstack import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.context import setup_scripts

@@ -7,11 +7,11 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import GuestError
+from interpstack import GuestError
+from interpstack.guests import place_at
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.positions import offset_of
-from interpstack_protocol import place_at
 from interpstack_v8.context import kernel_module, module_name, module_url
 
 __all__ = ["GuestModules", "module_fault"]

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final
 
-from interpstack_core import BridgeSet, EngineFailure, Limits
+from interpstack import BridgeSet, EngineFailure, Limits
 from interpstack_javascript.exchange import read_answer
 from interpstack_javascript.exported import (
     EXPORT_SECONDS,

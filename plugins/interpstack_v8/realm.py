@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack_core import BridgeSet, Cell, Execution, Limits
+from interpstack import BridgeSet, Cell, Execution, Limits
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.parking.parkable_realm import ParkableRealm

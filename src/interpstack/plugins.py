@@ -16,16 +16,16 @@ import attrs
 import pluggy
 
 from interpstack.cells.wrappers import Each
-from interpstack_core import hookspecs
-from interpstack_core.checks import Value, expect
-from interpstack_core.engine import Engine
-from interpstack_core.errors import (
+from interpstack.checks import Value, expect
+from interpstack.contracts import hookspecs
+from interpstack.contracts.engine import Engine
+from interpstack.contracts.errors import (
     ConfigurationError,
     PluginLoadError,
     UnknownEngine,
     UnknownPlugin,
 )
-from interpstack_core.languages import GuestLanguage
+from interpstack.contracts.languages import GuestLanguage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
+from interpstack.contracts.errors import ConfigurationError
 from interpstack.sync import blocked_loops
-from interpstack_core.errors import ConfigurationError
-from interpstack_core.threads import start_anew_after_fork
+from interpstack.threads import start_anew_after_fork
 
 __all__ = ["Slots", "WaitGraph"]
 

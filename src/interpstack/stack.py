@@ -9,18 +9,18 @@ from types import NoneType
 from typing import Any, Literal
 
 from interpstack.cells.wrappers import Each
+from interpstack.checks import expect, shown
+from interpstack.contracts.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.contracts.engine import Engine
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.offer import HostOffer
 from interpstack.plugins import PluginInfo, PluginManager, find_engine, find_language
 from interpstack.sessions.pool import SessionPool
 from interpstack.sessions.session import Session
 from interpstack.sync import SyncToo
-from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack_core.checks import expect, shown
-from interpstack_core.engine import Engine
-from interpstack_core.errors import ConfigurationError
-from interpstack_core.languages import GuestLanguage
-from interpstack_core.limits import Limits
-from interpstack_core.offer import HostOffer
-from interpstack_core.threads import run_guest
+from interpstack.threads import run_guest
 
 __all__ = ["InterpreterStack"]
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Final, Self, TypeAlias, TypeVar, cast
 
-from interpstack_core.threads import start_anew_after_fork
+from interpstack.threads import start_anew_after_fork
 
 __all__ = ["SyncToo", "apart", "blocked_loops", "run_sync"]
 

@@ -17,10 +17,10 @@ from interpstack import (
     Session,
     SessionState,
 )
+from interpstack.threads import run_guest
 from interpstack_agents.eval_queue import QueuePosition
 from interpstack_agents.persistence import Persistence
 from interpstack_agents.records import Record, joined, token_of
-from interpstack_core.threads import run_guest
 
 __all__ = ["LiveSession", "SavedState", "Use"]
 

@@ -15,12 +15,11 @@ from typing import Final
 
 import attrs
 
-from interpstack import ConfigurationError, HostOffer, InterpreterStack, Slots
+from interpstack import Capability, ConfigurationError, HostOffer, InterpreterStack, Slots
 from interpstack_agents.eval_queue import QueuePosition
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.persistence import Persistence
 from interpstack_agents.reopening import Reopening, Visit
-from interpstack_core import Capability
 
 __all__ = ["LiveSessions"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import repeated
+from interpstack.checks import repeated
 
 __all__ = ["Preset"]
 

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from interpstack_agents.tool_fields import unknown_field
-from interpstack_core import (
+from interpstack import (
     UNDEFINED,
     CellContext,
     ErrorValue,
@@ -17,6 +16,7 @@ from interpstack_core import (
     SetValue,
     call_blocking,
 )
+from interpstack_agents.tool_fields import unknown_field
 
 __all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack_core import UNDEFINED, HostTool
+from interpstack import UNDEFINED, HostTool
 
 __all__ = ["found_tools"]
 

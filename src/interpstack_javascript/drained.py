@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interpstack_core.errors import EngineFailure
-from interpstack_protocol import read_json
+from interpstack.contracts.errors import EngineFailure
+from interpstack.values import read_json
 
 __all__ = ["read_drained"]
 

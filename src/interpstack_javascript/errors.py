@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_core.protocol import Place
+from interpstack.contracts.protocol import Place
 
 __all__ = ["SourceError", "TypeScriptError"]
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from interpstack_core.bridges import Bridge, BridgeSet
-from interpstack_core.errors import EngineFailure
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Call, Completion, Progress, Request, Settlement
-from interpstack_protocol import read_json
+from interpstack.contracts.bridges import Bridge, BridgeSet
+from interpstack.contracts.errors import EngineFailure
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Call, Completion, Progress, Request, Settlement
+from interpstack.values import read_json
 
 __all__ = [
     "MEMBER_SECONDS",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.engine import Execution
-from interpstack_core.protocol import Cell, Completion, GuestError, Progress, Settlement
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Execution
+from interpstack.contracts.protocol import Cell, Completion, GuestError, Progress, Settlement
+from interpstack.guests import naming_missing
 from interpstack_javascript.cells import fault_of, is_plain
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.errors import SourceError
@@ -23,7 +24,6 @@ from interpstack_javascript.exchange import (
 )
 from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.turns.guest_threads import guest_threads
-from interpstack_protocol import naming_missing
 
 if TYPE_CHECKING:
     from interpstack_javascript.edits import Shifts

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from interpstack_core.checks import listed
-from interpstack_core.errors import EngineFailure
+from interpstack.checks import listed
+from interpstack.contracts.errors import EngineFailure
 from interpstack_javascript.exchange import read_answer
 
 __all__ = ["EXPORT_SECONDS", "UNDONE", "ExportStopped", "Losses", "exported", "exported_apart"]

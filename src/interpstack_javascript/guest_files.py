@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from interpstack_core.errors import EngineFailure
+from interpstack.contracts.errors import EngineFailure
 
 __all__ = ["guest_path"]
 

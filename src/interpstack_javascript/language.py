@@ -13,7 +13,7 @@ from uuid import UUID
 
 import attrs
 
-from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]

@@ -6,9 +6,9 @@ import re
 from itertools import islice
 from typing import Final
 
-from interpstack_core.protocol import Cell, GuestError
+from interpstack.contracts.protocol import Cell, GuestError
+from interpstack.guests import place_at
 from interpstack_javascript.edits import Shifts, written_column
-from interpstack_protocol import place_at
 
 __all__ = ["faulty", "offset_in", "offset_of"]
 

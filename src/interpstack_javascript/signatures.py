@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from interpstack_core import HostTool
+from interpstack import HostTool
 from interpstack_schemas import Compound, SchemaWalk, needed, one_line
 
 __all__ = ["describe_tool", "render_type"]

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
+from interpstack.guests import place_at
 from interpstack_javascript.edits import Edit, edited
 from interpstack_javascript.errors import TypeScriptError
 from interpstack_javascript.parser import parsing
 from interpstack_javascript.parser.parsing import Node, children, text_of, units_of
-from interpstack_protocol import place_at
 
 __all__ = ["load", "strip_types", "type_edits"]
 

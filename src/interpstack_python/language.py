@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, Final
 from uuid import UUID
 
-from interpstack_core import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
 from interpstack_python.signatures import describe_tool
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpstack_protocol.lazy import lazy_names
+from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_schemas.bounded import EvaluationTimeout, bounded_dialect, within

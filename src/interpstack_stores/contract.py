@@ -8,8 +8,8 @@ from typing import Final, Self
 
 import attrs
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect, positive, shown
+from interpstack import ConfigurationError
+from interpstack.checks import expect, positive, shown
 from interpstack_stores.errors import StateRejected
 
 __all__ = [

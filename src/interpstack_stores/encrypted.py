@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect
+from interpstack import ConfigurationError
+from interpstack.checks import expect
 from interpstack_stores.contract import SessionStore, StoredSession
 from interpstack_stores.errors import StateRejected
 from interpstack_stores.per_process import needed

@@ -11,7 +11,7 @@ SessionStoreError                 an InterpstackError
 
 from __future__ import annotations
 
-from interpstack_core import InterpstackError
+from interpstack import InterpstackError
 
 __all__ = [
     "SessionBusy",

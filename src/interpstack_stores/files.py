@@ -21,7 +21,7 @@ from typing import BinaryIO, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_stores.contract import (
     MAX_CLAIM_SECONDS,
     SessionStore,

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from interpstack_core import ConfigurationError, start_anew_after_fork
+from interpstack import ConfigurationError, start_anew_after_fork
 
 __all__ = ["PerProcess", "first_line", "needed"]
 

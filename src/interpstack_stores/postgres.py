@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from interpstack_core.checks import expect, positive
+from interpstack.checks import expect, positive
 from interpstack_stores.contract import (
     SessionStore,
     StoredSession,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect
+from interpstack import ConfigurationError
+from interpstack.checks import expect
 from interpstack_stores.contract import (
     MAX_CLAIM_SECONDS,
     SessionStore,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import start_anew_after_fork
+from interpstack import start_anew_after_fork
 from interpstack_stores.contract import (
     SessionStore,
     StoredSession,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import expect
+from interpstack import ConfigurationError
+from interpstack.checks import expect
 from interpstack_stores.contract import SessionStore
 from interpstack_stores.files import FileStore
 from interpstack_stores.memory import MemoryStore

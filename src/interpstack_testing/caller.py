@@ -13,10 +13,18 @@ from typing import Any, ClassVar
 
 import attrs
 
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Call, Cell, Completion, Image, Progress, Request, Settlement
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Capability, Engine, Execution, Isolation, Realm
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import (
+    Call,
+    Cell,
+    Completion,
+    Image,
+    Progress,
+    Request,
+    Settlement,
+)
 
 __all__ = ["CallerEngine"]
 

@@ -22,11 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.engine import Capability, Engine, Execution, Isolation, Realm
-from interpstack_core.errors import ImageError, UnsupportedValue
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import (
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Capability, Engine, Execution, Isolation, Realm
+from interpstack.contracts.errors import ImageError, UnsupportedValue
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import (
     TIMER,
     Call,
     Cell,
@@ -37,9 +37,9 @@ from interpstack_core.protocol import (
     Request,
     Settlement,
 )
-from interpstack_core.wire.encoding import encode
-from interpstack_core.wire.values import decode
-from interpstack_protocol import GuestClock
+from interpstack.guests import GuestClock
+from interpstack.values.decoding import decode
+from interpstack.values.encoding import encode
 from interpstack_testing.scheduler import Promise, ScriptScheduler, Stopped
 from interpstack_testing.script import ScriptGlobals, describe, result_text, run_script
 

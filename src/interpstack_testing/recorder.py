@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from interpstack_core.engine import Engine
+    from interpstack.contracts.engine import Engine
     from interpstack_testing.conformance.areas import Area
 
 # Before anything of the kit is imported, so that its failures show values.

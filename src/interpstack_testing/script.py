@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping
 from types import FunctionType
 from typing import Any
 
-from interpstack_core.protocol import GuestError
+from interpstack.contracts.protocol import GuestError
 
 __all__ = ["ScriptGlobals", "describe", "result_text", "run_script"]
 

@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 import wasmtime
 
-from interpstack_core.errors import EngineFailure
+from interpstack.contracts.errors import EngineFailure
 from interpstack_wasm.addresses import (
     LEAST_BYTES,
     WIDE_BYTES,

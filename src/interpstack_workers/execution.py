@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     Cell,
     ConfigurationError,
     EngineFailure,
@@ -22,7 +22,7 @@ from interpstack_core import (
     Settlement,
     run_guest,
 )
-from interpstack_protocol import to_json
+from interpstack.values import to_json
 from interpstack_workers.messages import pack_settlements, read_progress
 from interpstack_workers.recording import Recording
 from interpstack_workers.residence import Residence

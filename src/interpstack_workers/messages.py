@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     MAX_REJECTED,
     Bridge,
     BridgeRegistry,
@@ -22,7 +22,7 @@ from interpstack_core import (
     Progress,
     Settlement,
 )
-from interpstack_protocol import ProtocolError, from_json, to_json
+from interpstack.values import ProtocolError, from_json, to_json
 from interpstack_workers.workers import MalformedMessage
 
 __all__ = [

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from interpstack_core import Capability, ConfigurationError, Engine
+from interpstack import Capability, ConfigurationError, Engine
 
 __all__ = ["OuterEngine", "check_flag", "check_number", "load_engine"]
 

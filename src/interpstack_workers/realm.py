@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     BridgeSet,
     Capability,
     Cell,

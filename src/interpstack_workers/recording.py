@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from interpstack_core import Cell, Image, Progress, Settlement
-from interpstack_protocol import to_json
+from interpstack import Cell, Image, Progress, Settlement
+from interpstack.values import to_json
 from interpstack_workers.messages import read_image, read_mark
 from interpstack_workers.redo import CellInputs, PollInputs, spare_seconds
 from interpstack_workers.residence import Residence

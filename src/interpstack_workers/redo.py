@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import BridgeSet, Image, Settlement
+from interpstack import BridgeSet, Image, Settlement
 from interpstack_workers.messages import pack_bridges, pack_settlements
 
 __all__ = ["CellInputs", "mark_of", "pack_inputs", "spare_seconds"]

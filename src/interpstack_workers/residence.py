@@ -6,8 +6,8 @@ import itertools
 import weakref
 from typing import Any, Final, Protocol
 
-from interpstack_core import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
-from interpstack_protocol import to_json
+from interpstack import BridgeSet, Engine, EngineFailure, Image, ImageError, Limits
+from interpstack.values import to_json
 from interpstack_workers.messages import pack_bridges
 from interpstack_workers.redo import pack_inputs
 from interpstack_workers.saved_state import SavedRealm, StateNotes, read_saved_state

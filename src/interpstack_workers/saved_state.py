@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import EngineFailure, Image
-from interpstack_core.checks import listed
+from interpstack import EngineFailure, Image
+from interpstack.checks import listed
 from interpstack_workers.messages import read_image, read_text, read_values
 from interpstack_workers.redo import CellInputs
 from interpstack_workers.workers import MalformedMessage

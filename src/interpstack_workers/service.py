@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from interpstack_core import (
+from interpstack import (
     Capability,
     Cell,
     ConfigurationError,
@@ -20,7 +20,7 @@ from interpstack_core import (
     Progress,
     Realm,
 )
-from interpstack_protocol import from_json, to_json
+from interpstack.values import from_json, to_json
 from interpstack_workers.messages import (
     PRINTED_CHARS,
     read_bridges,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from interpstack_core import ConfigurationError, EngineFailure, ImageError
+from interpstack import ConfigurationError, EngineFailure, ImageError
 
 __all__ = [
     "REFUSALS",

@@ -9,8 +9,7 @@ import pytest
 from clusters import local_cluster
 from suites import seed
 
-from interpstack import InterpreterStack
-from interpstack_core import Engine
+from interpstack import Engine, InterpreterStack
 from interpstack_monty.conformance import MontyConformance
 from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
 from interpstack_ray.conformance import RayQuickJSConformance

@@ -14,7 +14,7 @@ from public_modules import public_modules
 
 import interpstack
 from interpstack import Limits
-from interpstack_core import hookspecs
+from interpstack.contracts import hookspecs
 from interpstack_persistence.api import hookspecs as persistence_hookspecs
 from interpstack_workflows import hookspecs as workflow_hookspecs
 
@@ -39,7 +39,7 @@ def first_cells(text: str) -> list[str]:
 
 
 #: Modules whose names have a section each, beside those of `interpstack`.
-SECTIONS = {"interpstack_core.checks", *public_modules(ROOT)} - {"interpstack", "interpstack_core"}
+SECTIONS = public_modules(ROOT) - {"interpstack"}
 
 
 @pytest.mark.parametrize("module", ["interpstack", *sorted(SECTIONS)])

@@ -22,7 +22,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from interpstack_core.threads import HANDLER_THREADS
+from interpstack.threads import HANDLER_THREADS
 from interpstack_quickjs.realm import QuickJSRealm
 
 MIB = 2**20

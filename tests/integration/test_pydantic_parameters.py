@@ -1,4 +1,4 @@
-"""Parameters of bridges that are models of pydantic, which the core does not need."""
+"""Parameters of bridges that are models of pydantic, which the kernel does not need."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ def test_code_passes_an_object_and_catches_a_type_error() -> None:
 def test_the_core_takes_records_without_pydantic() -> None:
     code = (
         "import sys; sys.modules['pydantic'] = None\n"
-        "import attrs, interpstack_core\n"
+        "import attrs, interpstack\n"
         "@attrs.frozen\n"
         "class A:\n    n: int\n"
         "def f(a): ...\n"
         "f.__annotations__['a'] = A\n"
-        "bridge = interpstack_core.Bridge(name='f', handler=f)\n"
+        "bridge = interpstack.Bridge(name='f', handler=f)\n"
         "print(bridge.arguments({'a': {'n': 1}})[1])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ from interpstack import (
     hookimpl,
     render,
 )
-from interpstack_core.modules import ModuleLoader
+from interpstack.contracts.modules import ModuleLoader
 
 #: Faulty sources, and the line and column that V8 names for them (as Node 20 does). Columns count
 #: characters.

@@ -8,7 +8,7 @@ import pytest
 from engines import OnEngine
 
 from interpstack import InterpreterStack, ModuleBundle, bridge, hookimpl
-from interpstack_core.modules import ModuleLoader
+from interpstack.contracts.modules import ModuleLoader
 
 _MODULE = """
 Promise.reject(new Error('at once'));

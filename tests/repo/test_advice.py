@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from interpstack_core.errors import install_command
+from interpstack.contracts.errors import install_command
 
 _EXTRA = re.compile(r"interpstack\[([^\]{}]+)\]")
 _INSTALL = re.compile(r"pip install (?P<what>[^\n\"`]+)")

@@ -9,7 +9,7 @@ from typing import Any
 
 from parsed import nodes
 
-#: Modules of the core that know a package above it: the kit's other name, and what starts the
+#: Modules of the kernel that know a package above it: the kit's other name, and what starts the
 #: command line.
 _ASIDE = ("interpstack.testing", "interpstack.__main__")
 

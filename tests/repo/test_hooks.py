@@ -9,13 +9,13 @@ from typing import Any
 
 from parsed import nodes, tree
 
-_SPECS = "src/interpstack_core/hookspecs.py"
+_SPECS = "src/interpstack/contracts/hookspecs.py"
 _PAGE = "docs/reference/hooks.md"
 _MOST = 15
 
 
 def hooks(root: Path) -> dict[str, list[str]]:
-    """Names of all hooks with their arguments: the core's, and those that plugins bring."""
+    """Names of all hooks with their arguments: the kernel's, and those that plugins bring."""
     found = _specified(root / _SPECS)
     for path in sorted((root / "plugins").glob("*/hookspecs.py")):
         found |= _specified(path)

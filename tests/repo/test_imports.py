@@ -13,16 +13,34 @@ from typing import Any
 import attrs
 import pytest
 from parsed import nodes_of, tree
+from public_modules import KERNEL_MODULES
 
-#: What the core may import beside the standard library.
-_CORE = {"attr", "attrs", "pluggy", "interpstack_core"}
-#: What the runtime may import beside the standard library.
-_RUNTIME = {*_CORE, "interpstack"}
-#: The libraries for engines, bridges and languages, which know the core alone.
-_CORE_LIBRARIES = {
+#: What the kernel may import beside the standard library.
+_KERNEL = {"attr", "attrs", "pluggy", "interpstack"}
+#: Modules of the kernel that know nothing of sessions and stacks, by how their names begin.
+_CONTRACTS = (
+    "interpstack.checks",
+    "interpstack.contracts",
+    "interpstack.guests",
+    "interpstack.lazy",
+    "interpstack.threads",
+    "interpstack.values",
+)
+#: Names of `interpstack` that open stacks, run cells or handle sessions.
+_RUNNING = {
+    "CellRun",
+    "InterpreterStack",
+    "PluginManager",
+    "Session",
+    "Slots",
+    "StepSource",
+    "find_engine",
+    "run_sync",
+}
+#: The libraries for engines, bridges and languages, which know the contracts alone.
+_CONTRACT_LIBRARIES = {
     "interpstack_http",
     "interpstack_javascript",
-    "interpstack_protocol",
     "interpstack_python",
     "interpstack_schemas",
     "interpstack_stores",
@@ -30,7 +48,7 @@ _CORE_LIBRARIES = {
     "interpstack_workers",
 }
 #: All libraries; the others run sessions.
-_LIBRARIES = {*_CORE_LIBRARIES, "interpstack_agents", "interpstack_testing"}
+_LIBRARIES = {*_CONTRACT_LIBRARIES, "interpstack_agents", "interpstack_testing"}
 #: Packages that parts of `src` may import beside those, by the start of the path.
 _BESIDE = {
     "interpstack_http/connections.py": {"uvicorn"},
@@ -46,7 +64,7 @@ _BESIDE = {
     "interpstack_wasm/compiled.py": {"wasmtime"},
     "interpstack_wasm/host.py": {"wasmtime"},
 }
-#: What nothing loads that imports only the core and the libraries.
+#: What nothing loads that imports only the kernel and the libraries.
 _HEAVY = [
     "click",
     "cryptography",
@@ -61,10 +79,10 @@ _HEAVY = [
 ]
 #: What starts the command line, which is a plugin.
 _START = "interpstack/__main__.py"
-#: The alias of a library, the one module of the core that knows of it.
+#: The alias of a library, the one module of the kernel that knows of it.
 _ALIAS = "interpstack/testing.py"
-#: Submodules of the core that plugins may use beside the names of `interpstack` itself.
-_PUBLIC_MODULES = ("interpstack_core.checks",)
+#: Modules of the kernel that plugins may use beside the names of `interpstack` itself.
+_PUBLIC_MODULES = (*(f"interpstack.{name}" for name in KERNEL_MODULES), "interpstack.lazy")
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
@@ -85,7 +103,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_otel": ("interpstack_subagents",),
     "interpstack_sessions": ("interpstack_persistence",),
 }
-#: Plugins that open stacks or handle sessions; the others import only the core and libraries.
+#: Plugins that open stacks or handle sessions; the others import only contracts and libraries.
 _HOSTS = {
     "interpstack_cli",
     "interpstack_durable",
@@ -145,7 +163,7 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def source_files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Modules of the core and the libraries, each with its path below `src`."""
+    """Modules of the kernel and the libraries, each with its path below `src`."""
     for path in sorted((root / "src").rglob("*.py")):
         place = path.relative_to(root / "src").as_posix()
         if place != _START:
@@ -153,7 +171,7 @@ def source_files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def source_violations(root: Path) -> list[str]:
-    """Imports of the core and the libraries beyond what their tier may import."""
+    """Imports of the kernel and the libraries beyond what their tier may import."""
     found = []
     for place, path in source_files(root):
         package = place.partition("/")[0]
@@ -167,31 +185,42 @@ def source_violations(root: Path) -> list[str]:
         for item in imports(root, path):
             if item.package not in allowed:
                 found.append(f"{item.place}: {package} imports {item.module or 'relatively'}")
+            elif _knows_contracts_alone(place) and not _is_contract(item):
+                found.append(f"{item.place}: imports {item.module}, which is beyond contracts")
     return found
 
 
 def _below(package: str) -> set[str]:
     """Packages of the same tier and the tiers below it."""
-    if package == "interpstack_core":
-        return _CORE
     if package == "interpstack":
-        return _RUNTIME
-    return _CORE | _CORE_LIBRARIES if package in _CORE_LIBRARIES else _RUNTIME | _LIBRARIES
+        return _KERNEL
+    return _KERNEL | (_CONTRACT_LIBRARIES if package in _CONTRACT_LIBRARIES else _LIBRARIES)
+
+
+def _knows_contracts_alone(place: str) -> bool:
+    name = place.removesuffix(".py").replace("/", ".")
+    return name.partition(".")[0] in _CONTRACT_LIBRARIES or name.startswith(_CONTRACTS)
+
+
+def _is_contract(item: Import) -> bool:
+    if item.module == "interpstack":
+        return _RUNNING.isdisjoint(item.names) and item.names != ()
+    return item.package != "interpstack" or item.module.startswith(_CONTRACTS)
 
 
 def public_names(root: Path, package: str) -> set[str]:
-    """Names that plugins may import from a package; `interpstack` has those of the core, too."""
+    """Names that plugins may import from a package."""
     own = set[str]()
     for node in tree(root / f"src/{package}/__init__.py").body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             own = set(ast.literal_eval(node.value))
     assert own, f"{package} has no __all__"
-    return own | (public_names(root, "interpstack_core") if package == "interpstack" else set())
+    return own
 
 
 def plugin_violations(root: Path) -> list[str]:
-    """Imports of plugins that reach into the core, into each other or into a framework."""
-    public = {name: public_names(root, name) for name in ("interpstack", "interpstack_core")}
+    """Imports of plugins that reach into the kernel, into each other or into a framework."""
+    public = {"interpstack": public_names(root, "interpstack")}
     found = []
     for path in sorted((root / "plugins").rglob("*.py")):
         own = path.relative_to(root / "plugins").parts[0]
@@ -247,7 +276,9 @@ def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> s
         return ""
     kit = "/conformance.py:" in item.place  # a part of the kit, which opens stacks
     if item.package == "interpstack" and own not in _HOSTS and not kit:
-        return "imports the runtime; import from interpstack_core"
+        beyond = sorted(_RUNNING & set(item.names))
+        if beyond:
+            return f"imports {', '.join(beyond)}, which only hosts of sessions may"
     if item.module != item.package:
         public_module = item.module in _PUBLIC_MODULES
         return "" if public_module else f"imports {item.module}, which is private"
@@ -255,7 +286,7 @@ def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> s
     return f"imports {', '.join(hidden)}, not in {item.package}.__all__" if hidden else ""
 
 
-def test_the_core_and_the_libraries_import_nothing_above_them(root: Path) -> None:
+def test_the_kernel_and_the_libraries_import_nothing_above_them(root: Path) -> None:
     assert source_violations(root) == []
 
 
@@ -274,7 +305,7 @@ def test_an_api_that_nobody_uses_is_noticed(root: Path, monkeypatch: pytest.Monk
 
 def test_every_library_is_known(root: Path) -> None:
     packages = {path.name for path in (root / "src").iterdir()}
-    assert packages == {"interpstack", "interpstack_core", *_LIBRARIES}
+    assert packages == {"interpstack", *_LIBRARIES}
 
 
 def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
@@ -289,14 +320,11 @@ def test_plugins_use_public_names_and_know_no_other_plugin(root: Path) -> None:
         ("/cells/loop.py", "import interpstack_testing", "imports interpstack_testing"),
         ("/slots.py", "from interpstack_cli import main", "imports interpstack_cli"),
         ("/cells/__init__.py", "import_module('rich')", "imports rich"),
-        ("_core/cells/render.py", "import click", "interpstack_core imports click"),
-        ("_core/engine.py", "from interpstack_quickjs.engine import X", "interpstack_quickjs"),
-        ("_core/engine.py", "if X:\n    from interpstack.stack import X", "interpstack.stack"),
-        (
-            "_wasm/host.py",
-            "from interpstack import Session",
-            "interpstack_wasm imports interpstack",
-        ),
+        ("/contracts/engine.py", "from interpstack_quickjs.engine import X", "interpstack_quickjs"),
+        ("/contracts/engine.py", "if X:\n    from interpstack.stack import X", "beyond contracts"),
+        ("/values/plain.py", "from interpstack.cells.loop import X", "beyond contracts"),
+        ("_wasm/host.py", "from interpstack import Session", "beyond contracts"),
+        ("_wasm/host.py", "from interpstack.sessions.session import Session", "beyond contracts"),
         ("_javascript/__init__.py", "import wasmtime", "imports wasmtime"),
         ("_javascript/parser/parsing.py", "import jsrun", "imports jsrun"),
         ("_wasm/addresses.py", "import wasmtime", "interpstack_wasm imports wasmtime"),
@@ -324,13 +352,13 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
         ),
         (
             "console",
-            "import interpstack_core.wire.values",
-            "interpstack_core.wire.values, which is private",
+            "import interpstack.values.decoding",
+            "interpstack.values.decoding, which is private",
         ),
         ("cli", "from interpstack import run_cell", "run_cell, not in interpstack.__all__"),
         ("cli", "import interpstack\nX = interpstack.cells", "uses cells, not in"),
-        ("console", "from interpstack import hookimpl", "imports the runtime"),
-        ("console", "from interpstack_core import X", "X, not in interpstack_core.__all__"),
+        ("console", "from interpstack import Session", "which only hosts of sessions may"),
+        ("console", "from interpstack import X", "X, not in interpstack.__all__"),
         ("ptc", "def f():\n    from interpstack_quickjs import engine", "another plugin"),
         ("ptc", "import_module('interpstack_console')", "another plugin"),
         ("ptc", "from interpstack_skills.api import Skills", "another plugin"),
@@ -354,10 +382,10 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
     assert violation in found
 
 
-def test_importing_the_core_loads_nothing_else() -> None:
+def test_importing_the_kernel_loads_nothing_else() -> None:
     code = (
-        "import sys, interpstack, interpstack_agents, interpstack_core, interpstack_javascript, "
-        "interpstack_protocol, interpstack_python, interpstack_schemas, interpstack_stores, "
+        "import sys, interpstack, interpstack_agents, interpstack_javascript, "
+        "interpstack_python, interpstack_schemas, interpstack_stores, "
         "interpstack_testing, interpstack_wasm, interpstack_workers\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"

@@ -12,7 +12,6 @@ from typing import Any
 from parsed import tree
 
 import interpstack
-import interpstack_core
 
 _GROUP = "interpstack"
 #: Where plugins add attributes to the package `interpstack`, which public names would hide.
@@ -20,7 +19,7 @@ _NAMES = "interpstack.names"
 #: Where plugins without hooks register: fixtures of pytest, commands.
 _OTHERS = ("pytest11", "interpstack.commands")
 #: Modules whose public names are all meant for plugins and hosts.
-_PUBLIC = ("src/interpstack/__init__.py", "src/interpstack_core/__init__.py")
+_PUBLIC = ("src/interpstack/__init__.py",)
 #: Names that several classes still have, and why.
 _SHARED_NAMES = {"BudgetExceeded": "the budgets of evals and of workflows are two systems"}
 
@@ -157,7 +156,6 @@ def test_the_imported_package_has_the_names_that_its_source_says() -> None:
         and not isinstance(value, types.ModuleType)
     }
     assert public == set(interpstack.__all__)
-    assert set(interpstack_core.__all__) < public
 
 
 def test_registrations(root: Path) -> None:
@@ -170,15 +168,15 @@ def test_the_export_guard_notices(broken: Any) -> None:
             "src/interpstack/__init__.py": lambda t: (
                 t + "\nfrom interpstack.stack import HostOffer as X\n"
             ),
-            "src/interpstack_core/cells/render.py": lambda t: t.replace(
+            "src/interpstack/cells/render.py": lambda t: t.replace(
                 '["render"]', '["render", "gone"]'
             ),
         }
     )
     assert export_violations(copy) == [
         "src/interpstack/__init__.py: X is public but not in __all__",
-        "src/interpstack_core/__init__.py: gone is public but not in __all__",
-        "src/interpstack_core/cells/render.py: gone is in __all__ but not defined",
+        "src/interpstack/__init__.py: gone is public but not in __all__",
+        "src/interpstack/cells/render.py: gone is in __all__ but not defined",
     ]
 
 
@@ -186,7 +184,7 @@ def test_the_registration_guard_notices(broken: Any) -> None:
     copy = broken(
         {
             "plugins/interpstack_new/__init__.py": "X = 1\n",
-            "src/interpstack_core/py.typed": None,
+            "src/interpstack_wasm/py.typed": None,
             "pyproject.toml": lambda t: t.replace(
                 'console = "interpstack_console"', 'console = "interpstack_gone"'
             ).replace("\nload_ipython_extension =", '\nSession = "a:b"\nload_ipython_extension ='),
@@ -198,7 +196,7 @@ def test_the_registration_guard_notices(broken: Any) -> None:
         "the entry point of interpstack_gone has no folder",
         "plugins/interpstack_new is not in the wheel",
         "plugins/interpstack_new has no py.typed",
-        "src/interpstack_core has no py.typed",
+        "src/interpstack_wasm has no py.typed",
         "the name Session is public already",
         "entry point console is called other than its package interpstack_gone",
     ]

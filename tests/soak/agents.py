@@ -17,7 +17,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 from scripted import Script, answers
 
-from interpstack_core import Capability
+from interpstack import Capability
 from interpstack_langchain import CodeInterpreterMiddleware
 
 __all__ = ["AgentLoad"]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
+
+#: Modules of the kernel that plugins may import beside the names of `interpstack` itself.
+KERNEL_MODULES: Final = ("checks", "guests", "values")
 
 
 def public_modules(root: Path) -> set[str]:
-    """The core, the libraries that export names, the adapter, and the modules `api` of plugins."""
+    """The kernel, libraries that export names, the adapter, and the modules `api` of plugins."""
     found = {
         path.parent.name
         for path in root.glob("src/*/__init__.py")
         if "__all__ = [" in path.read_text("utf-8")
     }
     apis = {f"{path.parent.name}.api" for path in root.glob("plugins/*/api.py")}
-    return found | apis | {"interpstack_langchain"}
+    kernel = {f"interpstack.{name}" for name in KERNEL_MODULES}
+    return found | kernel | apis | {"interpstack_langchain"}

@@ -36,7 +36,7 @@ _REASONS: Final = {
 }
 #: Reasons that count where this distribution is not installed, as in the env `core`.
 _REASONS_OF_CORE: Final = (
-    r"the core is tested alone",
+    r"the kernel is tested alone",
     r"the plugin 'display' is not installed",
     r"interpstack is on the path and not installed",
     r"\w+ is missing",

@@ -24,7 +24,7 @@ from interpstack_langchain import CodeInterpreterMiddleware
 
 try:
     from interpstack_accounts.api import Budget
-except ImportError:  # the code that wrote the first of these forms had budgets in the core
+except ImportError:  # the code that wrote the first of these forms had budgets in the kernel
     from interpstack import Budget  # type: ignore[attr-defined, no-redef]
 
 SIGNING_KEY: Final = "a key of this test"

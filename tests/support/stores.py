@@ -1,6 +1,6 @@
 """Checkpointers of every kind, on real stores; a plugin of pytest for the whole suite.
 
-What a store needs is imported when it is opened: the core's tests run without all of it.
+What a store needs is imported when it is opened: the kernel's tests run without all of it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,6 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/conformance/test_stores.py::": 3,
     "tests/conformance/test_v8.py::TestV8::test_hostile_guest": 20,
     "tests/conformance/test_v8.py::": 8,
-    "tests/core/": 4,  # whole in `core`, on the same Python
     "tests/docs/": 30,  # whole in `docs`
     "tests/durable/test_budgets.py::": 4,
     "tests/durable/test_consent.py::": 4,
@@ -57,6 +56,8 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/integration/test_lost_hosts.py::": 2,
     "tests/integration/test_parity_guest.py::": 16,
     "tests/integration/test_parity_state.py::": 5,
+    "tests/kernel/integration/": 1,  # `core` has no engine, and nothing that is installed
+    "tests/kernel/": 4,  # whole in `core`, on the same Python
     "tests/libs/javascript/integration/test_preparation.py::": 3,
     "tests/libs/testing/": 8,  # whole in `core`
     "tests/plugins/cli/installed/test_doctor.py::": 2,
@@ -124,8 +125,6 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/workflows/runtime/": 3,
     "tests/repo/test_imports.py::": 3,
     "tests/repo/test_tree.py::": 3,
-    "tests/runtime/integration/": 1,  # `core` has no engine, and nothing that is installed
-    "tests/runtime/": 4,  # whole in `core`, on the same Python
 }
 
 #: Engines on which tests are repeated, and of how many cases of a file one is drawn. Each case
@@ -149,11 +148,11 @@ _EXAMPLES: Final = {"sampled": 25, "versions": 15, "whole": 100}
 #: How ids begin, of how many cases one is drawn, and what a version of Python may break there.
 VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "tests/conformance/": (40, "engines are compiled for each version"),
-    "tests/core/cells/test_raised.py": (1, "exception groups"),
-    "tests/core/": (4, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
     "tests/integration/test_bytes.py": (1, "buffers"),
     "tests/integration/test_cancellation.py": (1, "asyncio's cancellation"),
     "tests/integration/test_first_use.py": (4, "imports, and what they block"),
+    "tests/kernel/contracts/test_raised.py": (1, "exception groups"),
+    "tests/kernel/": (4, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
     "tests/libs/stores/test_sqlite.py": (1, "the module sqlite3"),
     "tests/libs/testing/": (30, "the kit, and a plain engine under it"),
     "tests/libs/": (8, "compiled packages, the source of tests, Python's own parser"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interpstack import ConfigurationError, Engine
-from interpstack_core.checks import unique_fields
+from interpstack.checks import unique_fields
 
 __all__ = ["engine_options", "engine_with"]
 

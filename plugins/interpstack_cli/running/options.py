@@ -25,6 +25,7 @@ from interpstack import (
     find_language,
     installed,
 )
+from interpstack.checks import most_memory_bytes
 from interpstack_cli.installed.survey import survey
 from interpstack_cli.printing import is_terminal
 from interpstack_cli.running.engine_options import engine_options as read_options
@@ -32,7 +33,6 @@ from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
 from interpstack_cli.running.progress import show_progress
 from interpstack_cli.running.tools import load_tools
-from interpstack_core.checks import most_memory_bytes
 
 __all__ = [
     "StackOptions",

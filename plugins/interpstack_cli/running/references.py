@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 
 __all__ = ["attribute_of", "import_named", "nearest"]
 

@@ -25,7 +25,7 @@ from interpstack import (
     Request,
     Settlement,
 )
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_durable.flights import CallsInFlight
 from interpstack_durable.journal import Journal
 

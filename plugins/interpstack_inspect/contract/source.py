@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_inspect.contract.records import (
     Conversation,
     ConversationRow,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
-from interpstack_core import InterpstackError
+from interpstack import InterpstackError
 
 __all__ = ["versions"]
 

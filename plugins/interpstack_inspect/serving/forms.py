@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from interpstack_core.checks import unique_fields
+from interpstack.checks import unique_fields
 from interpstack_inspect.contract.records import AskedCall, Question
 
 __all__ = ["FormFault", "answer_of", "read_form"]

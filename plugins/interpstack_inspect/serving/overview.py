@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import InterpstackError
+from interpstack import InterpstackError
 from interpstack_inspect.contract.records import (
     Conversation,
     ConversationRow,

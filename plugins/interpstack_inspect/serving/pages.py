@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from interpstack_core import InterpstackError
+from interpstack import InterpstackError
 from interpstack_inspect.contract.source import AnswerRefused, NotRecorded, RunSource
 from interpstack_inspect.serving.changes import versions
 from interpstack_inspect.serving.compare_views import Choice, compare_view

@@ -8,7 +8,7 @@ from typing import Final
 
 import uvicorn
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_http import BACKLOG, CONCURRENCY, served_connections
 from interpstack_inspect.contract.source import RunSource
 from interpstack_inspect.serving.gate import OPEN_PATH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 from interpstack_inspect.shown.code import code_style
 from interpstack_inspect.shown.texts import visible
 

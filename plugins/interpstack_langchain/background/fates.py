@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack.values import from_storable
 from interpstack_langchain.durability.checkpoint_writes import JOURNAL_CHANNEL, task_of
-from interpstack_protocol import from_storable
 
 __all__ = ["ENDED", "TERMINATED", "CellOver", "Fate", "Fates"]
 

@@ -20,9 +20,9 @@ import attrs
 from langchain_core.runnables import RunnableConfig
 
 from interpstack import call_blocking
+from interpstack.values import from_storable, to_storable
 from interpstack_durable.api import UnreadableJournal, damage_told
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
-from interpstack_protocol import from_storable, to_storable
 
 __all__ = [
     "JOURNAL_CHANNEL",

@@ -18,14 +18,14 @@ from interpstack import (
     GuestException,
     GuestSource,
     HostTool,
+    call_blocking,
 )
+from interpstack.checks import shown
+from interpstack.values import from_json, read_json
 from interpstack_agents import as_single_field, has_many_parts, plain_input, unknown_field
-from interpstack_core import call_blocking
-from interpstack_core.checks import shown
 from interpstack_javascript import JAVASCRIPT
 from interpstack_langchain.js_repl.emitted import take_image, take_note
 from interpstack_langchain.js_repl.names import bridge_part
-from interpstack_protocol import from_json, read_json
 
 __all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "tool_input"]
 

@@ -20,7 +20,7 @@ from interpstack import (
     Settlement,
     hookimpl,
 )
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.js_repl.emitted import judged
 from interpstack_langchain.js_repl.guest_global import HelperPaths, helper_bridges, helper_source

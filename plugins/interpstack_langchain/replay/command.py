@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from interpstack import ConfigurationError, Limits
-from interpstack_core.checks import most_memory_bytes
+from interpstack.checks import most_memory_bytes
 from interpstack_inspect.api import reading_options
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page

@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError, InterpstackError
-from interpstack_protocol import ProtocolError
+from interpstack.values import ProtocolError
 
 __all__ = ["Checked", "environment_key", "reading", "serializer", "signing_key"]
 

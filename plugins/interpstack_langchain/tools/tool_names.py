@@ -15,7 +15,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 
 __all__ = ["CallableTools", "ToolNames", "is_of_server"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpstack_protocol.lazy import lazy_names
+from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_langchain.workflows.agents.langchain_agent import LangChainAgent

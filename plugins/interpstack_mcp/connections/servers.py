@@ -23,11 +23,11 @@ from interpstack import (
     ConfigurationError,
     GuestException,
     GuestLanguage,
+    call_blocking,
     start_anew_after_fork,
 )
+from interpstack.checks import expect, shown
 from interpstack_agents import has_many_parts
-from interpstack_core import call_blocking
-from interpstack_core.checks import expect, shown
 from interpstack_mcp.catalog import ToolCatalog, check_servers, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable

@@ -20,7 +20,7 @@ from typing import Final
 import attrs
 from mcp.client.stdio import get_default_environment
 
-from interpstack_core import to_end
+from interpstack import to_end
 from interpstack_mcp.configuration import StdioServer
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.lines import IncomingLines, OutgoingLines

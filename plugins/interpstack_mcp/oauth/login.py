@@ -22,7 +22,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from interpstack import ConfigurationError, InterpstackError
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 from interpstack_http import BACKLOG, CONCURRENCY, served_connections
 from interpstack_mcp.configuration import HttpServer, read_servers
 from interpstack_mcp.connections.causes import cause_of, in_words, printable

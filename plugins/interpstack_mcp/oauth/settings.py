@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from interpstack_core import ConfigurationError
-from interpstack_core.checks import shown
+from interpstack import ConfigurationError
+from interpstack.checks import shown
 
 __all__ = ["LoginNeeded", "OAuth", "read_oauth"]
 

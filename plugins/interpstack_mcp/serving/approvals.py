@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 from interpstack_mcp.call_names import MARK, CallName
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.faults import fault_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 
 __all__ = ["texts"]
 

@@ -12,7 +12,7 @@ import attrs
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack, Session
-from interpstack_core.checks import positive
+from interpstack.checks import positive
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.runs import ServedCell
 

@@ -18,7 +18,7 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.auth.settings import AuthSettings
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import expect
+from interpstack.checks import expect
 from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback
 

@@ -23,8 +23,8 @@ from interpstack import (
     __version__,
     render,
 )
+from interpstack.checks import expect
 from interpstack_agents import found_tools
-from interpstack_core.checks import expect
 from interpstack_mcp.bridge_schemas import described_bridge
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.passing.clients import gateway_of

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp import types
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 from interpstack_mcp.serving.outcomes import RESULT_SCHEMA
 
 __all__ = ["TOOL_NAMES", "check_arguments", "tools_for"]

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import expect, shown
+from interpstack.checks import expect, shown
 from interpstack_http import BACKLOG, CONCURRENCY, Admission, served_connections
 from interpstack_mcp.serving.arguments import texts
 from interpstack_mcp.serving.loopback import is_loopback

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack_core import GuestError, Place
+from interpstack import GuestError, Place
+from interpstack.guests import place_at
 from interpstack_monty.crossing.named_errors import NamedErrors
-from interpstack_protocol import place_at
 
 __all__ = [
     "describe",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import UnsupportedValue
+from interpstack import UnsupportedValue
 from interpstack_monty.crossing.values import Room, from_guest
 from interpstack_monty.workers import RESERVED, KernelReplaced, MontyWorker
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack_core import Completion, GuestError, Limits
+from interpstack import Completion, GuestError, Limits
 from interpstack_monty.crossing.errors import is_memory_limit
 
 __all__ = ["UNDONE", "completion_of", "failure_of", "shown_chars"]

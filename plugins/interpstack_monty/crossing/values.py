@@ -12,7 +12,7 @@ import hashlib
 import json
 from typing import Any, Final
 
-from interpstack_core import (
+from interpstack import (
     UNDEFINED,
     BigInt,
     EngineFailure,
@@ -24,8 +24,8 @@ from interpstack_core import (
     decode,
     encode,
 )
+from interpstack.values import read_json
 from interpstack_monty.crossing.errors import exception_for
-from interpstack_protocol import read_json
 
 __all__ = ["Room", "answer", "from_guest", "to_guest"]
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pydantic_monty
 
-from interpstack_core import Bridge, BridgeSet, GuestError
+from interpstack import Bridge, BridgeSet, GuestError
 from interpstack_monty.offer import reachable, tree
 from interpstack_monty.state import MontyState
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from interpstack_core import Cell, GuestError
+from interpstack import Cell, GuestError
 from interpstack_monty.crossing.errors import syntax_error
 from interpstack_monty.crossing.results import shown_chars
 from interpstack_monty.preparation.cells import RefusedSource, prepare

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import (
+from interpstack import (
     TIMER,
     BridgeSet,
     Call,

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any, Final
 
-from interpstack_protocol import GuestClock
+from interpstack.guests import GuestClock
 
 __all__ = ["ANSWERED", "answer_system_call"]
 

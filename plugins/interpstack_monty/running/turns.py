@@ -10,14 +10,14 @@ import attrs
 import pydantic_monty
 from pydantic_monty import FunctionSnapshot, FutureSnapshot, MontyComplete, NameLookupSnapshot
 
-from interpstack_core import GuestError, Settlement, UnsupportedValue
+from interpstack import GuestError, Settlement, UnsupportedValue
+from interpstack.guests import GuestClock
 from interpstack_monty.crossing.errors import thrown
 from interpstack_monty.crossing.named_errors import NamedErrors
 from interpstack_monty.crossing.values import answer
 from interpstack_monty.running.emitted import Emitted
 from interpstack_monty.running.system import ANSWERED, answer_system_call
 from interpstack_monty.workers import EMIT
-from interpstack_protocol import GuestClock
 
 __all__ = ["SuspensionAnswers"]
 

@@ -8,7 +8,7 @@ import attrs
 import pydantic_monty
 from pydantic_monty import MontyComplete
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_monty.running.turns import SuspensionAnswers
 from interpstack_monty.state import MontyState, unopened
 from interpstack_monty.workers import MontyWorker

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Protocol
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.starting.launch import KernelConfig
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from interpstack_core import GuestSource
+from interpstack import GuestSource
 from interpstack_javascript import (
     KERNEL_NAME,
     kernel_source,

@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import ConfigurationError
+from interpstack import ConfigurationError
 
 __all__ = ["VARIABLE", "Places", "existing", "inside", "packages_beside", "places"]
 

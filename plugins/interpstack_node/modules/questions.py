@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from interpstack_core import MODULE, Request, Settlement
+from interpstack import MODULE, Request, Settlement
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.graph import ModuleGraphs
 from interpstack_node.modules.specifiers import UnresolvedSpecifier

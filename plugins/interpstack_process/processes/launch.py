@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from interpstack_core import ConfigurationError, EngineFailure
+from interpstack import ConfigurationError, EngineFailure
 from interpstack_process.confine import environment
 from interpstack_process.worker import OUT_OF_MEMORY
 

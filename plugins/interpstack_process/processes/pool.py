@@ -9,7 +9,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, Final
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_process.processes.launch import WorkerConfig
 from interpstack_process.processes.workers import WorkerProcess
 from interpstack_workers import Pool, Worker

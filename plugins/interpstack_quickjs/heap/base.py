@@ -16,7 +16,7 @@ from importlib.resources import files
 
 import attrs
 
-from interpstack_core import EngineFailure, GuestSource
+from interpstack import EngineFailure, GuestSource
 from interpstack_javascript import KERNEL_NAME, kernel_source, web_source
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, Workspace

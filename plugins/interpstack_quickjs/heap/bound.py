@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from interpstack_core import BridgeSet, Limits
+from interpstack import BridgeSet, Limits
 from interpstack_javascript.exchange import bind_arguments
 from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.base import Base

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core import ImageError
+from interpstack import ImageError
 from interpstack_quickjs.guest_memory import Heap
 from interpstack_quickjs.heap.stretches import WORD, Stretches
 

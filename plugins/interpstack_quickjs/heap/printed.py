@@ -17,7 +17,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.guest_memory import Heap
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import wasmtime
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_quickjs.webassembly.bundles import BRIEF, BUNDLES, bundles_of
 from interpstack_quickjs.webassembly.raw_calls import (
     export_of,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import wasmtime
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_javascript.cells import Clock
 from interpstack_quickjs.webassembly.instance import Instance
 from interpstack_quickjs.webassembly.pages import SHORT, Pages, address_of, memory_at

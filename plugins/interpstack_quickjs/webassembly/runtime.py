@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import attrs
 import wasmtime
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import Ticker, WasmHost, wasm_host

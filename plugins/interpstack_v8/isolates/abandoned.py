@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 
 __all__ = [
     "MAX_ABANDONED",

@@ -6,7 +6,7 @@ from typing import Final
 
 import jsrun
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_javascript.cells import CellTimeout
 
 __all__ = [

@@ -33,7 +33,7 @@ from typing import Any, Final
 
 import jsrun
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_v8.context import DOOR, SetupScript
 from interpstack_v8.isolates.abandoned import (
     MAX_ABANDONED,

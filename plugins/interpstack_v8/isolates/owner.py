@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_v8.isolates.endings import DeliveryLoop, wait_until_left
 from interpstack_v8.isolates.platform import ready_platform
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import jsrun
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_wasm.addresses import address_advice, address_room
 
 __all__ = ["ready_platform"]

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import listed, shown, unique_fields
+from interpstack.checks import listed, shown, unique_fields
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.sandbox.local import LocalSandbox
 from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id

@@ -22,8 +22,8 @@ from interpstack import (
     InterpreterStack,
     Limits,
     Settlement,
+    encode,
 )
-from interpstack_core import encode
 from interpstack_javascript import JAVASCRIPT
 from interpstack_javascript.cells import TypeScriptError, strip_types
 from interpstack_workflows.errors import MetadataError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from interpstack import ConfigurationError, call_blocking
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script

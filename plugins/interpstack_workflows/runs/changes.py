@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_workflows.errors import LeaseLost, ScriptChanged
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.catalog import metadata_of

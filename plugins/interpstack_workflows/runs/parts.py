@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices

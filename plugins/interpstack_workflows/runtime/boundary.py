@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import positive, takes
+from interpstack.checks import positive, takes
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.texts import shown
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from interpstack import GuestError, Progress, Settlement
-from interpstack_core import MODULE, encode
-from interpstack_core import Request as EngineRequest
+from interpstack import MODULE, GuestError, Progress, Settlement, encode
+from interpstack import Request as EngineRequest
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.boundary import (
     Call,

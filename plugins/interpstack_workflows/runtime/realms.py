@@ -6,8 +6,7 @@ import threading
 import time
 from typing import Final
 
-from interpstack import Cell, Engine, EngineFailure, Limits, Realm
-from interpstack_core import Capability, Image
+from interpstack import Capability, Cell, Engine, EngineFailure, Image, Limits, Realm
 from interpstack_workflows.runtime.sources import CELL_NAME, GUARD_CELL, bridge_set
 
 __all__ = ["GuardedRealms"]

@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from interpstack import EngineFailure, GuestError, Settlement, UnsupportedValue
-from interpstack_core import encode
+from interpstack import EngineFailure, GuestError, Settlement, UnsupportedValue, encode
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,

@@ -9,8 +9,17 @@ from functools import partial
 
 import attrs
 
-from interpstack import Cell, ConfigurationError, Engine, Execution, Progress, Realm
-from interpstack_core import Capability, run_guest, to_end
+from interpstack import (
+    Capability,
+    Cell,
+    ConfigurationError,
+    Engine,
+    Execution,
+    Progress,
+    Realm,
+    run_guest,
+    to_end,
+)
 from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.boundary import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from interpstack_protocol import read_json
+from interpstack.values import read_json
 
 __all__ = ["parsed", "shown"]
 

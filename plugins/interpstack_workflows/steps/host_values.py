@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from interpstack import Limits, UnsupportedValue
-from interpstack_core import encode
-from interpstack_core.checks import repeated
+from interpstack import Limits, UnsupportedValue, encode
+from interpstack.checks import repeated
 
 __all__ = ["VALUE_BYTES", "plain_json"]
 

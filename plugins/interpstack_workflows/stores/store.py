@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_core.checks import takes
+from interpstack.checks import takes
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry
 

@@ -6,14 +6,14 @@ import json
 from functools import partial
 from typing import Any, Final
 
-from interpstack_core.bridges import Bridge
-from interpstack_core.errors import UnsupportedValue
-from interpstack_core.languages import GuestLanguage
-from interpstack_core.protocol import Request
-from interpstack_core.threads import call_blocking
-from interpstack_core.wire.encoding import TooLarge, encode
-from interpstack_core.wire.plain import simplified
-from interpstack_core.wire.values import decode
+from interpstack.contracts.bridges import Bridge
+from interpstack.contracts.errors import UnsupportedValue
+from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.protocol import Request
+from interpstack.threads import call_blocking
+from interpstack.values.decoding import decode
+from interpstack.values.encoding import TooLarge, encode
+from interpstack.values.plain import simplified
 
 __all__ = ["answer_text", "arguments"]
 

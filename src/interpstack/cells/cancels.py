@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from interpstack_core.cells.raised import ends_program
+from interpstack.contracts.raised import ends_program
 
 __all__ = ["Cancels"]
 

@@ -7,8 +7,8 @@ import time
 import attrs
 
 from interpstack.cells.guards import Guards
-from interpstack_core.cells.guards import Seconds
-from interpstack_core.limits import Limits
+from interpstack.contracts.extensions import Seconds
+from interpstack.contracts.limits import Limits
 
 __all__ = ["CellClock"]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import attrs
 
 from interpstack.cells.guards import Guards
-from interpstack_core.bridges import Bridge, BridgeSet
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import MODULE, TIMER, GuestError, Request, Settlement
+from interpstack.contracts.bridges import Bridge, BridgeSet
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import MODULE, TIMER, GuestError, Request, Settlement
 
 __all__ = ["RequestCounts"]
 

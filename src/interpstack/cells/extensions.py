@@ -8,11 +8,10 @@ import attrs
 
 from interpstack.cells.guards import Guards
 from interpstack.cells.steps import StepSource
-from interpstack_core.cells.extensions import CellExtension, Wrapper
-from interpstack_core.cells.guards import CellGuard
-from interpstack_core.checks import expect
-from interpstack_core.errors import ConfigurationError
-from interpstack_core.protocol import Settlement
+from interpstack.checks import expect
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.extensions import CellExtension, CellGuard, Wrapper
+from interpstack.contracts.protocol import Settlement
 
 __all__ = ["Extensions"]
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 
 import attrs
 
-from interpstack_core.bridges import Bridge
-from interpstack_core.cells.guards import CellGuard, Seconds
-from interpstack_core.cells.outcome import Outcome
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import GuestError, Request
+from interpstack.contracts.bridges import Bridge
+from interpstack.contracts.extensions import CellGuard, Seconds
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.outcome import Outcome
+from interpstack.contracts.protocol import GuestError, Request
 
 __all__ = ["Guards"]
 

@@ -21,15 +21,14 @@ from interpstack.cells.extensions import Extensions
 from interpstack.cells.requests import Requests
 from interpstack.cells.steps import CellRun, StepSource
 from interpstack.cells.wrappers import wrapped_request
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.cells.outcome import CellContext, Outcome, Usage
-from interpstack_core.cells.step import Step
-from interpstack_core.checks import listed
-from interpstack_core.engine import Execution, Realm
-from interpstack_core.errors import EngineFailure
-from interpstack_core.limits import Limits
-from interpstack_core.modules import ModuleLoader
-from interpstack_core.protocol import (
+from interpstack.checks import listed
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Execution, Realm
+from interpstack.contracts.errors import EngineFailure
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.modules import ModuleLoader
+from interpstack.contracts.outcome import CellContext, Outcome, Usage
+from interpstack.contracts.protocol import (
     MAX_REJECTED,
     TIMER,
     Call,
@@ -40,8 +39,9 @@ from interpstack_core.protocol import (
     Request,
     StateAfter,
 )
-from interpstack_core.threads import run_guest, to_end
-from interpstack_core.wire.values import check
+from interpstack.contracts.steps import Step
+from interpstack.threads import run_guest, to_end
+from interpstack.values.decoding import check
 
 __all__ = ["Start", "run_cell"]
 

@@ -17,15 +17,15 @@ from interpstack.cells.answers import answer_text, arguments
 from interpstack.cells.cancels import Cancels
 from interpstack.cells.counts import RequestCounts
 from interpstack.cells.guards import Guards
+from interpstack.contracts.bridges import Bridge, BridgeSet
+from interpstack.contracts.errors import UnsupportedValue
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.modules import ModuleLoader
+from interpstack.contracts.outcome import CellContext
+from interpstack.contracts.protocol import MODULE, TIMER, GuestError, Request, Settlement
+from interpstack.contracts.raised import GuestException, describe_error
 from interpstack.sync import apart
-from interpstack_core.bridges import Bridge, BridgeSet
-from interpstack_core.cells.outcome import CellContext
-from interpstack_core.cells.raised import GuestException, describe_error
-from interpstack_core.errors import UnsupportedValue
-from interpstack_core.limits import Limits
-from interpstack_core.modules import ModuleLoader
-from interpstack_core.protocol import MODULE, TIMER, GuestError, Request, Settlement
-from interpstack_core.threads import call_blocking
+from interpstack.threads import call_blocking
 
 __all__ = ["Requests", "Taker"]
 

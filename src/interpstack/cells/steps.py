@@ -10,11 +10,11 @@ import attrs
 
 from interpstack.cells.clock import CellClock
 from interpstack.cells.requests import Requests
-from interpstack_core.cells.extensions import CellExtension
-from interpstack_core.cells.outcome import CellContext
-from interpstack_core.cells.step import RunRecord, Step
-from interpstack_core.engine import Capability, Realm
-from interpstack_core.protocol import Call, Image, Progress, Request, Settlement
+from interpstack.contracts.engine import Capability, Realm
+from interpstack.contracts.extensions import CellExtension
+from interpstack.contracts.outcome import CellContext
+from interpstack.contracts.protocol import Call, Image, Progress, Request, Settlement
+from interpstack.contracts.steps import RunRecord, Step
 
 __all__ = ["CellRun", "StepSource"]
 

@@ -12,13 +12,13 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
-from interpstack_core.cells.extensions import Wrapper
-from interpstack_core.cells.outcome import Outcome
-from interpstack_core.cells.raised import GuestException, describe_error
-from interpstack_core.checks import expect
-from interpstack_core.protocol import Cell, GuestError, Request, Settlement
-from interpstack_core.wire.encoding import TooLarge
-from interpstack_core.wire.values import decode
+from interpstack.checks import expect
+from interpstack.contracts.extensions import Wrapper
+from interpstack.contracts.outcome import Outcome
+from interpstack.contracts.protocol import Cell, GuestError, Request, Settlement
+from interpstack.contracts.raised import GuestException, describe_error
+from interpstack.values.decoding import decode
+from interpstack.values.encoding import TooLarge
 
 __all__ = ["Each", "closing", "moved", "transformed", "wrapped_eval", "wrapped_request"]
 

@@ -9,9 +9,9 @@ from inspect import iscoroutinefunction
 
 import attrs
 
-from interpstack_core.cells.raised import ends_program
-from interpstack_core.checks import shown
-from interpstack_core.errors import ConfigurationError
+from interpstack.checks import shown
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.raised import ends_program
 
 __all__ = ["ConsoleRelay"]
 _HALVES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # of pairs, as some engines hear them

@@ -8,10 +8,10 @@ import os
 import threading
 from collections import OrderedDict
 
+from interpstack.contracts.errors import ConfigurationError, SessionClosed
+from interpstack.contracts.views import StackView
 from interpstack.sessions.session import Session
-from interpstack_core.errors import ConfigurationError, SessionClosed
-from interpstack_core.threads import start_anew_after_fork
-from interpstack_core.views import StackView
+from interpstack.threads import start_anew_after_fork
 
 __all__ = ["SessionPool"]
 

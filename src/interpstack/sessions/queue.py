@@ -9,10 +9,10 @@ from functools import partial
 
 import attrs
 
+from interpstack.contracts.engine import Execution
+from interpstack.contracts.errors import ConfigurationError, SessionClosed
 from interpstack.slots import Slots, WaitGraph
-from interpstack_core.engine import Execution
-from interpstack_core.errors import ConfigurationError, SessionClosed
-from interpstack_core.threads import start_anew_after_fork
+from interpstack.threads import start_anew_after_fork
 
 __all__ = ["SessionQueue"]
 

@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 
 import attrs
 
+from interpstack.checks import expect
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Engine, Realm
+from interpstack.contracts.errors import EngineFailure, ImageError
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Image, SessionState
+from interpstack.contracts.views import StateKeeper
 from interpstack.sessions import states
 from interpstack.sessions.queue import SessionQueue
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.checks import expect
-from interpstack_core.engine import Engine, Realm
-from interpstack_core.errors import EngineFailure, ImageError
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Image, SessionState
-from interpstack_core.threads import run_guest, to_end
-from interpstack_core.views import StateKeeper
+from interpstack.threads import run_guest, to_end
 
 __all__ = ["RealmSlot", "off_loop"]
 

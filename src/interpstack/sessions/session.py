@@ -13,23 +13,23 @@ import attrs
 
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
+from interpstack.cells.render import render
 from interpstack.cells.wrappers import closing, moved, transformed, wrapped_eval
+from interpstack.checks import expect
+from interpstack.contracts.engine import Capability, Realm
+from interpstack.contracts.errors import ConfigurationError, EngineFailure
+from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.offer import HostOffer
+from interpstack.contracts.outcome import CellContext, Outcome
+from interpstack.contracts.protocol import Cell, GuestError, Image, SessionState
+from interpstack.contracts.raised import GuestException
+from interpstack.contracts.views import StackView
 from interpstack.sessions.listening import ConsoleRelay
 from interpstack.sessions.queue import SessionQueue
 from interpstack.sessions.realm_slot import RealmSlot, off_loop
 from interpstack.sessions.states import check_portable, load
 from interpstack.sync import SyncToo, run_sync
-from interpstack_core.cells.outcome import CellContext, Outcome
-from interpstack_core.cells.raised import GuestException
-from interpstack_core.cells.render import render
-from interpstack_core.checks import expect
-from interpstack_core.engine import Capability, Realm
-from interpstack_core.errors import ConfigurationError, EngineFailure
-from interpstack_core.languages import GuestLanguage
-from interpstack_core.offer import HostOffer
-from interpstack_core.protocol import Cell, GuestError, Image, SessionState
-from interpstack_core.threads import to_end
-from interpstack_core.views import StackView
+from interpstack.threads import to_end
 
 __all__ = ["Session"]
 

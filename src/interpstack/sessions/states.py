@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core.checks import expect
-from interpstack_core.engine import Capability, Engine, Realm
-from interpstack_core.errors import EngineFailure, ImageError, UnsupportedValue
-from interpstack_core.protocol import Image, SessionState
-from interpstack_core.wire.values import check, decode
+from interpstack.checks import expect
+from interpstack.contracts.engine import Capability, Engine, Realm
+from interpstack.contracts.errors import EngineFailure, ImageError, UnsupportedValue
+from interpstack.contracts.protocol import Image, SessionState
+from interpstack.values.decoding import check, decode
 
 __all__ = [
     "check_portable",

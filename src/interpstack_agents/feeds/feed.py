@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from interpstack import ConfigurationError
+from interpstack.checks import expect, positive
 from interpstack_agents.feeds.subscription import ConsoleText, ProgressEvent, Subscription
-from interpstack_core.checks import expect, positive
 
 __all__ = ["Feed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from interpstack_core import BridgeSet, ConfigurationError, Execution, Image, ImageError, Realm
+from interpstack import BridgeSet, ConfigurationError, Execution, Image, ImageError, Realm
 from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_javascript.parking.parked_realms import ParkedRealms
 

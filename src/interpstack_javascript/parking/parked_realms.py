@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from typing import Final, Generic, Protocol, TypeVar
 
-from interpstack_core import Image, ImageError
+from interpstack import Image, ImageError
 
 __all__ = ["Parkable", "ParkedRealms"]
 

@@ -14,8 +14,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
-from interpstack_core import start_anew_after_fork
-from interpstack_core.threads import GUEST_STACK_BYTES
+from interpstack import start_anew_after_fork
+from interpstack.threads import GUEST_STACK_BYTES
 from interpstack_javascript.turns.turn import ThreadCall, Wakes
 
 __all__ = ["GuestThreads", "guest_threads"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from interpstack_core.engine import Capability, Engine
+from interpstack.contracts.engine import Capability, Engine
 
 __all__ = ["Area"]
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Final
 import attrs
 import pytest
 
+from interpstack.contracts.bridges import Bridge, BridgeSet
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.offer import HostOffer
 from interpstack.sessions.session import Session
 from interpstack.stack import InterpreterStack
-from interpstack_core.bridges import Bridge, BridgeSet
-from interpstack_core.limits import Limits
-from interpstack_core.offer import HostOffer
-from interpstack_core.wire.encoding import encode
-from interpstack_core.wire.values import UNDEFINED, MapValue, decode
+from interpstack.values.decoding import UNDEFINED, MapValue, decode
+from interpstack.values.encoding import encode
 from interpstack_testing.caller import CallerEngine
 from interpstack_testing.conformance import rules
 

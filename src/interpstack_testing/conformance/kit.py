@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Final
 import attrs
 import pytest
 
+from interpstack.contracts.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.contracts.engine import Engine, Execution, Realm
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.outcome import Outcome
+from interpstack.contracts.protocol import Cell, Progress
 from interpstack.plugins import installed
 from interpstack.sessions.session import Session
 from interpstack.stack import InterpreterStack
-from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack_core.cells.outcome import Outcome
-from interpstack_core.engine import Engine, Execution, Realm
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, Progress
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.handlers import PATIENCE, hanging

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpstack.contracts.errors import ImageError
+from interpstack.contracts.offer import HostOffer
+from interpstack.contracts.protocol import Image, SessionState
 from interpstack.stack import InterpreterStack
 from interpstack.sync import run_sync
 from interpstack_agents import Persistence, RecordRejected
-from interpstack_core.errors import ImageError
-from interpstack_core.offer import HostOffer
-from interpstack_core.protocol import Image, SessionState
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.state.damaged import DAMAGED
 from interpstack_testing.conformance.texts import texts

@@ -13,9 +13,9 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
+from interpstack.contracts.engine import Engine
+from interpstack.contracts.errors import ConfigurationError
 from interpstack.stack import InterpreterStack
-from interpstack_core.engine import Engine
-from interpstack_core.errors import ConfigurationError
 from interpstack_testing.conformance.engine import EngineConformance
 from interpstack_testing.fake import FakeEngine
 from interpstack_testing.guests import GuestSamples

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpstack_core.errors import ConfigurationError
+from interpstack.contracts.errors import ConfigurationError
 from interpstack_stores import MAX_KEY_BYTES, SessionStore, StateRejected, StoredSession
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.store_claims import LONG, ClaimTests, soon

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, Protocol
 
+from interpstack.contracts.engine import Capability, Engine
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.limits import Limits
 from interpstack.sessions.session import Session
-from interpstack_core.engine import Capability, Engine
-from interpstack_core.errors import ConfigurationError
-from interpstack_core.limits import Limits
 from interpstack_testing.conformance.handlers import hanging
 from interpstack_testing.guests.guest import GuestSamples
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
 
 __all__ = [
     "ANY_ERROR",

@@ -19,7 +19,7 @@ from interpstack import (
     Request,
     Settlement,
 )
-from interpstack_protocol import to_json
+from interpstack.values import to_json
 from interpstack_workers import MalformedMessage, messages
 from interpstack_workers.saved_state import read_saved_state
 

@@ -9,7 +9,7 @@ import pytest
 from fake_stacks import ImagingEngine
 
 from interpstack import BridgeSet, Cell, ConfigurationError, EngineFailure, Limits, Settlement
-from interpstack_protocol import to_json
+from interpstack.values import to_json
 from interpstack_testing import FakeEngine
 from interpstack_workers.messages import PRINTED_CHARS, pack_bridges
 from interpstack_workers.service import Service

@@ -14,9 +14,9 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from interpstack.contracts.errors import ConfigurationError
 from interpstack_cli import commands, main
 from interpstack_cli.printing import write
-from interpstack_core.errors import ConfigurationError
 
 MODULES = {
     "shouting": "import click\n@click.command()\ndef command(): click.echo('LOUD')\n",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from interpstack import GuestError
+from interpstack.guests import place_at
 from interpstack_notebook.failures import CellFailed, GuestCodeError
-from interpstack_protocol import place_at
 
 
 def test_an_error_has_its_stack_and_a_caret() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from interpstack import UNDEFINED, GuestError, Outcome
+from interpstack.guests import place_at
 from interpstack_notebook.shown import CellView, outcome_bundle, table
-from interpstack_protocol import place_at
 
 HOSTILE = "</pre></td><script>alert(1)</script><img src=x onerror='alert(2)'>\"\x1b[31m\u202e"
 

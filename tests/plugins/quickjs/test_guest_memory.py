@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import attrs
 import pytest
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_quickjs import guest_memory
 from interpstack_quickjs.guest import STATUS_OK, Guest
 from interpstack_quickjs.guest_memory import WORKSPACE_BYTES, Heap, OutOfRoom

@@ -9,8 +9,8 @@ import pytest
 
 from interpstack import Bridge, GuestError, InterpreterStack, SessionState, Settlement
 from interpstack.sync import run_sync
-from interpstack_core.wire.encoding import encode
-from interpstack_core.wire.values import BigInt
+from interpstack.values.decoding import BigInt
+from interpstack.values.encoding import encode
 from interpstack_quickjs.integers import MOST_DIGITS, fitting_answer, fitting_values
 
 _MOST = BigInt(16**MOST_DIGITS - 1)

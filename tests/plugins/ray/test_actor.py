@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from interpstack import BridgeSet, Cell, Limits
-from interpstack_protocol import to_json
+from interpstack.values import to_json
 from interpstack_ray.actor import GuestActor, about_here
 from interpstack_workers.messages import pack_bridges
 

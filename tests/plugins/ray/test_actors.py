@@ -13,7 +13,7 @@ import pytest
 from fake_ray import FakeHandle, FakeRay
 
 from interpstack import BridgeSet, Cell, EngineFailure, Limits
-from interpstack_protocol import to_json
+from interpstack.values import to_json
 from interpstack_ray import actors as module
 from interpstack_ray.actor import GuestActor, about_here
 from interpstack_ray.actors import ActorConfig, ActorWorker

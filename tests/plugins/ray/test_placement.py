@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from interpstack_core import Outcome
+from interpstack import Outcome
 from interpstack_ray.placement import choose, key_of_session, placed_by
 
 KEYS = [f"session {number}" for number in range(400)]

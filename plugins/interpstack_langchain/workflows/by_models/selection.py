@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final
 
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_langchain.workflows.by_models.lines import as_json, line
 from interpstack_workflows.api import WorkflowError
 

@@ -11,7 +11,7 @@ from typing import Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 
 __all__ = ["CheckedHeaders"]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_node.kernels.programs import Programs, program
 from interpstack_node.kernels.starting.held import HeldStart
 from interpstack_node.kernels.starting.launched import Launched

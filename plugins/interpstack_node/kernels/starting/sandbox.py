@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from interpstack_core import EngineFailure
+from interpstack import EngineFailure
 from interpstack_node.kernels.starting.held import LAST_OPTION, HeldStart
 
 __all__ = ["Sandbox", "choose_sandbox", "end_group", "pidfd", "sandbox_faults", "wrapped"]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from interpstack import ConfigurationError, call_blocking
-from interpstack_core.checks import shown
+from interpstack.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.events.tree import RunTree

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from interpstack_core.checks import listed
+from interpstack.checks import listed
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runs.failures import ScopeFailed
 from interpstack_workflows.runs.scopes.crossing import resolution

@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 import pytest
 
+from interpstack.contracts.bridges import Bridge, BridgeRegistry, BridgeSet
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.outcome import Outcome
+from interpstack.contracts.protocol import Cell
 from interpstack.sessions.session import Session
-from interpstack_core.bridges import Bridge, BridgeRegistry, BridgeSet
-from interpstack_core.cells.outcome import Outcome
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.bounds.idle import comes_to_rest
 from interpstack_testing.conformance.kit import PATIENCE, EngineKit, patient

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_core.engine import Capability, Isolation
-from interpstack_core.limits import Limits
+from interpstack.contracts.engine import Capability, Isolation
+from interpstack.contracts.limits import Limits
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.bounds.idle import comes_to_rest
 from interpstack_testing.conformance.bounds.memory import resident_bytes

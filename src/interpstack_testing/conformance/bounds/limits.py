@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell
 from interpstack.stack import InterpreterStack
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, hanging, patient, poll
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.outcome import Outcome
 from interpstack.plugins import installed
 from interpstack.sessions.session import Session
-from interpstack_core.cells.outcome import Outcome
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 

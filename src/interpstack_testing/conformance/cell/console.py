@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
 from interpstack.sessions.session import Session
 from interpstack.sync import run_sync
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import PATIENCE, EngineKit, hanging
 

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, Settlement
-from interpstack_core.wire.encoding import encode
-from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell, Settlement
+from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+from interpstack.values.encoding import encode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, poll
 from interpstack_testing.conformance.texts import texts

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from interpstack_core.engine import Capability, Execution
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import TIMER, Cell, Settlement
+from interpstack.contracts.engine import Capability, Execution
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import TIMER, Cell, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, finish, hanging, poll
 

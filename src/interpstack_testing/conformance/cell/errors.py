@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from interpstack_core.cells.raised import GuestException
+from interpstack.contracts.raised import GuestException
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 

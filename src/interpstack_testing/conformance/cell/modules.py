@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from interpstack_core.engine import Capability
-from interpstack_core.hookspecs import hookimpl
-from interpstack_core.limits import Limits
-from interpstack_core.modules import ModuleBundle, ModuleLoader
-from interpstack_core.protocol import Cell
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.hookspecs import hookimpl
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.modules import ModuleBundle, ModuleLoader
+from interpstack.contracts.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit
 

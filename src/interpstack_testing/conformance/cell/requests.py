@@ -7,9 +7,9 @@ import json
 import time
 from typing import Any
 
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, GuestError, Settlement
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell, GuestError, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, poll
 

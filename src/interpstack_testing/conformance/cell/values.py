@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_core.errors import ConfigurationError
-from interpstack_core.protocol import Cell
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, poll
 

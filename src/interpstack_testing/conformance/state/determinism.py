@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpstack_core.protocol import Cell, Settlement
+from interpstack.contracts.protocol import Cell, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import CPU_SECONDS, EngineKit
 

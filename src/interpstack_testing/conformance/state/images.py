@@ -10,11 +10,11 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from interpstack_core.bridges import BridgeSet
-from interpstack_core.engine import Capability
-from interpstack_core.errors import ConfigurationError, EngineFailure, ImageError
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, Image, Settlement
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.errors import ConfigurationError, EngineFailure, ImageError
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell, Image, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import (
     CPU_SECONDS,

@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from typing import Any
 
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.bounds.memory import open_files, resident_bytes, threads
 from interpstack_testing.conformance.kit import EngineKit, finish, poll

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from interpstack_core.engine import Execution
-from interpstack_core.errors import ImageError
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, Image, Request, Settlement
+from interpstack.contracts.engine import Execution
+from interpstack.contracts.errors import ImageError
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell, Image, Request, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, finish, poll
 

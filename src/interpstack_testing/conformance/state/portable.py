@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from interpstack.contracts.errors import ImageError, UnsupportedValue
+from interpstack.contracts.protocol import Cell, SessionState
 from interpstack.sync import run_sync
-from interpstack_core.errors import ImageError, UnsupportedValue
-from interpstack_core.protocol import Cell, SessionState
-from interpstack_core.wire.encoding import encode
-from interpstack_core.wire.values import decode
+from interpstack.values.decoding import decode
+from interpstack.values.encoding import encode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.cell.crossing import lookalikes, normal
 from interpstack_testing.conformance.kit import EngineKit, finish, poll

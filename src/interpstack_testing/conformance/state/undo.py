@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_core.engine import Capability, Execution
-from interpstack_core.limits import Limits
-from interpstack_core.protocol import Cell, Settlement
+from interpstack.contracts.engine import Capability, Execution
+from interpstack.contracts.limits import Limits
+from interpstack.contracts.protocol import Cell, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, finish, poll
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from interpstack_core.wire.values import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
+from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 from interpstack_testing.guests.guest import GuestSamples
 from interpstack_testing.guests.javascript import edges, keys, portable, text
 from interpstack_testing.guests.javascript.escaping import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from interpstack_core.engine import Capability
-from interpstack_core.limits import Limits
+from interpstack.contracts.engine import Capability
+from interpstack.contracts.limits import Limits
 from interpstack_testing.guests.guest import VALUE, Attack, group
 
 __all__ = ["ATTACKS"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from interpstack_core.engine import Capability
+from interpstack.contracts.engine import Capability
 from interpstack_testing.guests.guest import Attack, group, repeated
 
 __all__ = ["ATTACKS", "SHAPES"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_core.checks import most_memory_bytes
+from interpstack.checks import most_memory_bytes
 
 _MOST_MIB = most_memory_bytes() // 2**20
 MODULES = "langchain", "langchain_core", "langgraph", "deepagents"

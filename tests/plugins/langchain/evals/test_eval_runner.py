@@ -11,7 +11,7 @@ from interpstack_langchain import PRESET
 
 
 class Renders:
-    """A plugin that renders results in its own way, and leaves errors to the core."""
+    """A plugin that renders results in its own way, and leaves errors to the kernel."""
 
     name = "renders"
 

@@ -20,8 +20,8 @@ from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
+from interpstack.checks import most_memory_bytes
 from interpstack_cli import main
-from interpstack_core.checks import most_memory_bytes
 
 Replay = Callable[..., Any]
 JOURNALS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"

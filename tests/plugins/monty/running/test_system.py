@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
+from interpstack.guests import GuestClock
 from interpstack_monty.running.system import answer_system_call
-from interpstack_protocol import GuestClock
 
 #: Half past eleven at night on New Year's Eve, in UTC.
 NOW = dt.datetime(2024, 12, 31, 23, 30, tzinfo=dt.UTC).timestamp()

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from interpstack import Bridge, Cell, InterpreterStack, Limits, Session
-from interpstack_core import ModuleBundle, hookimpl
-from interpstack_core.modules import ModuleLoader
+from interpstack import Bridge, Cell, InterpreterStack, Limits, ModuleBundle, Session, hookimpl
+from interpstack.contracts.modules import ModuleLoader
 from interpstack_testing import JAVASCRIPT
 
 

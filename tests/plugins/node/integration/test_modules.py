@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpstack import InterpreterStack, Limits, ModuleBundle, Session, hookimpl
-from interpstack_core.modules import ModuleLoader
+from interpstack.contracts.modules import ModuleLoader
 from interpstack_node.engine import NodeEngine
 from interpstack_node.modules.questions import ModuleQuestions
 

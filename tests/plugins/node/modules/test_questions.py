@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interpstack_core import GuestError, Request, Settlement
+from interpstack import GuestError, Request, Settlement
 from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import Places
 from interpstack_node.modules.questions import HostImports, ModuleQuestions

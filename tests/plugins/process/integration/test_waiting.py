@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits
-from interpstack_core import threads
+from interpstack import InterpreterStack, Limits, threads
 
 SESSIONS = 50
 ENDLESS = "while (true) {}"

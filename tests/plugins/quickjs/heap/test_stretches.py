@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack_core import BridgeSet, Cell, Limits
+from interpstack import BridgeSet, Cell, Limits
 from interpstack_quickjs.engine import QuickJSEngine
 from interpstack_quickjs.heap.stretches import Stretches
 from interpstack_quickjs.webassembly.raw_calls import FAST

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from interpstack import InterpreterStack, ModuleBundle, Session, hookimpl
-from interpstack_core.modules import ModuleLoader
+from interpstack.contracts.modules import ModuleLoader
 
 
 @pytest.fixture(scope="module")

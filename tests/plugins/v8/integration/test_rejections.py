@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpstack import InterpreterStack, Limits, ModuleBundle, Session, hookimpl
-from interpstack_core.modules import ModuleLoader
+from interpstack.contracts.modules import ModuleLoader
 
 pytestmark = pytest.mark.timeout(90)
 

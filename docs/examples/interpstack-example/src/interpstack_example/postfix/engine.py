@@ -30,8 +30,8 @@ from interpstack import (
     decode,
     encode,
 )
+from interpstack.guests import GuestClock
 from interpstack_example.postfix.language import NOTHING, WORDS, Fault, Promise, Task, read, show
-from interpstack_protocol import GuestClock
 
 __all__ = ["PostfixEngine"]
 

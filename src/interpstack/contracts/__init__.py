@@ -1,0 +1,1 @@
+"""Contracts of engines, bridges, languages and plugins, and the data they exchange."""

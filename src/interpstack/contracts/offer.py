@@ -1,0 +1,98 @@
+"""Offers of the host: the agent's tools of the moment, and typed parts for single plugins.
+
+An adapter makes a `HostOffer`; plugins make bridges and prompt text of it. So an adapter need not
+know how a plugin shows tools to guest code, and a plugin need not know the agent framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from interpstack.checks import Value, expect, shown, takes
+from interpstack.contracts.errors import ConfigurationError
+from interpstack.contracts.outcome import CellContext
+
+__all__ = ["HostOffer", "HostTool"]
+
+_P = TypeVar("_P")
+_text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
+_schema = takes("a mapping", Mapping, of=lambda tool: "a HostTool", error=ConfigurationError)
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class HostTool(Value):
+    """A tool of the host, independent of any agent framework.
+
+    Attributes:
+        name: The tool's own name, as in `web_search`.
+        description: One or more sentences.
+        input_schema: JSON Schema of the input object.
+        output_schema: JSON Schema of the returned value; `None` if unknown.
+        call: Takes the guest's decoded input and the `CellContext`; returns a value the codec
+            knows, or raises an exception, which the guest can catch.
+        passes: See `Bridge.passes`.
+        concurrency: See `Bridge.concurrency`.
+        budget: See `Bridge.budget`.
+    """
+
+    name: str = attrs.field(validator=_text)
+    call: Callable[[dict[str, Any], CellContext], Awaitable[Any]]
+    description: str = attrs.field(default="", validator=_text)
+    input_schema: Mapping[str, Any] = attrs.field(factory=dict, validator=_schema)
+    output_schema: Mapping[str, Any] | None = None
+    passes: tuple[type[BaseException], ...] = ()
+    concurrency: int | None = None
+    budget: int | None = None
+
+
+def _as_tools(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:
+    expect(tools, Iterable, "tools takes a list of HostTools")
+    given = tuple(tools)
+    for tool in given:
+        expect(tool, HostTool, "the tools of a HostOffer are HostTools")
+    return given
+
+
+def _as_parts(parts: Iterable[object]) -> tuple[object, ...]:
+    if isinstance(parts, (str, bytes, Mapping)) or not isinstance(parts, Iterable):
+        raise ConfigurationError(f"parts takes a list of plugins' parts; got {shown(parts)}")
+    given = tuple(parts)
+    kinds = [type(part) for part in given]
+    for part, cls in zip(given, kinds, strict=True):
+        if cls.__module__ == "builtins":
+            raise ConfigurationError(
+                "the parts of a HostOffer are objects of classes that plugins declare, such as "
+                f"interpstack_skills.api.Skills; got {shown(part)}"
+            )
+        if kinds.count(cls) > 1:
+            raise ConfigurationError(f"a HostOffer has two parts of class {cls.__name__}; pass one")
+    return given
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class HostOffer(Value):
+    """Everything that the host currently offers to guest code.
+
+    A session offers the same until another offer is bound to it with `Session.bind`. Binding the
+    same object again costs nothing; a new object makes the plugins register anew.
+
+    Attributes:
+        tools: Tools that guests may call.
+        code_tool: Name of the tool to which the model passes code, for prompt sections.
+        parts: Objects for single plugins, at most one of each class. A plugin declares the class
+            of its part in its module `api`, and reads the part with `part`.
+        error_names: Other names under which code sees errors of the host, by the usual name, as
+            `{"ModuleNotFound": "SkillNotAvailable"}`.
+    """
+
+    tools: tuple[HostTool, ...] = attrs.field(default=(), converter=_as_tools)
+    code_tool: str = attrs.field(default="eval", validator=attrs.validators.instance_of(str))
+    parts: tuple[object, ...] = attrs.field(default=(), converter=_as_parts)
+    error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+
+    def part(self, kind: type[_P]) -> _P | None:
+        """The part of this class; `None` if the host passed none."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)

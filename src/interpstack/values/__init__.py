@@ -1,0 +1,38 @@
+"""Values: their forms for guests, as JSON, and in stores.
+
+`to_json` and `from_json` write and read the values of the engine protocol, `read_json` reads a
+guest's JSON while other threads go on, and `to_storable` and `from_storable` keep every text of a
+record through any store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interpstack.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from interpstack.values.codec import ProtocolError, from_json, to_json
+    from interpstack.values.json_text import read_json
+    from interpstack.values.stored_texts import from_storable, to_storable
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "ProtocolError": "codec",
+            "from_json": "codec",
+            "from_storable": "stored_texts",
+            "read_json": "json_text",
+            "to_json": "codec",
+            "to_storable": "stored_texts",
+        },
+    )
+
+__all__ = [
+    "ProtocolError",
+    "from_json",
+    "from_storable",
+    "read_json",
+    "to_json",
+    "to_storable",
+]

@@ -1,0 +1,206 @@
+"""Classes with named fields, as parameters of bridges: how their objects are built from data.
+
+pydantic is found by what its classes have, and is not imported: whoever annotates a parameter with
+one of its models has imported it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, get_args, get_origin
+
+import attrs
+
+from interpstack.values.decoding import UNDEFINED, MapValue, SetValue
+
+__all__ = ["Field", "constrained", "dropped", "faults", "fields_of", "native", "validator_of"]
+
+#: Modules of the metadata that constrain an annotation, as in `Annotated[int, Field(gt=0)]`.
+_CONSTRAINTS: Final = ("pydantic", "annotated_types")
+#: Faults of one value that a message names.
+_FAULTS: Final = 5
+
+
+@attrs.frozen(eq=False, repr=False)
+class Field:
+    """A field of a class: its annotation, its parameter, and whether it must be given."""
+
+    annotation: Any
+    parameter: str
+    required: bool
+
+
+def fields_of(annotation: Any) -> Mapping[str, Field] | None:
+    """The fields of a dataclass, an attrs class or a named tuple; `None` for any other annotation.
+
+    Args:
+        annotation: The class, or a generic one with its arguments.
+    """
+    base = get_origin(annotation) or annotation
+    if not isinstance(base, type) or not (
+        attrs.has(base)
+        or dataclasses.is_dataclass(base)
+        or (issubclass(base, tuple) and hasattr(base, "_fields"))
+    ):
+        return None
+    fields = _own_fields(base)
+    meant = dict(zip(getattr(base, "__parameters__", ()), get_args(annotation), strict=False))
+    if not meant:
+        return fields
+    return {
+        name: attrs.evolve(one, annotation=_with_arguments(one.annotation, meant))
+        for name, one in fields.items()
+    }
+
+
+def _with_arguments(hint: Any, meant: Mapping[Any, Any]) -> Any:
+    if isinstance(hint, typing.TypeVar):
+        return meant.get(hint, hint)
+    inner = getattr(hint, "__parameters__", ()) if get_origin(hint) is not None else ()
+    return hint[tuple(meant.get(one, one) for one in inner)] if inner else hint
+
+
+@functools.lru_cache(maxsize=1024)
+def _own_fields(kind: type) -> Mapping[str, Field]:
+    hints = _hints(kind)
+    names = {one.alias: one for one in attrs.fields(kind)} if attrs.has(kind) else {}
+    made: dict[str, Field] = {}
+    for parameter in inspect.signature(kind).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            continue
+        own = names.get(parameter.name)
+        name = parameter.name if own is None else own.name
+        hint = hints.get(name, Any)
+        if own is not None and own.converter is not None:
+            hint = parameter.annotation  # what the converter takes
+            hint = Any if isinstance(hint, str) or hint is parameter.empty else hint
+        if isinstance(hint, dataclasses.InitVar):
+            hint = hint.type
+        made[name] = Field(hint, parameter.name, parameter.default is parameter.empty)
+    return made
+
+
+def _hints(kind: type) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - an annotation may be any expression
+        raise TypeError(f"the annotations of {kind.__qualname__} cannot be read: {error}") from None
+
+
+# -- pydantic ------------------------------------------------------------------------------
+
+
+def validator_of(kind: Any) -> Callable[[Any], Any] | None:
+    """The function that validates data for a class of pydantic; `None` for any other class."""
+    if not isinstance(kind, type):
+        return None
+    validate = getattr(kind, "model_validate", None) or getattr(kind, "parse_obj", None)
+    if callable(validate):
+        return typing.cast("Callable[[Any], Any]", validate)
+    own = getattr(kind, "__pydantic_validator__", None)  # of one of its dataclasses
+    return None if own is None else typing.cast("Callable[[Any], Any]", own.validate_python)
+
+
+def constrained(annotation: Any) -> Callable[[Any], Any] | None:
+    """The function that applies pydantic's constraints on an annotation; `None` without any."""
+    metadata = getattr(annotation, "__metadata__", ())
+    if not any(type(one).__module__.partition(".")[0] in _CONSTRAINTS for one in metadata):
+        return None
+    pydantic = sys.modules.get("pydantic")
+    if pydantic is None:
+        return None
+    return typing.cast("Callable[[Any], Any]", pydantic.TypeAdapter(annotation).validate_python)
+
+
+def native(value: Any) -> Any:
+    """A decoded value in the types of Python alone, as models take them."""
+    if isinstance(value, dict):
+        return {key: native(item) for key, item in value.items() if item is not UNDEFINED}
+    if isinstance(value, MapValue):
+        pairs = [(native(key), native(item)) for key, item in value.entries]
+        try:
+            return dict(pairs)
+        except TypeError:  # a key that Python cannot find
+            return pairs
+    if isinstance(value, (list, SetValue)):
+        return [native(item) for item in (value if isinstance(value, list) else value.items)]
+    return None if value is UNDEFINED else value
+
+
+def faults(error: Exception, path: str) -> list[tuple[str, str]]:
+    """The paths and words of a validation error; of any other exception, its message."""
+    listed: Any = getattr(error, "errors", None)
+    found = listed() if callable(listed) else []
+    if not found:
+        return [(path, f"{error}" or type(error).__name__)]
+    return [(_path(path, one["loc"]), str(one["msg"])) for one in found[:_FAULTS]]
+
+
+def _path(path: str, steps: Iterable[Any]) -> str:
+    return path + "".join(f"[{one}]" if isinstance(one, int) else f".{one!s:.100}" for one in steps)
+
+
+def dropped(given: Any, made: Any, path: str) -> tuple[str, Sequence[str]] | None:
+    """The first field that validation left out without a word, and the fields that there are.
+
+    A model whose author set `extra`, or validates the data before their fields, decides itself.
+
+    Args:
+        given: The data.
+        made: What validation made of them.
+        path: The path to the data.
+    """
+    if isinstance(given, list):
+        if not isinstance(made, (list, tuple)) or len(given) != len(made):
+            return None
+        pairs = [
+            (one, other, f"{path}[{at}]")
+            for at, (one, other) in enumerate(zip(given, made, strict=True))
+        ]
+    elif not isinstance(given, dict):
+        return None
+    elif isinstance(made, dict):
+        pairs = [(one, made[key], f"{path}.{key}") for key, one in given.items() if key in made]
+    else:
+        names = _names(type(made))
+        if names is None:
+            return None
+        for key in given:
+            if key not in names and _is_closed(type(made)):
+                return f"{path}.{key}", list(dict.fromkeys(names.values()))
+        pairs = [
+            (one, getattr(made, names[key], None), f"{path}.{key}")
+            for key, one in given.items()
+            if key in names
+        ]
+    found = (dropped(one, other, place) for one, other, place in pairs)
+    return next((one for one in found if one is not None), None)
+
+
+def _names(kind: type) -> dict[str, str] | None:
+    """The names under which data may have each field of a class, with that of the field."""
+    fields = getattr(kind, "model_fields", None) or getattr(kind, "__pydantic_fields__", None)
+    if fields is None:
+        known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
+        return None if known is None else {one.name: one.name for one in known}
+    made: dict[str, str] = {}
+    for name, about in fields.items():
+        made[name] = name
+        for alias in (about.alias, about.validation_alias):
+            for one in getattr(alias, "choices", (alias,)):
+                first = getattr(one, "path", (one,))[0]
+                if isinstance(first, str):
+                    made[first] = name
+    return made
+
+
+def _is_closed(kind: type) -> bool:
+    config = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None) or {}
+    rules = getattr(getattr(kind, "__pydantic_decorators__", None), "model_validators", {})
+    early = any(rule.info.mode in ("before", "wrap") for rule in rules.values())
+    return config.get("extra") is None and not early

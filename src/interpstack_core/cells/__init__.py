@@ -1,1 +1,0 @@
-"""Contracts of one cell: its record, its guards, its outcome."""

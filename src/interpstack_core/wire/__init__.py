@@ -1,1 +1,0 @@
-"""Values that cross to a guest, and the forms in which they cross."""
