@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 
 from interpstack import CellContext, GuestLanguage
+from interpstack_subagents.schema import check_schema
 
-__all__ = ["Dispatch", "Subagents", "subagent_named"]
+__all__ = ["Dispatch", "Subagents", "check_schema", "subagent_named"]
 
 
 @attrs.frozen(kw_only=True)

@@ -11,8 +11,10 @@ from typing import Any, Final
 import attrs
 from langchain_core.tools import BaseTool
 
+from interpstack import GuestException
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.rules.shown_values import read, storable
+from interpstack_langchain.tools.task_tool import without_schema
 from interpstack_langchain.tools.tool_schemas import misfit
 
 __all__ = ["Decisions", "Editable", "decisions"]
@@ -64,7 +66,11 @@ class Editable:
             return (
                 f"{shown} cannot be edited to {name!r}, which is not a tool; the agent has: {known}"
             )
-        why = misfit(tool, read(args))
+        try:
+            fields, _ = without_schema(tool, read(args))
+            why = misfit(tool, fields)
+        except GuestException as error:
+            why = str(error)
         return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""
 
 

@@ -40,6 +40,7 @@ from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import logged
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.task_tool import TaskCall
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
@@ -48,7 +49,7 @@ from interpstack_langchain.tools.tool_schemas import (
 )
 from interpstack_langchain.tools.tool_twins import is_twin_of, native_tool
 
-__all__ = ["host_tool", "run_tool"]
+__all__ = ["host_tool", "reported", "run_tool"]
 
 _T = TypeVar("_T")
 #: Earlier releases of LangGraph check no answers.
@@ -120,7 +121,14 @@ def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Corout
     made = running.call_for(tool, given, context)
     if isinstance(made, str):
         return _answered(made)
-    tool, given = made
+    return reported(*made, context)
+
+
+def reported(
+    tool: BaseTool, given: dict[str, Any], context: CellContext
+) -> Coroutine[Any, Any, Any]:
+    """Run one inner call as `run_tool` does, and report it on the custom stream."""
+    running: EvalCall = context.host
     if running.progress.send is None or not running.tells_tools:
         return run_tool(tool, given, context)
     event = {"type": "tool", "id": running.event_id(context), "tool": tool.name}
@@ -134,10 +142,7 @@ async def _answered(text: str) -> str:
 
 
 def run_tool(
-    tool: BaseTool,
-    given: dict[str, Any],
-    context: CellContext,
-    configurable: Mapping[str, Any] = {},
+    tool: BaseTool, given: dict[str, Any], context: CellContext
 ) -> Coroutine[Any, Any, Any]:
     """Run one inner call; a task makes one, of which `noting` has the `NativeCall` from then on.
 
@@ -145,7 +150,6 @@ def run_tool(
         tool: Made by `native_tool`.
         given: The input of the call.
         context: The context of the guest's request.
-        configurable: Added to the call's runnable configuration.
 
     Returns:
         The value for the guest.
@@ -156,21 +160,17 @@ def run_tool(
     """
     running: EvalCall = context.host
     call_id = running.call_id(context)
-    return logged(tool.name, call_id, PASSES, _made(tool, given, context, call_id, configurable))
+    return logged(tool.name, call_id, PASSES, _made(tool, given, context, call_id))
 
 
-async def _made(
-    tool: BaseTool,
-    given: dict[str, Any],
-    context: CellContext,
-    call_id: str,
-    configurable: Mapping[str, Any],
-) -> Any:
+async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, call_id: str) -> Any:
     running: EvalCall = context.host
+    wanted = TaskCall.of(tool, given)
+    tool, given = wanted.tool, wanted.given
     scope = running.scope_of(context)
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
-    request = _request(running.request, tool, given, call_id, {**scope, **configurable})
+    request = _request(running.request, tool, given, call_id, {**scope, **wanted.configurable})
     with inside(scope, running.id) if scope else nullcontext():
         try:
             with made_when(context, call.leave):
@@ -187,7 +187,7 @@ async def _made(
             raise
         if call.refused:
             await _cancel_again()
-        return _value(tool, call, answer, running, context)
+        return wanted.value(call.value, _value(tool, call, answer, running, context))
 
 
 async def _cancel_again() -> None:

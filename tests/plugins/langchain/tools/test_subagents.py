@@ -93,7 +93,7 @@ async def test_labels_are_one_line_of_bounded_length(label: str, shown: str) -> 
     assert found.events[0]["label"] == shown
 
 
-SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}}
+SCHEMA = {"type": "object", "title": "n", "properties": {"n": {"type": "number"}}}
 
 
 async def test_with_a_schema_the_answer_is_parsed_and_the_subagent_knows_it() -> None:
