@@ -46,10 +46,6 @@ _TEXT = {
 }
 #: Written by tools, or by other people.
 _GENERATED = {
-    "awaiting.js",
-    "awaiting.LICENSES.txt",
-    "metadata.LICENSES.txt",
-    "metadata.js",
     "package-lock.json",
     "web.js",
     "web.LICENSES.txt",

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import time
+import math
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 import attrs
 
-from interpstack import (
-    Bridge,
-    BridgeSet,
-    Cell,
-    Engine,
-    EngineFailure,
-    GuestSource,
-    InterpreterStack,
-    Limits,
-    Settlement,
-    encode,
-)
-from interpstack_javascript import JAVASCRIPT
-from interpstack_javascript.cells import TypeScriptError, strip_types
+from interpstack.guests import place_at
+from interpstack_javascript.cells import TypeScriptError, escape, strip_types
+from interpstack_javascript.parser.parsing import Node, parse, text_of, units_of
 from interpstack_workflows.errors import MetadataError
 
 __all__ = ["PhaseMetadata", "WorkflowMetadata", "read_metadata"]
 
-_OWNER: Final = "interpstack_workflows"
-_PARSER, _READING = (
-    (files(_OWNER) / "module" / name).read_text("utf-8") for name in ("metadata.js", "reading.js")
-)
-_GUEST: Final = f"(kernel) => ({_READING.strip()})(kernel, ({_PARSER.strip()})())"
 _TYPED: Final = (".ts", ".mts")
 #: Seconds that parsing may take.
 _SECONDS: Final = 5.0
@@ -42,6 +23,7 @@ _FIELDS: Final = ("name", "description", "whenToUse", "phases", "argsSchema")
 _PHASE: Final = "{title, detail?, model?, provider?}, all strings"
 #: Bytes of a source.
 _MOST_BYTES: Final = 2**20
+_PURE: Final = "meta takes a literal: objects, arrays, strings, numbers, true, false and null"
 _INVALID: Final = "Workflow script must export valid literal metadata as `export const meta`"
 
 
@@ -94,7 +76,6 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
         MetadataError: The module has no metadata, the metadata are not a literal, or a field is
             wrong. The message says what is accepted; the attributes of the error say where the
             fault is.
-        EngineFailure: The parser cannot run on this machine.
     """
     if not isinstance(source, str) or len(source.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
         raise MetadataError(f"{name}: a workflow is text of at most {_MOST_BYTES} bytes")
@@ -106,16 +87,35 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
             place = f"{name}:{line}:{column}" if line else name
             fault = f"{place}: the module does not parse: {error.reason}"
             raise MetadataError(fault, line, column) from error
-    found = _found(source)
-    line, column = found["line"], found["column"]
-    place = f"{name}:{line}:{column}" if line else name
-    if "fault" in found:
-        fault = _expected(source, name) or f"{_INVALID}: {found['fault']}"
-        raise MetadataError(f"{place}: {fault}", line, column)
+    return _read(source, name)
+
+
+def _read(source: str, name: str) -> WorkflowMetadata:
+    """Read the metadata of a module of JavaScript."""
+    parsed = parse(escape(source), name="source.mjs", seconds=_SECONDS, whole=True)
+    if parsed.faults:
+        fault = parsed.faults[0]
+        raise _placed(source, name, fault.start, f"the module does not parse: {fault.message}")
+    literal: Node = parsed.program
     try:
-        return _metadata(found["value"])
+        literal = _found(parsed.program)
+        return _metadata(_value(literal))
+    except _Fault as error:
+        raise _placed(source, name, error.offset, f"{_INVALID}: {error}") from error
     except ValueError as error:
-        raise MetadataError(f"{place}: {_INVALID}: {error}", line, column) from error
+        raise _placed(source, name, literal["start"], f"{_INVALID}: {error}") from error
+    except RecursionError as error:
+        deep = f"{_INVALID}: meta is nested too deeply"
+        raise _placed(source, name, literal["start"], deep) from error
+
+
+def _placed(source: str, name: str, offset: int | None, fault: str) -> MetadataError:
+    """The error about an index of the source's UTF-16 code units, or about the whole source."""
+    if offset is None:
+        return MetadataError(f"{name}: {fault}")
+    place = place_at(source, len(text_of(units_of(source)[:offset])))
+    text = f"{name}:{place.line}:{place.column}: {fault}"
+    return MetadataError(text, place.line, place.column)
 
 
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
@@ -158,69 +158,108 @@ def _expect(fits: Any, field: str, accepted: str) -> None:
         raise ValueError(f"{field} takes {accepted}")
 
 
-def _expected(source: str, name: str) -> str:
-    """What a source that does not parse lacks; empty if it parses.
+# -- the literal ----------------------------------------------------------------------------------
 
-    The parser of types names what it expected, as in "Expected `,` or `)`", and the parser of
-    metadata only what it found.
+
+class _Fault(Exception):
+    """A module, or a part of it, is not as metadata must be.
+
+    Attributes:
+        offset: Where the part begins, in UTF-16 code units; `None` for the whole module.
     """
-    try:
-        strip_types(source, name, _SECONDS)
-    except TypeScriptError as error:
-        reason = str(error).removeprefix(f"source parse error in {name}: ")
-        return f"the module does not parse: {reason}"
-    return ""
+
+    def __init__(self, message: str, node: Node | None = None) -> None:
+        super().__init__(message)
+        self.offset: int | None = None if node is None else node["start"]
 
 
-# -- the parser, in a realm of its own ----------------------------------------------------------
+def _found(program: Node) -> Node:
+    """The literal that a module exports as `meta`.
+
+    Raises:
+        _Fault: It exports something else by that name, or nothing.
+    """
+    for statement in program["body"]:
+        declared = statement.get("declaration") or {}
+        if statement["type"] != "ExportNamedDeclaration" or "declarations" not in declared:
+            continue
+        for one in declared["declarations"]:
+            if one["id"].get("name") != "meta":
+                continue
+            if declared["kind"] != "const":
+                raise _Fault("meta must be exported as a const", statement)
+            literal: Node | None = _bare(one["init"])
+            if literal is None or literal["type"] != "ObjectExpression":
+                raise _Fault("meta must be an object literal", literal or one)
+            return literal
+    raise _Fault("the module has no `export const meta = {…}`")
 
 
-@cache
-def _engine() -> Engine:
-    return InterpreterStack("quickjs").engine
+def _bare(node: Node | None) -> Node | None:
+    while node is not None and node["type"] == "ParenthesizedExpression":
+        node = node["expression"]
+    return node
 
 
-def _taken(value: Any) -> None:
-    raise NotImplementedError("the parser's messages are taken from its polls")
+def _value(node: Node) -> Any:
+    """The value of a literal.
+
+    Raises:
+        _Fault: A part of it is no literal.
+        RecursionError: It is nested too deeply.
+    """
+    node = _bare(node) or node
+    match node["type"]:
+        case "Literal":
+            return _plain(node)
+        case "UnaryExpression" if _is_number(node["argument"]) and node["operator"] in "+-":
+            value = _value(node["argument"])
+            return -value if node["operator"] == "-" else value
+        case "ArrayExpression":
+            if None in node["elements"]:
+                raise _impure("a hole in an array", node)
+            return [_value(each) for each in node["elements"]]
+        case "ObjectExpression":
+            return dict(_item(each) for each in node["properties"])
+        case "SpreadElement":
+            raise _impure("a spread", node)
+        case "TemplateLiteral":
+            raise _impure("a template", node)
+        case "Identifier":
+            raise _impure(f"the name {node['name'][:60]}", node)
+    raise _impure("an expression", node)
 
 
-@cache
-def _bridges() -> BridgeSet:
-    names = {"metadata.source": True, "metadata.read": False}
-    bridges = {
-        name: Bridge(
-            name=name, handler=_taken, owner=_OWNER, raw=True, hidden=True, awaited=awaited
-        )
-        for name, awaited in names.items()
-    }
-    source = GuestSource(JAVASCRIPT.name, "interpstack:workflow-metadata", _GUEST, owner=_OWNER)
-    return BridgeSet(bridges, (source,), {}, JAVASCRIPT)
+def _plain(node: Node) -> Any:
+    if "regex" in node:
+        raise _impure("a regular expression", node)
+    if "bigint" in node:
+        raise _impure("a BigInt", node)
+    if node["value"] == math.inf:
+        raise _impure("a number that is too large", node)
+    return node["value"]
 
 
-def _found(source: str) -> Mapping[str, Any]:
-    """The parser's report on a source; its time and memory are limited."""
-    realm = _engine().open(Limits(), _bridges())
-    try:
-        realm.bind(_bridges())
-        execution = realm.start(Cell(source="await $metadata()"))
-        progress = execution.poll(time.time(), _SECONDS)
-        for request in progress.requests:
-            execution.settle([Settlement(request.id, json.dumps(encode(source)))])
-        progress = execution.poll(time.time(), _SECONDS)
-        for call in progress.calls:
-            found: Mapping[str, Any] = json.loads(call.wire)
-            return found
-    finally:
-        realm.close()
-    if progress.exhausted:
-        return _unread(f"it takes more than {_SECONDS:g} s to parse")
-    error = progress.failure or (progress.completion and progress.completion.error)
-    if error and error.name == "RangeError":
-        return _unread("the module is nested too deeply")
-    if error and error.name == "OutOfMemory":
-        return _unread("the module takes too much memory to parse")
-    raise EngineFailure(f"the parser of workflow metadata failed: {error and error.message}")
+def _is_number(node: Node) -> bool:
+    value = (_bare(node) or node).get("value")
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _unread(fault: str) -> Mapping[str, Any]:
-    return {"fault": fault, "line": 0, "column": 0}
+def _item(node: Node) -> tuple[str, Any]:
+    """A field of an object literal."""
+    if node["type"] == "SpreadElement":
+        raise _impure("a spread", node)
+    key = node["key"]
+    if node["computed"]:
+        raise _impure("a computed key", key)
+    if node["shorthand"] or node["method"] or node["kind"] != "init":
+        raise _impure("a method or a shorthand", node)
+    if key["type"] == "Identifier":
+        return key["name"], _value(node["value"])
+    if not isinstance(key["value"], str | int):
+        raise _impure("a key that is neither a name, text nor a whole number", key)
+    return str(key["value"]), _value(node["value"])
+
+
+def _impure(what: str, node: Node) -> _Fault:
+    return _Fault(f"{_PURE}; {what} is none", node)

@@ -149,6 +149,7 @@ def parse(
     name: str = "cell.js",
     seconds: float | None = None,
     pause: Callable[[], None] = lambda: None,
+    whole: bool = False,
 ) -> Parsed:
     """The tree of a source.
 
@@ -158,22 +159,25 @@ def parse(
             and `.mjs` are modules, `.tsx` and `.jsx` have JSX, too.
         seconds: CPU time for it on an idle machine; ten seconds at most.
         pause: Called at intervals; an exception from it ends the work.
+        whole: Whether a large tree has all of its literals, in place of those that are text.
 
     Returns:
         The tree. A source that is too large or too deeply nested is told as a fault.
     """
-    if len(source) <= _SMALL:
+    if len(source) <= _SMALL and not whole:
         return _parse_small(source, name)
-    return _parse(source, name, seconds, pause)
+    return _parse(source, name, seconds, pause, whole)
 
 
 @lru_cache(maxsize=32)
 def _parse_small(source: str, name: str) -> Parsed:
     """Cells come again where they are replayed; nobody changes a tree."""
-    return _parse(source, name, None, lambda: None)
+    return _parse(source, name, None, lambda: None, False)
 
 
-def _parse(source: str, name: str, seconds: float | None, pause: Callable[[], None]) -> Parsed:
+def _parse(
+    source: str, name: str, seconds: float | None, pause: Callable[[], None], whole: bool
+) -> Parsed:
     host = wasm_host()
     store, add_on = _pool.take()
     store.set_epoch_deadline(_ticks(seconds))
@@ -194,7 +198,7 @@ def _parse(source: str, name: str, seconds: float | None, pause: Callable[[], No
     faults = tuple(_faults(errors, len(units_of(source)))) if errors else ()
     if faults:
         return Parsed(_empty(), faults, False)
-    program: Node = _loads(text, pause)["node"]
+    program: Node = _loads(text, pause, whole)["node"]
     return Parsed(program, (), program["sourceType"] == "module")
 
 
@@ -209,29 +213,31 @@ def _empty() -> Node:
     return {"type": "Program", "body": []}
 
 
-def _loads(text: str, pause: Callable[[], None]) -> Any:
+def _loads(text: str, pause: Callable[[], None], whole: bool) -> Any:
     """JSON of any depth, of which the caller's clock is asked at intervals."""
     try:
         if len(text) < _LARGE_TREE:
             return json.loads(text)
-        return json.loads(text, object_hook=_Pruning(pause))
+        return json.loads(text, object_hook=_Pruning(pause, whole))
     except RecursionError:
         return _deep(text, pause)
 
 
 class _Pruning:
-    """Drops the literals of a large tree that nobody asks for: numbers take most of a table."""
+    """Drops literals of a large tree, unless it is wanted whole: numbers take most of a table."""
 
-    def __init__(self, pause: Callable[[], None]) -> None:
+    def __init__(self, pause: Callable[[], None], whole: bool) -> None:
         self._pause = pause
+        self._whole = whole
         self._count = 0
 
     def __call__(self, node: Node) -> Node | None:
         self._count += 1
         if self._count % _PER_PAUSE == 0:
             self._pause()
-        plain = node.get("type") == "Literal" and not isinstance(node.get("value"), str)
-        return None if plain else node
+        if self._whole or node.get("type") != "Literal" or isinstance(node.get("value"), str):
+            return node
+        return None
 
 
 def _deep(text: str, pause: Callable[[], None]) -> Any:

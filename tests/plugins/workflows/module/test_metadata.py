@@ -56,6 +56,7 @@ def test_metadata_are_a_literal_that_the_module_exports() -> None:
         ("{ name: '\\ud83d\\ude00 \\u{1F600}', description: 'd' }", "😀 😀"),
         ("{ name: 'a\\\nb', description: 'd' }", "ab"),
         ("{ name: 'x', description: 'd', __proto__: 1 }", "x"),
+        ("({ name: ('x'), description: 'd', 1: -(2) })", "x"),
     ],
 )
 def test_literals_as_the_language_has_them(literal: str, name: str) -> None:
@@ -127,6 +128,24 @@ def test_faults_name_their_place(source: str, place: tuple[int, int], fault: str
     told = "" if fault.startswith("the module") else "Workflow script "
     assert str(raised.value).startswith(f"a.workflow.js:{place[0]}:{place[1]}: {told}")
     assert "\n" not in str(raised.value)
+
+
+def test_numbers_are_read_from_a_large_module_too() -> None:
+    rows = ", ".join(f"[{number}, null, true]" for number in range(20_000))
+    source = f"const rows = [{rows}];\nexport const meta = {{{_FIELDS}, n: [1, 2.5, null, true]}}"
+    assert read_metadata(source, name="a.js").raw["n"] == [1, 2.5, None, True]
+
+
+def test_a_literal_may_not_nest_too_deeply() -> None:
+    source = f"export const meta = {{{_FIELDS}, a: {'[' * 2000}{']' * 2000}}}"
+    with pytest.raises(MetadataError, match=r"^a\.js:1:21: .*meta is nested too deeply$"):
+        read_metadata(source, name="a.js")
+
+
+def test_half_of_a_surrogate_pair_in_a_text_is_carried() -> None:
+    source = "export const meta = {name: '\\ud800', description: '\ud800'}"
+    found = read_metadata(source, name="a.js")
+    assert (found.name, found.description) == ("\ud800", "\ud800")
 
 
 def test_typescript() -> None:

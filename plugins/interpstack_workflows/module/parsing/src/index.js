@@ -1,1 +1,0 @@
-export { readMetadata } from "./metadata.js";
