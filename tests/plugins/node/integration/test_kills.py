@@ -53,6 +53,7 @@ async def test_a_killed_kernel_costs_at_most_its_cell() -> None:
         killer.cancel()
         await asyncio.gather(killer, return_exceptions=True)
         final = await session.eval("total")
+        lost += any("add" in notice for notice in final.notices)  # the last kernel may be killed
         assert final.text == str(right), final.error
     engine.close()
     assert right > 0
