@@ -26,7 +26,7 @@ _TEXT: Final = (files("interpstack_langchain") / "prompt.md").read_text("utf-8")
 _STATE = {
     "thread": "Variables persist across calls and turns of this conversation.",
     "turn": "Variables persist across calls until you give your final answer, then they are reset.",
-    "call": "Each call starts anew: no variable persists to the next.",
+    "call": "Each call starts fresh: no variables persist.",
 }
 
 

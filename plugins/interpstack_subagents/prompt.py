@@ -13,7 +13,7 @@ __all__ = ["task_section"]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_subagents") / "prompt.md").read_text("utf-8").strip()
-_EACH: Final = "- Dispatch independent jobs together: `{each}`.\n"
+_EACH: Final = "- Run independent jobs in parallel: `{each}`.\n"
 
 
 def task_section(language: GuestLanguage, offer: HostOffer) -> str | None:

@@ -115,7 +115,7 @@ TYPESCRIPT: Final = _JavaScript(
         "(`Promise.allSettled`).",
         mapping="a parsed object",
         importing='const skill = await import("{specifier}")',
-        printing="`console.log` and its relatives print",
+        printing="`console.log` and similar methods",
     ),
     editor=EditorRules(
         follower=_follower,

@@ -85,7 +85,7 @@ PYTHON: Final = _PythonLanguage(
         job_failing="A failed subagent raises an exception, and fails a `gather`; catch it in an "
         "`async def` of your own to go on with the others.",
         mapping="a dictionary",
-        printing="`print` prints",
+        printing="`print`",
     ),
     editor=EditorRules(
         follower=Blocks,

@@ -82,7 +82,7 @@ async def test_area_tool(converse: Talk, is_async: bool) -> None:
     renamed = CodeInterpreterMiddleware(tool_name="js", mode="call")
     assert [t.name for t in renamed.tools] == ["js"]
     assert "persist" in offered.description
-    assert "no variable persists" in renamed.tools[0].description
+    assert "no variables persist" in renamed.tools[0].description
     renamed.stack.close()
 
 

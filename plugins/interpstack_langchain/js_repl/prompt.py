@@ -21,12 +21,12 @@ DESCRIPTION: Final = (
     "Run JavaScript in a persistent REPL with top-level await. Send raw source text, optionally "
     "with first-line `// interpstack: timeout_ms=15000`; no JSON, quotes or code fences."
 )
-RESET_DESCRIPTION: Final = "Start the JavaScript REPL anew: all variables are forgotten."
+RESET_DESCRIPTION: Final = "Reset the JavaScript REPL: all variables are deleted."
 
 _STATE: Final = {
     "thread": "Variables persist across calls and turns of this conversation.",
     "turn": "Variables persist across calls until you give your final answer.",
-    "call": "Each call starts anew: no variable persists to the next.",
+    "call": "Each call starts fresh: no variables persist.",
 }
 
 

@@ -175,7 +175,7 @@ def test_the_tool_outside_an_agent_says_where_it_belongs() -> None:
 STATES = {
     "thread": "persist across calls and turns",
     "turn": "until you give your final answer",
-    "call": "no variable persists",
+    "call": "no variables persist",
 }
 
 

@@ -52,5 +52,5 @@ def test_only_an_interpreter_is_described_in_the_prompt() -> None:
         text = plugin.interpstack_prompt_section(stack, HostOffer(parts=[shown]))
     assert text is not None
     assert "`js`" in text
-    assert "Each call starts anew" in text
+    assert "Each call starts fresh" in text
     assert "JavaScript" in text

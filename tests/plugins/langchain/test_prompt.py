@@ -35,7 +35,7 @@ LANGUAGE = GuestLanguage(name="klingon", title="Klingon", words=WORDS)
 STATES = {
     "thread": "across calls and turns",
     "turn": "until you give your final answer",
-    "call": "no variable persists",
+    "call": "no variables persist",
 }
 
 

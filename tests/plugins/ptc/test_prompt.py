@@ -52,7 +52,7 @@ def test_it_lists_the_signatures_by_the_names_that_code_uses() -> None:
     section = tools_section(LANGUAGE, offer("web-search", "pay", code_tool="run_it"))
     assert section is not None
     assert section.endswith("On `tools`:\n\nWEB_SEARCH: Does web-search.\nPAY: Does pay.")
-    for text in ("The `run_it` code", "CALL SO.", "- BOTH AT ONCE.", "- FAILS SO."):
+    for text in ("Code in `run_it`", "CALL SO.", "- BOTH AT ONCE.", "- FAILS SO."):
         assert text in section
     assert "{" not in section
 

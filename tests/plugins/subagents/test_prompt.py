@@ -53,7 +53,7 @@ def test_it_is_written_in_the_words_of_the_language() -> None:
     assert section is not None
     for text in (
         "`wait task DESCRIPTION! SUBAGENT_TYPE! LABEL? RESPONSE_SCHEMA?` runs a subagent",
-        "- Dispatch independent jobs together: `all task`.",
+        "- Run independent jobs in parallel: `all task`.",
         "- With `RESPONSE_SCHEMA`, a JSON Schema",
         "the answer is a MAP;",
         "- A JOB FAILS SO.",

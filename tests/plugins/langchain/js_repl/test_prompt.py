@@ -31,7 +31,7 @@ async def test_the_section_teaches_the_tools_and_the_helpers(repl: Any) -> None:
         "`js_repl`",
         "`js_repl_reset`",
         "// interpstack: timeout_ms=15000",
-        "without it, 12 s",
+        "the default is 12 s",
         "`codex.tool(name, input)`",
         "`codex.emitImage(image)`",
         "Variables persist across calls and turns",
