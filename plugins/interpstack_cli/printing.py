@@ -20,8 +20,10 @@ __all__ = [
     "flush_output",
     "is_terminal",
     "output",
+    "printable",
     "show_outcome",
     "show_remarks",
+    "standard_output",
     "without_controls",
     "write",
 ]
@@ -53,8 +55,15 @@ def encodable(text: str, stream: TextIO) -> str:
     These are characters that its encoding lacks (lone surrogates) and, on a terminal, control
     characters: guest code could use them to change the title, the clipboard or earlier lines.
     """
-    if is_terminal(stream):
-        text = without_controls(text)
+    return _encoded(without_controls(text) if is_terminal(stream) else text, stream)
+
+
+def printable(text: str) -> str:
+    """The text with escapes for control characters, and for those that standard output lacks."""
+    return _encoded(without_controls(text), sys.stdout)
+
+
+def _encoded(text: str, stream: TextIO | None) -> str:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -82,6 +91,17 @@ def write(
         stream.flush()
 
 
+def standard_output() -> TextIO:
+    """Standard output, as a command needs it before it begins what could not be shown.
+
+    Raises:
+        Problem: It is closed.
+    """
+    if sys.stdout is None:  # closed by whoever started this process
+        raise Problem("standard output is closed; send it to a terminal, a pipe or a file")
+    return sys.stdout
+
+
 @contextmanager
 def output() -> Iterator[TextIO]:
     """Standard output, to be written to in the block.
@@ -89,14 +109,13 @@ def output() -> Iterator[TextIO]:
     Raises:
         Problem: It is closed, or takes no more.
     """
-    if sys.stdout is None:  # closed by whoever started this process
-        raise Problem("standard output is closed; send it to a terminal, a pipe or a file")
+    stream = standard_output()
     try:
-        yield sys.stdout
+        yield stream
     except BrokenPipeError:  # whoever read it has enough; click ends the command quietly
         raise
     except OSError as error:
-        _discard(sys.stdout)
+        _discard(stream)
         raise Problem(f"standard output cannot be written: {error.strerror or error}") from error
 
 

@@ -86,9 +86,11 @@ _PUBLIC_MODULES = (*(f"interpstack.{name}" for name in KERNEL_MODULES), "interps
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
+    "interpstack_demo": ("interpstack_cli", "interpstack_workflows"),
     "interpstack_inspect": ("interpstack_workflows",),
     "interpstack_langchain": (
         "interpstack_accounts",
+        "interpstack_cli",
         "interpstack_display",
         "interpstack_durable",
         "interpstack_inspect",
@@ -117,6 +119,9 @@ _HOSTS = {
     "interpstack_workflows",
 }
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
+#: Plugins that may import them: the adapter, and what uses its public names as any agent does.
+_ADAPTER = "interpstack_langchain"
+_AGENTS = {_ADAPTER, "interpstack_demo"}
 
 
 @attrs.frozen
@@ -208,19 +213,22 @@ def _is_contract(item: Import) -> bool:
     return item.package != "interpstack" or item.module.startswith(_CONTRACTS)
 
 
-def public_names(root: Path, package: str) -> set[str]:
+def public_names(package: Path) -> set[str]:
     """Names that plugins may import from a package."""
     own = set[str]()
-    for node in tree(root / f"src/{package}/__init__.py").body:
+    for node in tree(package / "__init__.py").body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             own = set(ast.literal_eval(node.value))
-    assert own, f"{package} has no __all__"
+    assert own, f"{package.name} has no __all__"
     return own
 
 
 def plugin_violations(root: Path) -> list[str]:
     """Imports of plugins that reach into the kernel, into each other or into a framework."""
-    public = {"interpstack": public_names(root, "interpstack")}
+    public = {
+        "interpstack": public_names(root / "src/interpstack"),
+        _ADAPTER: public_names(root / "plugins" / _ADAPTER),
+    }
     found = []
     for path in sorted((root / "plugins").rglob("*.py")):
         own = path.relative_to(root / "plugins").parts[0]
@@ -267,12 +275,15 @@ def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> s
         return "a relative import; write the whole name"
     if item.module.removesuffix(".api") in _APIS.get(own, ()) and item.module.endswith(".api"):
         return ""
-    known = {own, *_LIBRARIES, *public}
+    if own in _AGENTS and item.module == _ADAPTER:
+        hidden = sorted(set(item.names) - public[_ADAPTER])
+        return f"imports {', '.join(hidden)}, not in {_ADAPTER}.__all__" if hidden else ""
+    known = {own, *_LIBRARIES, "interpstack"}
     if item.package.startswith("interpstack_") and item.package not in known:
         return f"imports another plugin, {item.package}"
-    if item.package.startswith(_FRAMEWORKS) and own != "interpstack_langchain":
-        return f"imports {item.package}, which only interpstack_langchain may"
-    if item.package not in public:
+    if item.package.startswith(_FRAMEWORKS) and own not in _AGENTS:
+        return f"imports {item.package}, which only {_ADAPTER} may"
+    if item.package != "interpstack":
         return ""
     kit = "/conformance.py:" in item.place  # a part of the kit, which opens stacks
     if item.package == "interpstack" and own not in _HOSTS and not kit:
@@ -364,6 +375,13 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
         ("ptc", "from interpstack_skills.api import Skills", "another plugin"),
         ("langchain", "from interpstack_skills.source import as_source", "another plugin"),
         ("langchain", "from interpstack_ptc.api import guest_name", "another plugin"),
+        (
+            "demo",
+            "from interpstack_langchain import Interpreter",
+            "Interpreter, not in interpstack_la",
+        ),
+        ("demo", "from interpstack_langchain.options import Options", "another plugin"),
+        ("console", "from interpstack_langchain import Budget", "another plugin"),
         (
             "quickjs",
             "from langchain_core.tools import BaseTool",

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from interpstack import ConfigurationError, Limits
 from interpstack.checks import most_memory_bytes
+from interpstack_cli.api import printable, standard_output
 from interpstack_inspect.api import reading_options
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page
@@ -29,7 +30,6 @@ from interpstack_langchain.replay.serializers import Checked, reading, signing_k
 from interpstack_langchain.replay.serializers import serializer as made_serializer
 from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
-from interpstack_langchain.terminal import output, plain
 
 __all__ = ["command"]
 
@@ -148,7 +148,7 @@ def command(
     replayer = Replayer(engine, limits, signing_key(signing_key_env))
     serde = made_serializer(serializer, aes_key_env)
     option = "--serializer" if serializer else "--aes-key-env" if aes_key_env else ""
-    console = Console(file=output(), safe_box=True, highlight=False)
+    console = Console(file=standard_output(), safe_box=True, highlight=False)
     shown = []
     with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
         Checked.install(saver, option)
@@ -190,7 +190,7 @@ class _ReplayForm:
         if self._page is not None:
             write_page(self._page, thread, shown)
             count = "1 eval" if len(shown) == 1 else f"{len(shown)} evals"
-            click.echo(plain(f"{self._page}: {count} of thread {thread}"))
+            click.echo(printable(f"{self._page}: {count} of thread {thread}"))
 
 
 def _exit_status(replays: Sequence[Replay]) -> int:

@@ -12,11 +12,11 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from interpstack_cli.api import printable
 from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.recorded_evals import RecordedEval
 from interpstack_langchain.replay.replayer import Replay
 from interpstack_langchain.replay.timeline import RecordedCall, Timeline
-from interpstack_langchain.terminal import plain
 
 __all__ = ["EvalView"]
 
@@ -93,9 +93,11 @@ class EvalView:
         where = f" in {found.namespace}" if found.namespace else ""
         where += f", cell {found.cell.id}" if found.cell else ""
         head = (f"Eval {found.number}", "bold")
-        console.print(Text.assemble(head, plain(f"{where}, {found.began}, engine {replay.engine}")))
+        console.print(
+            Text.assemble(head, printable(f"{where}, {found.began}, engine {replay.engine}"))
+        )
         if code:
-            source = plain(found.code.code.strip())
+            source = printable(found.code.code.strip())
             console.print(
                 Syntax(source, replay.language, background_color="default", word_wrap=True)
             )
@@ -105,13 +107,15 @@ class EvalView:
         else:
             console.print(Text("no calls are recorded", "dim"))
         for look in found.cell.before if found.cell else ():
-            console.print(Text.assemble((f"{look.tool} answered: ", "bold"), plain(look.answer)))
+            console.print(
+                Text.assemble((f"{look.tool} answered: ", "bold"), printable(look.answer))
+            )
         colour = _COLOURS[replay.status]
-        console.print(Text.assemble((f"{replay.status}: ", colour), plain(replay.text)))
+        console.print(Text.assemble((f"{replay.status}: ", colour), printable(replay.text)))
         for note in replay.notes:
-            console.print(Text.assemble(("Note: ", "yellow"), plain(note)))
+            console.print(Text.assemble(("Note: ", "yellow"), printable(note)))
         if found.answer is not None and found.answer != replay.text:
-            console.print(Text.assemble(("recorded: ", "bold"), plain(found.answer)))
+            console.print(Text.assemble(("recorded: ", "bold"), printable(found.answer)))
         console.print()
 
     def _table(self) -> Table:
@@ -130,7 +134,7 @@ class EvalView:
             if isinstance(event, RecordedCall):
                 yield self._call(event)
                 continue
-            waits = Text(plain(f"waits for {', '.join(event.waits_for)}"))
+            waits = Text(printable(f"waits for {', '.join(event.waits_for)}"))
             answered = "answered" if event.resumed else "not answered"
             pause = Text(f"pause {event.number}", "yellow")
             yield "", _seconds(event.at), "", pause, waits, "", answered
@@ -154,10 +158,10 @@ class EvalView:
             "" if call.step is None else str(call.step),
             _seconds(call.asked),
             told,
-            Text(plain(call.bridge)),
-            Text(plain(self.cut(call.input))),
-            Text(plain(self.cut(call.answer)), "red" if call.failed else ""),
-            Text(plain("; ".join([*call.decisions, *["not received"] * call.kept]))),
+            Text(printable(call.bridge)),
+            Text(printable(self.cut(call.input))),
+            Text(printable(self.cut(call.answer)), "red" if call.failed else ""),
+            Text(printable("; ".join([*call.decisions, *["not received"] * call.kept]))),
         )
 
     def cut(self, text: str) -> str:

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from interpstack import GuestError, Outcome
-from interpstack_cli.printing import Problem, encodable, show_outcome, write
+from interpstack_cli.printing import (
+    Problem,
+    encodable,
+    printable,
+    show_outcome,
+    standard_output,
+    write,
+)
 
 
 class Full(io.StringIO):
@@ -89,3 +96,19 @@ def test_colours_are_for_terminals_and_can_be_turned_off(monkeypatch: pytest.Mon
 
 def test_what_a_stream_cannot_encode_is_escaped() -> None:
     assert encodable("\ud800", io.StringIO()) == "\\ud800"
+
+
+def test_text_for_any_output_has_no_control_characters() -> None:
+    assert printable("a\tb\n\x1b[31mred\x07") == "a\tb\n\\x1b[31mred\\x07"
+
+
+def test_text_has_escapes_for_what_the_output_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert printable("é") == "\\xe9"
+
+
+def test_a_closed_output_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert standard_output() is sys.stdout
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(Problem, match="standard output is closed; send it to"):
+        standard_output()

@@ -21,16 +21,16 @@ from rich.text import Text
 
 import interpstack
 from interpstack import ConfigurationError
+from interpstack_cli.api import printable, standard_output
+from interpstack_demo.chosen_model import chosen_model, no_answer
+from interpstack_demo.files import MAX_FILES, folder_tools, survey
+from interpstack_demo.model import ScriptedModel
+from interpstack_demo.streams import is_call, messages_of
+from interpstack_demo.tally import Tally
+from interpstack_demo.workflow.run import WorkflowModels, run_workflow
+from interpstack_demo.workflow.scripted import ScriptedReader, ScriptedWriter
 from interpstack_javascript import JAVASCRIPT
-from interpstack_langchain.demo.chosen_model import chosen_model, no_answer
-from interpstack_langchain.demo.files import MAX_FILES, folder_tools, survey
-from interpstack_langchain.demo.model import ScriptedModel
-from interpstack_langchain.demo.streams import is_call, messages_of
-from interpstack_langchain.demo.tally import Tally
-from interpstack_langchain.demo.workflow.run import WorkflowModels, run_workflow
-from interpstack_langchain.demo.workflow.scripted import ScriptedReader, ScriptedWriter
-from interpstack_langchain.middleware import CodeInterpreterMiddleware
-from interpstack_langchain.terminal import output, plain
+from interpstack_langchain import CodeInterpreterMiddleware
 
 __all__ = ["command", "run_demo"]
 
@@ -59,7 +59,7 @@ def command(folder: Path | None, model: str | None, workflow: bool) -> None:
     FOLDER defaults to the installed package's own source.
     """
     folder = (folder or Path(interpstack.__file__).parent).resolve()
-    console = Console(file=output())
+    console = Console(file=standard_output())
     if not survey(folder)[0]:
         raise ConfigurationError(f"{folder} has no text files to read; name another FOLDER")
     if workflow:
@@ -131,9 +131,9 @@ def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:
             else:
                 for message in messages_of(data):
                     _show_message(message, tally, console)
-    console.print(Markdown(plain(tally.answer)))
+    console.print(Markdown(printable(tally.answer)))
     for one in tally.left_out:
-        console.print(Text(plain(f"Left out: {one}"), "yellow"))
+        console.print(Text(printable(f"Left out: {one}"), "yellow"))
     console.print(_summary(tally, time.monotonic() - begun))
     return tally
 
@@ -142,7 +142,9 @@ def _show_call(event: Any, tally: Tally, live: Live) -> None:
     if not isinstance(event, dict) or event.get("type") != "tool":
         return
     number = tally.add_call() if is_call(event) else tally.inner_calls
-    live.update(Text(plain(f"  call {number}: {event['tool']} {event.get('input', '')}"), "dim"))
+    live.update(
+        Text(printable(f"  call {number}: {event['tool']} {event.get('input', '')}"), "dim")
+    )
 
 
 def _show_message(message: Any, tally: Tally, console: Console) -> None:
@@ -156,12 +158,12 @@ def _show_message(message: Any, tally: Tally, console: Console) -> None:
     elif isinstance(message, ToolMessage):
         tally.add_result(message.text)
         colour = "green" if message.status == "success" else "red"
-        console.print(Text(plain(message.text), colour))
+        console.print(Text(printable(message.text), colour))
 
 
 def _shown_code(code: str) -> Syntax:
     """The whole code; long lines are wrapped."""
-    shown = plain(code.strip())
+    shown = printable(code.strip())
     return Syntax(shown, JAVASCRIPT.name, background_color="default", word_wrap=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_langchain.demo.chosen_model import chosen_model, no_answer
+from interpstack_demo.chosen_model import chosen_model, no_answer
 
 
 def test_a_model_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from rich.console import Console
 
 import interpstack
 from interpstack_cli import main
-from interpstack_langchain.demo.workflow.run import WorkflowModels, run_workflow
-from interpstack_langchain.demo.workflow.scripted import ScriptedReader, ScriptedWriter
+from interpstack_demo.workflow.run import WorkflowModels, run_workflow
+from interpstack_demo.workflow.scripted import ScriptedReader, ScriptedWriter
 
 OFFLINE = WorkflowModels(ScriptedReader(), ScriptedWriter())
 

@@ -14,10 +14,10 @@ from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
 from interpstack_cli import main
-from interpstack_langchain.demo.command import run_demo
-from interpstack_langchain.demo.files import survey
-from interpstack_langchain.demo.model import ScriptedModel
-from interpstack_langchain.demo.tally import Tally
+from interpstack_demo.command import run_demo
+from interpstack_demo.files import survey
+from interpstack_demo.model import ScriptedModel
+from interpstack_demo.tally import Tally
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_code_and_answers_are_never_cut(folder: Path, columns: int) -> None:
 
     shown = "".join(_shown(folder, columns)[1].split())
     for name in ("count.js", "rank.js"):
-        code = (files("interpstack_langchain.demo") / name).read_text("utf-8")
+        code = (files("interpstack_demo") / name).read_text("utf-8")
         assert "".join(code.split()) in shown
 
 
@@ -147,7 +147,7 @@ def test_a_model_that_cannot_be_used_is_one_line(
 def test_a_missing_extra_is_named_before_anything_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interpstack_langchain.demo.command.find_spec", lambda name: None)
+    monkeypatch.setattr("interpstack_demo.command.find_spec", lambda name: None)
     done = CliRunner().invoke(main, ["demo", str(folder), "--workflow"])
     assert done.exit_code == 2
     assert done.stderr.endswith("run: pip install 'interpstack[workflows]'\n")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from interpstack_langchain.demo.files import folder_tools, survey
-from interpstack_langchain.demo.tally import Tally
+from interpstack_demo.files import folder_tools, survey
+from interpstack_demo.tally import Tally
 
 
 @pytest.fixture

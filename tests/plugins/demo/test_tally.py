@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_langchain.demo.tally import LeftOut, Tally
+from interpstack_demo.tally import LeftOut, Tally
 
 
 def test_what_happened_is_counted() -> None:

@@ -14,9 +14,9 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from interpstack_langchain.demo.tally import Tally
-from interpstack_langchain.demo.workflow.agents import Librarian, Reader, Writer
-from interpstack_langchain.terminal import plain
+from interpstack_cli.api import printable
+from interpstack_demo.tally import Tally
+from interpstack_demo.workflow.agents import Librarian, Reader, Writer
 from interpstack_workflows.api import LiveProgress, WorkflowResult, WorkflowRunner
 
 __all__ = ["WorkflowModels", "run_workflow"]
@@ -51,7 +51,7 @@ def run_workflow(
         Counts of what the agents did, and the result of the run, which may have failed.
     """
     tally = Tally()
-    console.print(Text.assemble(("Folder ", "bold"), plain(str(folder))))
+    console.print(Text.assemble(("Folder ", "bold"), printable(str(folder))))
     with LiveProgress(console) as live:
         result = asyncio.run(_run(folder, models, tally, live))
     if result.status == "completed":
@@ -62,7 +62,7 @@ def run_workflow(
 async def _run(
     folder: Path, models: WorkflowModels, tally: Tally, live: LiveProgress
 ) -> WorkflowResult:
-    source = files("interpstack_langchain.demo.workflow").joinpath(_SCRIPT).read_text("utf-8")
+    source = files("interpstack_demo.workflow").joinpath(_SCRIPT).read_text("utf-8")
     agents = {
         "librarian": Librarian(folder, tally),
         "reader": Reader(folder, models.reader, tally),
@@ -73,12 +73,12 @@ async def _run(
 
 
 def _show(result: WorkflowResult, tally: Tally, console: Console) -> None:
-    console.print(Markdown(plain(result.result["report"])))
+    console.print(Markdown(printable(result.result["report"])))
     for one in tally.left_out:
-        console.print(Text(plain(f"Left out: {one}"), "yellow"))
+        console.print(Text(printable(f"Left out: {one}"), "yellow"))
     for shelf in result.result["failed"]:
         line = f"Not counted: {shelf['files']} files of {shelf['shelf']}: {shelf['message']}"
-        console.print(Text(plain(line), "red"))
+        console.print(Text(printable(line), "red"))
     console.print(_summary(result, tally))
 
 

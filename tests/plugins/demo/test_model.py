@@ -1,4 +1,4 @@
-"""Tests of interpstack_langchain.demo.model."""
+"""Tests of interpstack_demo.model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from interpstack_langchain.demo.model import ScriptedModel
+from interpstack_demo.model import ScriptedModel
 
 COUNTED = "<result>{ files: 3, lines: 40, chars: 999 }</result>"
 RANKED = {

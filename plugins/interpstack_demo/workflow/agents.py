@@ -10,10 +10,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from interpstack import call_blocking
-from interpstack_langchain.demo.files import folder_tools, survey
-from interpstack_langchain.demo.streams import is_call, messages_of
-from interpstack_langchain.demo.tally import Tally
-from interpstack_langchain.middleware import CodeInterpreterMiddleware
+from interpstack_demo.files import folder_tools, survey
+from interpstack_demo.streams import is_call, messages_of
+from interpstack_demo.tally import Tally
+from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, WorkflowUsage
 
 __all__ = ["Librarian", "Reader", "Writer"]

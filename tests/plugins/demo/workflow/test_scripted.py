@@ -6,7 +6,7 @@ import json
 
 from langchain_core.messages import HumanMessage, ToolMessage
 
-from interpstack_langchain.demo.workflow.scripted import ScriptedReader, ScriptedWriter
+from interpstack_demo.workflow.scripted import ScriptedReader, ScriptedWriter
 
 
 def test_a_reader_writes_code_for_the_paths_of_its_prompt() -> None:

@@ -36,7 +36,7 @@ class ScriptedReader(BaseChatModel):
             return _said(AIMessage(_plain(results[-1].text)))
         asked = next(message for message in messages if message.type == "human")
         paths = json.dumps(_after("Files", asked.text))
-        code = files("interpstack_langchain.demo.workflow").joinpath("count_shelf.js")
+        code = files("interpstack_demo.workflow").joinpath("count_shelf.js")
         code_args = {"code": f"const paths = {paths};\n{code.read_text('utf-8')}"}
         call = {"name": "eval", "args": code_args, "id": "count", "type": "tool_call"}
         return _said(AIMessage("", tool_calls=[call]))

@@ -10,9 +10,9 @@ import pytest
 from fake_models import FakeModel
 from langchain_core.messages import AIMessage
 
-from interpstack_langchain.demo.tally import Tally
-from interpstack_langchain.demo.workflow.agents import Librarian, Reader, Writer
-from interpstack_langchain.demo.workflow.scripted import ScriptedReader
+from interpstack_demo.tally import Tally
+from interpstack_demo.workflow.agents import Librarian, Reader, Writer
+from interpstack_demo.workflow.scripted import ScriptedReader
 from interpstack_workflows.api import AgentCall, AgentFailed, WorkflowUsage
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 from langchain_core.tools import BaseTool, tool
 
-from interpstack_langchain.demo.tally import LeftOut, Tally
+from interpstack_demo.tally import LeftOut, Tally
 
 __all__ = ["MAX_FILES", "folder_tools", "survey"]
 

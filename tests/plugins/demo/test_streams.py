@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from interpstack_langchain.demo.streams import is_call, messages_of
+from interpstack_demo.streams import is_call, messages_of
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class ScriptedModel(BaseChatModel):
 
 
 def _eval(name: str, call_id: str) -> AIMessage:
-    code = (files("interpstack_langchain.demo") / name).read_text("utf-8")
+    code = (files("interpstack_demo") / name).read_text("utf-8")
     call = {"name": "eval", "args": {"code": code}, "id": call_id, "type": "tool_call"}
     return AIMessage("", tool_calls=[call])
 
