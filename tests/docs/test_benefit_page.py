@@ -35,6 +35,6 @@ def test_the_readme_has_the_figures() -> None:
     ways = ("calls", "code", "code_reading")
     calls, code, reading = (suite["ways"][one]["turns"] / suite["tasks"] for one in ways)
     assert (
-        f"{calls:.1f} to {code:.1f}; where the model must read results first, {reading:.1f}"
-        in README
-    )
+        f"{calls:.1f} with one call per turn, {code:.1f} with one block of code "
+        f"({reading:.1f} if it must read results first)"
+    ) in README
