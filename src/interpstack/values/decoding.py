@@ -16,7 +16,14 @@ other types are objects with the key `"$"` that names their kind:
 | saved array that is more than its items | `{"$": "list", "v": […]}` | `list` |
 | Error | `{"$": "error", "v": {"name", "message", "stack"}}` | `ErrorValue` |
 | object with a key `"$"` | `{"$": "object", "v": [[k, v], …]}` | `dict` |
+| saved object that is met again | `{"$": "same", "v": 5}` or `["name", 5]`, see below | raises `UnsupportedValue` |
 | what the host did not take | `{"$": "unreadable", "v": "<why>"}` | raises `UnsupportedValue` |
+
+Values that cross hold copies. Only the variables of `Realm.values` share objects, and may hold
+themselves: each object of a variable that is not written `undefined`, as a number or as a BigInt has
+a number, from 0, in the order in which the objects begin in the text. Where an object is met again
+stands its number, or the name of the variable that holds it first, and its number there. Only an
+engine that loads the variables can follow that.
 
 Guests make them, so unknown kinds, wrong shapes and too much depth raise `UnsupportedValue`.
 """
@@ -56,6 +63,10 @@ MAX_DEPTH: Final = 200
 _HEXADECIMAL: Final = r"-?[0-9a-f]+"
 #: Tag of the replacement for a refused tree, see `check`.
 _UNREADABLE: Final = "unreadable"
+#: Why a tree with a reference has no host value.
+_SHARED: Final = (
+    "an object in it is held in another place, too, or holds itself; it would come back as a copy"
+)
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
 _WIRE_DEPTH: Final = 3 * MAX_DEPTH + 3
 MAX_SAFE_INTEGER: Final = 2**53 - 1
@@ -197,6 +208,8 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
         raise
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise UnsupportedValue(f"malformed {tag!r} value") from error
+    if tag == "same":
+        raise UnsupportedValue(_SHARED)
     if tag == _UNREADABLE and isinstance(body, str):
         raise UnsupportedValue(body[:200])
     shown = repr(tag[:40]) if isinstance(tag, str) else f"a {type(tag).__name__}"
