@@ -14,6 +14,8 @@ other types are objects with the key `"$"` that names their kind:
 | Map | `{"$": "map", "v": [[k, v], …]}` | `MapValue` |
 | Set | `{"$": "set", "v": […]}` | `SetValue` |
 | saved array that is more than its items | `{"$": "list", "v": […]}` | `list` |
+| saved tuple | `{"$": "list", "v": […], "tuple": true}` | `tuple` |
+| saved frozen set | `{"$": "set", "v": […], "frozen": true}` | `SetValue` with `frozen` |
 | Error | `{"$": "error", "v": {"name", "message", "stack"}}` | `ErrorValue` |
 | object with a key `"$"` | `{"$": "object", "v": [[k, v], …]}` | `dict` |
 | saved object that is met again | `{"$": "same", "v": 5}` or `["name", 5]`, see below | raises `UnsupportedValue` |
@@ -105,10 +107,16 @@ class MapValue(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SetValue(Value):
-    """A guest Set: ordered items that Python may not be able to hash."""
+    """A guest Set: ordered items that Python may not be able to hash.
+
+    Attributes:
+        items: The items.
+        frozen: Whether it is a frozen set of a guest in Python; only variables are told apart.
+    """
 
     # Not `tuple` itself, whose signature attrs takes 6 ms to read.
     items: tuple[Any, ...] = attrs.field(converter=lambda items: tuple(items))  # type: ignore[var-annotated]
+    frozen: bool = attrs.field(default=False, kw_only=True)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -199,7 +207,9 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
             return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in _pairs_of(body)])
         if tag in ("set", "list"):
             items = [_decode(i, depth) for i in _of(body, list)]  # no frames of a call around it
-            return items if tag == "list" else SetValue(items)
+            if tag == "set":
+                return SetValue(items, frozen=wire.get("frozen") is True)
+            return tuple(items) if wire.get("tuple") is True else items
         if tag == "object":
             return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
         if tag == "error":
