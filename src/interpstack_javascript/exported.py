@@ -65,11 +65,13 @@ def exported_apart(ask: Callable[[str, float], str]) -> str:
     try:
         found = read_answer(ask(json.dumps(["values", {"without": list(lost)}]), EXPORT_SECONDS))
     except ExportStopped:
-        found = {name: _OTHERS for name in names}
+        found = dict.fromkeys(names, _OTHERS)
     if not isinstance(found, dict):
         raise EngineFailure("the guest's kernel gives no values")
     found |= lost
-    return json.dumps({name: found[name] for name in dict.fromkeys([*names, *found]) if name in found})
+    return json.dumps(
+        {name: found[name] for name in dict.fromkeys([*names, *found]) if name in found}
+    )
 
 
 def _unreadable(ask: Callable[[str, float], str], names: Sequence[str]) -> dict[str, Any]:

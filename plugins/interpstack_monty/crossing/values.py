@@ -1,8 +1,9 @@
 """Conversion of values between wire trees and the types of Monty's client.
 
 A tuple, a set and a frozenset of the guest become a list and sets on the wire, as for every
-engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take the nearest form: `undefined` is `None`, a Map
-a dictionary (a list of pairs if its keys cannot be hashed), a Set a set (or a list).
+engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take
+the nearest form: `undefined` is `None`, a Map a dictionary (a list of pairs if its keys cannot be
+hashed), a Set a set (or a list).
 """
 
 from __future__ import annotations

@@ -213,7 +213,9 @@ class _Encoder:
         if isinstance(value, (SetValue, Set)):
             items = value.items if isinstance(value, SetValue) else value
             wire = {"$": "set", "v": self._items(items, depth)}
-            return {**wire, "frozen": True} if isinstance(value, SetValue) and value.frozen else wire
+            return (
+                {**wire, "frozen": True} if isinstance(value, SetValue) and value.frozen else wire
+            )
         if isinstance(value, Mapping):
             return self._fields(value, depth)
         if isinstance(value, Sequence):
