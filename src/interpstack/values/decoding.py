@@ -22,10 +22,10 @@ other types are objects with the key `"$"` that names their kind:
 | what the host did not take | `{"$": "unreadable", "v": "<why>"}` | raises `UnsupportedValue` |
 
 Values that cross hold copies. Only the variables of `Realm.values` share objects, and may hold
-themselves. Every object of a variable has a number, from 0, in the order in which the objects begin
-in its text; `undefined`, numbers and BigInts are no objects. Where an object is met again stands its
-number, or `["name", 5]`: the variable that holds it first, and its number there. Only an engine that
-loads the variables can follow that.
+themselves. Every object of a variable has a number, from 0, in the order in which the objects
+begin in its text; `undefined`, numbers and BigInts are no objects. Where an object is met again,
+its number stands, or `["name", 5]`: the variable that holds it first, and its number there. Only
+an engine that loads the variables can follow that.
 
 Guests make them, so unknown kinds, wrong shapes and too much depth raise `UnsupportedValue`.
 """
