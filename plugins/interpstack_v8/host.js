@@ -8,7 +8,7 @@
   const { api, dispatch, next, findFaultsBy, trackRejectionsBy } = kernel;
   // The bare functions: those around them look up what a guest can replace.
   const { op_memory_usage: memoryUsage, op_destructure_error: destructureError } = core.ops;
-  const { op_run_microtasks: runJobs, op_drain_pending_rejections: takeRejections } = core.ops;
+  const { op_run_microtasks: runJobs, op_drain_pending_rejections: takeRejections, op_is_proxy: isProxy } = core.ops;
   const { evalContext, setUnhandledPromiseRejectionHandler, setHandledPromiseRejectionHandler } = core;
   const { defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
   const TypeErrorClass = TypeError, StringClass = String;
@@ -50,6 +50,7 @@
   };
   setHandledPromiseRejectionHandler((promise) => { mapDelete(rejected, promise); });
   kernel.compareBuiltins();
+  kernel.tellProxiesBy(isProxy);
   trackRejectionsBy({
     __proto__: null,
     forget() { mapClear(rejected); },

@@ -2,14 +2,15 @@
 
 The kernel bounds an export by size. Only code of the guest can take long in it: a getter of an item
 in a list, a trap of a proxy. An engine stops that by time, and then exports each variable on its
-own, so that one which cannot be read does not take the others along.
+own, so that one which cannot be read does not take the others along. The others are exported
+together: only then does the kernel find the objects that variables share.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from interpstack.checks import listed
@@ -20,15 +21,11 @@ __all__ = ["EXPORT_SECONDS", "UNDONE", "ExportStopped", "Losses", "exported", "e
 
 #: Seconds that the export of all variables may compute.
 EXPORT_SECONDS: Final = 5.0
-#: Seconds that one variable may compute, and all of them, once they are exported on their own.
+#: Seconds that one variable may compute, and all of them, once they are read on their own.
 _ONE_SECONDS: Final = 0.5
 _APART_SECONDS: Final = 3.0
 #: Variables that may be stopped before the others count as lost, too.
 _STOPS: Final = 3
-#: As in the kernel: characters of a small variable, of all small ones, and of all larger ones.
-_SMALL_CHARS: Final = 65_536
-_SMALL_TOGETHER: Final = 8_388_608
-_LARGE_TOGETHER: Final = 2_097_152
 #: Names of lost variables that a notice lists.
 _LISTED: Final = 50
 
@@ -60,36 +57,45 @@ def exported(ask: Callable[[str, float], str]) -> str:
 
 
 def exported_apart(ask: Callable[[str, float], str]) -> str:
-    """`exported`, one variable after another; those that cannot be read in time are lost."""
+    """`exported`, without the variables that cannot be read in time: these are lost."""
     names = read_answer(ask('["names"]', _ONE_SECONDS))
     if not isinstance(names, list):
         raise EngineFailure("the guest's kernel gives no names")
-    values: dict[str, Any] = {}
-    small, large, stops = _SMALL_TOGETHER, _LARGE_TOGETHER, 0
-    end = time.monotonic() + _APART_SECONDS
+    lost = _unreadable(ask, names)
+    try:
+        found = read_answer(ask(json.dumps(["values", {"without": list(lost)}]), EXPORT_SECONDS))
+    except ExportStopped:
+        found = dict.fromkeys(names, _OTHERS)
+    if not isinstance(found, dict):
+        raise EngineFailure("the guest's kernel gives no values")
+    found |= lost
+    return json.dumps(
+        {name: found[name] for name in dict.fromkeys([*names, *found]) if name in found}
+    )
+
+
+def _unreadable(ask: Callable[[str, float], str], names: Sequence[str]) -> dict[str, Any]:
+    """The variables that cannot be read in time, each with its loss."""
+    lost: dict[str, Any] = {}
+    stops, end = 0, time.monotonic() + _APART_SECONDS
     for name in names:
         if stops == _STOPS or time.monotonic() > end:
-            values[name] = _lost("reading other variables took too much time or memory")
+            lost[name] = _OTHERS
             continue
-        only = {"name": name, "small": small, "large": large}
         try:
-            text = ask(json.dumps(["values", only]), _ONE_SECONDS)
+            ask(json.dumps(["values", {"only": name}]), _ONE_SECONDS)
         except ExportStopped:
             stops += 1
-            values[name] = _lost("reading it took too much time or memory")
-            continue
-        if len(text) <= _SMALL_CHARS:
-            small = max(0, small - len(text))
-        else:
-            large = max(0, large - len(text))
-        found = read_answer(text)
-        if isinstance(found, dict) and name in found:
-            values[name] = found[name]
-    return json.dumps(values)
+            lost[name] = _lost("reading it took too much time or memory")
+    return lost
 
 
 def _lost(reason: str) -> Mapping[str, str]:
     return {"$": "lost", "v": f"its value was not exported: {reason}"}
+
+
+#: The loss of a variable that was not reached.
+_OTHERS: Final = _lost("reading other variables took too much time or memory")
 
 
 class Losses:

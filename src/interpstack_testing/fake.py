@@ -96,14 +96,19 @@ class FakeRealm(Realm):
 
     def values(self) -> Mapping[str, Any]:
         lost = {name: {"$": "lost", "v": why} for name, why in self.globals.lost.items()}
-        return lost | {name: _portable(value) for name, value in self.globals.own().items()}
+        owners: dict[int, str] = {}
+        own = self.globals.own().items()
+        return lost | {name: _portable(name, value, owners) for name, value in own}
 
     def load(self, values: Mapping[str, Any]) -> None:
         for name, wire in values.items():
             if isinstance(wire, dict) and wire.get("$") == "lost":
                 self.globals.lost[name] = str(wire.get("v"))
-            else:
+                continue
+            try:
                 self.globals[name] = decode(wire)
+            except UnsupportedValue as error:
+                self.globals.lost[name] = error.reason
 
     def close(self) -> None:
         self.globals.clear()
@@ -259,8 +264,23 @@ def _exception(error: GuestError) -> Exception:
     return exception
 
 
-def _portable(value: Any) -> Any:
+def _portable(name: str, value: Any, owners: dict[int, str]) -> Any:
     try:
-        return encode(value)
+        wire = encode(value, tuples=True)
     except UnsupportedValue:
         return {"$": "lost", "v": f"it is not serializable (type: {type(value).__name__})"}
+    held = [id(part) for part in _changeable(value)]
+    if len(set(held)) < len(held) or not owners.keys().isdisjoint(held):
+        return {"$": "lost", "v": "it holds an object in two places, or shares it"}
+    owners.update(dict.fromkeys(held, name))
+    return wire
+
+
+def _changeable(value: Any) -> list[Any]:
+    """The containers in a value that would become two if they were copied twice."""
+    if isinstance(value, Mapping):
+        return [value, *(part for item in value.values() for part in _changeable(item))]
+    if isinstance(value, (list, tuple)):
+        inner = [part for item in value for part in _changeable(item)]
+        return [value, *inner] if isinstance(value, list) else inner
+    return [value] if isinstance(value, set) else []

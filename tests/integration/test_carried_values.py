@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, SessionState
+from interpstack import InterpreterStack, SessionState, bridge
 
 ENGINES = ["quickjs", "v8", "node"]
 _SOURCE = """
@@ -55,20 +55,98 @@ async def test_small_variables_have_a_bound_together(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_a_variable_that_cannot_be_read_in_time_takes_no_other_along(engine: str) -> None:
-    """The traps of a proxy are code of the guest, and run while a variable is read."""
-    source = "let a = 1; let slow = new Proxy({}, {ownKeys() { for (;;); }}); let z = 2; 1"
+    """A getter in a list is code of the guest, and runs while a variable is read."""
+    source = (
+        "let a = {n: 1}; let slow = Object.defineProperty([], 0, {get() { for (;;); }, "
+        "enumerable: true, configurable: true}); let z = [a]; 1"
+    )
     with InterpreterStack(engine) as stack, stack.session() as session:
         outcome, state = await session.eval_with_state(source)
         assert outcome.ok
         assert state is not None
         assert state.values == {
-            "a": 1,
+            "a": {"n": 1},
             "slow": {
                 "$": "lost",
                 "v": "its value was not exported: reading it took too much time or memory",
             },
-            "z": 2,
+            "z": [{"$": "same", "v": ["a", 0]}],
         }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_variables_share_objects_again(engine: str) -> None:
+    """Two references to one object came back as two objects, without a word."""
+    source = (
+        "const rows = Array.from({length: 9000}, (_, i) => ({i, name: 'a name'}));"
+        "const byId = {1: rows[1]}, both = [byId, rows]; 1"
+    )
+    recall = "byId[1].i = 5; [rows[1].i, both[1] === rows, both[0][1] === rows[1]].join()"
+    with InterpreterStack(engine) as stack:
+        _, state = await stack.session("one").eval_with_state(source)
+        assert state is not None
+        other = SessionState(values=state.values)
+        assert await stack.session("two").restore_state(other)
+        assert (await stack.session("two").eval(recall)).text == "5,true,true"
+        backwards = dict(reversed((state.values or {}).items()))
+        await stack.session("three").load(backwards)
+        assert (await stack.session("three").eval(recall)).text == "5,true,true"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_a_variable_whose_object_is_gone_says_so(engine: str) -> None:
+    with InterpreterStack(engine) as stack:
+        await stack.session("one").eval("const a = [1]; const b = {a}; const c = [b]; const d = 1")
+        values = dict(await stack.session("one").values())
+        del values["a"]
+        await stack.session("two").load(values)
+        error = (await stack.session("two").eval("b.a")).error
+        assert error is not None
+        assert "it shares an object with 'a', which was not restored" in error.message
+        assert (await stack.session("two").eval("d")).text == "1"
+        assert "with 'b'" in str((await stack.session("two").eval("c")).error)
+
+
+@pytest.mark.parametrize("engine", ["v8", "node"])
+async def test_a_proxy_is_not_taken_for_what_it_shows(engine: str) -> None:
+    with InterpreterStack(engine) as stack, stack.session() as session:
+        outcome, state = await session.eval_with_state("let p = [new Proxy({a: 1}, {})]; 1")
+        assert outcome.notices == (
+            "Not stored for other processes: p (a proxy cannot be saved; keep its target in a "
+            "variable (type: Array)).",
+        )
+        assert state is not None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_data_that_would_change_is_named_with_its_reason(engine: str) -> None:
+    source = (
+        "const k = Object.defineProperty({}, 'k', {value: 1, enumerable: true});"
+        "Object.defineProperty(globalThis, 'fixed', {value: 1, configurable: true}); 1"
+    )
+    with InterpreterStack(engine) as stack, stack.session() as session:
+        _, state = await session.eval_with_state(source)
+        assert state is not None
+        values = state.values or {}
+        assert values["k"]["v"].startswith("a read-only property of an object that is not frozen")
+        assert values["fixed"]["v"].startswith("it is read-only or cannot be deleted")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_what_a_tool_gets_holds_copies(engine: str) -> None:
+    """References are for variables alone."""
+    taken: list[Any] = []
+
+    @bridge("kit.take")
+    def take(value: Any) -> Any:
+        taken.append(value)
+        return value
+
+    with InterpreterStack(engine, bridges=[take]) as stack, stack.session() as session:
+        outcome = await session.eval(
+            "const a = [1]; const back = await kit.take({value: [a, a]}); back[0] === back[1]"
+        )
+    assert (outcome.text, taken) == ("false", [[[1], [1]]])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -19,6 +19,7 @@ from interpstack.guests import place_at
 from interpstack_monty.crossing.named_errors import NamedErrors
 
 __all__ = [
+    "KNOWN",
     "describe",
     "exception_for",
     "fault",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 #: Exceptions with one message, which the host may raise in a guest by name.
-_KNOWN: Final[Mapping[str, type[Exception]]] = {
+KNOWN: Final[Mapping[str, type[Exception]]] = {
     kind.__name__: kind
     for kind in (
         ArithmeticError,
@@ -86,8 +87,8 @@ def exception_for(error: GuestError, named: NamedErrors | None = None) -> Except
         named: Collects the errors whose names no exception of Python has.
     """
     message = _text(error.message)
-    if error.name in _KNOWN:
-        return _KNOWN[error.name](message)
+    if error.name in KNOWN:
+        return KNOWN[error.name](message)
     name = _text(error.name)
     if named is not None:
         named.add(name, message)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import UnsupportedValue
+from interpstack_monty.crossing.errors import KNOWN
 from interpstack_monty.crossing.values import Room, from_guest
 from interpstack_monty.workers import RESERVED, KernelReplaced, MontyWorker
 
@@ -71,7 +72,7 @@ def export(worker: MontyWorker, names: Sequence[str]) -> dict[str, Any]:
         KernelReplaced: The kernel's answer cannot be read.
     """
     wanted = json.dumps(names, ensure_ascii=False)
-    given = f"{wanted}, {_ROOM_BYTES}, {_ITEM_BYTES}"
+    given = f"{wanted}, {_ROOM_BYTES}, {_ITEM_BYTES}, {json.dumps(sorted(KNOWN))}"
     found = worker.run(f"__interpstack_export__(__interpstack_locals__(), {given})")
     entries = found if isinstance(found, dict) else {}
     room = Room(_ROOM_BYTES, _ITEM_BYTES)
@@ -85,7 +86,7 @@ def _wire(entry: Any, room: Room) -> Any:
     if reason is not None:
         return lost(reason if isinstance(reason, str) else "it could not be read")
     try:
-        return from_guest(value, room)
+        return from_guest(value, room, exact=True)
     except UnsupportedValue as error:
         return lost(why(error))
     except Exception as error:  # noqa: BLE001 - whatever the guest made of it, it is one value

@@ -1,8 +1,9 @@
 """Conversion of values between wire trees and the types of Monty's client.
 
 A tuple, a set and a frozenset of the guest become a list and sets on the wire, as for every
-engine. JavaScript kinds that Python lacks take the nearest form: `undefined` is `None`, a Map
-a dictionary (a list of pairs if its keys cannot be hashed), a Set a set (or a list).
+engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take
+the nearest form: `undefined` is `None`, a Map a dictionary (a list of pairs if its keys cannot be
+hashed), a Set a set (or a list).
 """
 
 from __future__ import annotations
@@ -66,16 +67,21 @@ class Room:
             raise UnsupportedValue("it is too large")
 
 
-def from_guest(value: Any, room: Room) -> Any:
+def from_guest(value: Any, room: Room, *, exact: bool = False) -> Any:
     """The wire tree of a value that Monty's client gave.
+
+    Args:
+        value: The value.
+        room: The room that is left.
+        exact: Mark tuples and frozen sets, which come back as such to a guest in Python.
 
     Raises:
         UnsupportedValue: It has no form, is too large, or is nested too deep.
     """
-    return encode(_plain(value, 0, room))
+    return encode(_plain(value, 0, room, exact), tuples=exact)
 
 
-def _plain(value: Any, depth: int, room: Room) -> Any:
+def _plain(value: Any, depth: int, room: Room, exact: bool) -> Any:
     """The same value without exceptions, and with sets in an order."""
     if isinstance(value, (str, bytes)):
         room.take(len(value))
@@ -89,25 +95,30 @@ def _plain(value: Any, depth: int, room: Room) -> Any:
     if isinstance(value, dt.datetime):
         return _moment(value)
     if isinstance(value, BaseException):
-        message = str(value)
+        # The text of a `KeyError` is that of its key as a literal.
+        whole = exact and len(value.args) == 1 and isinstance(value.args[0], str)
+        message = value.args[0] if whole else str(value)
         room.take(len(message))
         return ErrorValue(type(value).__name__, message)
     if depth >= _DEPTH:
         raise UnsupportedValue(f"it is nested deeper than {_DEPTH} levels or contains itself")
-    return _container(value, depth + 1, room)
+    return _container(value, depth + 1, room, exact)
 
 
-def _container(value: Any, depth: int, room: Room) -> Any:
+def _container(value: Any, depth: int, room: Room, exact: bool) -> Any:
     if isinstance(value, dict):
-        pairs = [(_plain(k, depth, room), _plain(v, depth, room)) for k, v in value.items()]
+        pairs = [
+            (_plain(k, depth, room, exact), _plain(v, depth, room, exact)) for k, v in value.items()
+        ]
         return dict(pairs) if all(type(key) is str for key in value) else MapValue(pairs)
     if isinstance(value, (list, tuple)):
-        return [_plain(item, depth, room) for item in value]
+        parts = [_plain(item, depth, room, exact) for item in value]
+        return tuple(parts) if exact and isinstance(value, tuple) else parts
     if isinstance(value, (set, frozenset)):
         # Python's own order differs from process to process, and a run must be repeatable.
-        items: list[Any] = [_plain(item, depth, room) for item in value]
+        items: list[Any] = [_plain(item, depth, room, exact) for item in value]
         items.sort(key=lambda item: _order(item, room.orders))
-        return SetValue(items)
+        return SetValue(items, frozen=exact and isinstance(value, frozenset))
     return value
 
 
@@ -126,10 +137,10 @@ def _order(item: Any, known: dict[int, str]) -> str:
         item: An item; its contents live as long as `known`.
         known: Texts of containers, by identity, so that each is made once in nested sets.
     """
-    if not isinstance(item, (list, SetValue)):
+    if not isinstance(item, (list, tuple, SetValue)):
         return json.dumps(encode(item))
     if id(item) not in known:
-        begins, held = ("[", item) if isinstance(item, list) else (_SET_BEGINS, item.items)
+        begins, held = (_SET_BEGINS, item.items) if isinstance(item, SetValue) else ("[", item)
         texts = "\n".join(_order(one, known) for one in held)
         known[id(item)] = begins + hashlib.sha256(texts.encode()).hexdigest()
     return known[id(item)]
@@ -166,6 +177,8 @@ def _python(value: Any) -> Any:
         return {_whole(key): _python(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_python(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_python(item) for item in value)
     if value is UNDEFINED:
         return None
     if isinstance(value, BigInt):
@@ -173,7 +186,7 @@ def _python(value: Any) -> Any:
     if isinstance(value, MapValue):
         return _mapping([(_python(key), _python(item)) for key, item in value.entries])
     if isinstance(value, SetValue):
-        return _set([_python(item) for item in value.items])
+        return _set([_python(item) for item in value.items], value.frozen)
     if isinstance(value, ErrorValue):
         return exception_for(GuestError(value.name, value.message))
     if isinstance(value, dt.datetime) and value.tzinfo:
@@ -199,8 +212,8 @@ def _mapping(pairs: list[tuple[Any, Any]]) -> Any:
         return [list(pair) for pair in pairs]
 
 
-def _set(items: list[Any]) -> Any:
+def _set(items: list[Any], frozen: bool) -> Any:
     try:
-        return set(items)
+        return frozenset(items) if frozen else set(items)
     except TypeError:
         return items

@@ -2,7 +2,7 @@
 //
 // Evaluated first in a fresh context; the guest shares the context afterwards, so nothing here looks
 // up a property that guest code could have replaced. The functions in `host` are of another realm:
-// they are called with text and bytes, and never handed out; `isPromise`, which is native, takes values.
+// they are called with text and bytes, and never handed out; `isPromise` and `isProxy`, which are native, take values.
 (host, SCRIPT) => {
   "use strict";
   const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
@@ -125,6 +125,7 @@
       kernel.findFaultsBy(locate);
       kernel.compareBuiltins();
       kernel.tellPromisesBy(host.isPromise); // Node's own functions return promises of its realm
+      kernel.tellProxiesBy(host.isProxy);
       globals.SharedArrayBuffer = noSharedMemory;
       const { write } = kernel.api;
       api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });

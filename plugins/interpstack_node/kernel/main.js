@@ -10,7 +10,7 @@
   const vm = require("node:vm"), { pathToFileURL: addressOf } = require("node:url");
   const utf8Of = Function.prototype.call.bind(Buffer.prototype.utf8Slice);
   const { getHeapStatistics, setFlagsFromString } = require("node:v8");
-  const { isPromise } = require("node:util/types");
+  const { isPromise, isProxy } = require("node:util/types");
   const { Script, compileFunction } = vm;
   const { setImmediate, setTimeout } = globalThis;
   setFlagsFromString("--expose-gc"); // for contexts that are made now, and no guest's is
@@ -85,7 +85,7 @@
     context = vm.createContext(vm.constants.DONT_CONTEXTIFY, options("guest"));
     const run = (filename, source, importModuleDynamically = refuse) =>
       new Script(`(${source}\n)`, { filename, importModuleDynamically }).runInContext(context);
-    guest = run("interpstack:host", setup)({ __proto__: null, print: (line) => { send("P", line); }, writeTraces: (writer) => { writeTrace = writer; }, placeOf, toBase64, fromBase64, isPromise }, CELL);
+    guest = run("interpstack:host", setup)({ __proto__: null, print: (line) => { send("P", line); }, writeTraces: (writer) => { writeTrace = writer; }, placeOf, toBase64, fromBase64, isPromise, isProxy }, CELL);
     kernel = run(name, kernelSource, (wanted) =>
       wanted.startsWith(FROM_CELL) ? modules.load("", wanted.slice(FROM_CELL.length)) : modules.load(name, wanted))();
     guest.install(kernel);

@@ -193,11 +193,18 @@ class Realm(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot suspend")
 
     def values(self) -> Mapping[str, Any]:
-        """The guest's own globals as wire trees, `{"$": "lost", "v": reason}` for the rest."""
+        """The guest's own globals as wire trees, `{"$": "lost", "v": reason}` for the rest.
+
+        A value is lost if loading it would make another one of it: wire trees hold copies. Where
+        variables share an object, a tree may refer to it; see `interpstack.values.decoding`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no portable values")
 
     def load(self, values: Mapping[str, Any]) -> None:
-        """Define globals from `values()`; lost values throw when code reads them."""
+        """Define globals from `values()`, in any order, or from a part of it.
+
+        Lost values throw when code reads them, and so do those that refer to nothing.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no portable values")
 
     def names(self) -> Sequence[str]:

@@ -129,13 +129,20 @@ def _check_form(value: Any, text: str) -> None:
         if not isinstance(value.get("v"), str):
             raise UnsupportedValue("malformed 'lost' value")
         return
-    # A variable may hold any date, though some cannot be passed to the host.
-    decode(json.loads(text, object_hook=_without_date))
+    decode(json.loads(text, object_hook=_crossing))
 
 
-def _without_date(node: dict[str, Any]) -> Any:
-    is_date = node.get("$") == "date" and type(node.get("v")) in (int, float)  # no bool
-    return None if is_date else node
+def _crossing(node: dict[str, Any]) -> Any:
+    """`None` for what a variable may hold, though it cannot be passed to the host."""
+    kind, body = node.get("$"), node.get("v")
+    if kind == "date" and type(body) in (int, float):  # no bool
+        return None
+    if kind == "same":
+        name, number = body if type(body) is list and len(body) == 2 else ("", body)
+        if type(name) is not str or type(number) is not int or number < 0:
+            raise UnsupportedValue("malformed 'same' value")
+        return None  # the engine knows whether there is such an object
+    return node
 
 
 def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:

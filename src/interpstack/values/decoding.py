@@ -14,9 +14,18 @@ other types are objects with the key `"$"` that names their kind:
 | Map | `{"$": "map", "v": [[k, v], …]}` | `MapValue` |
 | Set | `{"$": "set", "v": […]}` | `SetValue` |
 | saved array that is more than its items | `{"$": "list", "v": […]}` | `list` |
+| saved tuple | `{"$": "list", "v": […], "tuple": true}` | `tuple` |
+| saved frozen set | `{"$": "set", "v": […], "frozen": true}` | `SetValue` with `frozen` |
 | Error | `{"$": "error", "v": {"name", "message", "stack"}}` | `ErrorValue` |
 | object with a key `"$"` | `{"$": "object", "v": [[k, v], …]}` | `dict` |
+| saved object that is met again | `{"$": "same", "v": 5}`, see below | none |
 | what the host did not take | `{"$": "unreadable", "v": "<why>"}` | raises `UnsupportedValue` |
+
+Values that cross hold copies. Only the variables of `Realm.values` share objects, and may hold
+themselves. Every object of a variable has a number, from 0, in the order in which the objects
+begin in its text; `undefined`, numbers and BigInts are no objects. Where an object is met again,
+its number stands, or `["name", 5]`: the variable that holds it first, and its number there. Only
+an engine that loads the variables can follow that.
 
 Guests make them, so unknown kinds, wrong shapes and too much depth raise `UnsupportedValue`.
 """
@@ -56,6 +65,10 @@ MAX_DEPTH: Final = 200
 _HEXADECIMAL: Final = r"-?[0-9a-f]+"
 #: Tag of the replacement for a refused tree, see `check`.
 _UNREADABLE: Final = "unreadable"
+#: Why a tree with a reference has no host value.
+_SHARED: Final = (
+    "an object in it is held in another place, too, or holds itself; it would come back as a copy"
+)
 #: Objects and arrays inside each other in a wire tree: a tag takes up to three for one level.
 _WIRE_DEPTH: Final = 3 * MAX_DEPTH + 3
 MAX_SAFE_INTEGER: Final = 2**53 - 1
@@ -81,6 +94,10 @@ class BigInt(int):
     """An integer of any size that is a BigInt in the guest."""
 
 
+def _parts(items: Any) -> tuple[Any, ...]:
+    return tuple(items)
+
+
 def _pairs(entries: Any) -> tuple[tuple[Any, Any], ...]:
     return tuple((key, value) for key, value in entries)
 
@@ -94,10 +111,16 @@ class MapValue(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SetValue(Value):
-    """A guest Set: ordered items that Python may not be able to hash."""
+    """A guest Set: ordered items that Python may not be able to hash.
+
+    Attributes:
+        items: The items.
+        frozen: Whether it is a frozen set of a guest in Python; only variables are told apart.
+    """
 
     # Not `tuple` itself, whose signature attrs takes 6 ms to read.
-    items: tuple[Any, ...] = attrs.field(converter=lambda items: tuple(items))  # type: ignore[var-annotated]
+    items: tuple[Any, ...] = attrs.field(converter=_parts)
+    frozen: bool = attrs.field(default=False, kw_only=True)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -188,7 +211,7 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
             return MapValue([(_decode(k, depth), _decode(v, depth)) for k, v in _pairs_of(body)])
         if tag in ("set", "list"):
             items = [_decode(i, depth) for i in _of(body, list)]  # no frames of a call around it
-            return items if tag == "list" else SetValue(items)
+            return _sequence(items, wire)
         if tag == "object":
             return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
         if tag == "error":
@@ -197,10 +220,22 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
         raise
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
         raise UnsupportedValue(f"malformed {tag!r} value") from error
+    raise UnsupportedValue(_refusal(tag, body))
+
+
+def _sequence(items: list[Any], wire: dict[str, Any]) -> Any:
+    if wire["$"] == "set":
+        return SetValue(items, frozen=wire.get("frozen") is True)
+    return tuple(items) if wire.get("tuple") is True else items
+
+
+def _refusal(tag: Any, body: Any) -> str:
+    if tag == "same":
+        return _SHARED
     if tag == _UNREADABLE and isinstance(body, str):
-        raise UnsupportedValue(body[:200])
+        return body[:200]
     shown = repr(tag[:40]) if isinstance(tag, str) else f"a {type(tag).__name__}"
-    raise UnsupportedValue(f"unknown kind of value: {shown}")
+    return f"unknown kind of value: {shown}"
 
 
 def _moment(milliseconds: Any) -> datetime:

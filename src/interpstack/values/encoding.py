@@ -38,7 +38,11 @@ class TooLarge(UnsupportedValue):
 
 
 def encode(
-    value: Any, most: int | None = None, simplify: Callable[[Any], Any] | None = None
+    value: Any,
+    most: int | None = None,
+    simplify: Callable[[Any], Any] | None = None,
+    *,
+    tuples: bool = False,
 ) -> Any:
     """Turn a host value into a wire tree.
 
@@ -49,21 +53,25 @@ def encode(
         most: Characters of JSON that it may have. They are counted from below while the value is
             encoded, so that the work is bounded, too; the text itself may be somewhat longer.
         simplify: Returns a replacement for a value that is not plain JSON, or the value itself.
+        tuples: Mark tuples, so that `decode` returns tuples; else they become lists.
 
     Raises:
         TooLarge: It has more than `most` characters.
         UnsupportedValue: Any other type, a cycle, or more than `MAX_DEPTH` levels.
     """
-    return _Encoder(most, simplify).tree(value, 0)
+    return _Encoder(most, simplify, tuples).tree(value, 0)
 
 
 class _Encoder:
     """Encodes one value."""
 
-    def __init__(self, most: int | None, simplify: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, most: int | None, simplify: Callable[[Any], Any] | None, tuples: bool
+    ) -> None:
         self._most = math.inf if most is None else most
         self._spent = 0
         self._simplify = simplify
+        self._tuples = tuples
         self._trail: list[str | int | None] = [None] * (MAX_DEPTH + 1)
         self._deepest = 0
         # A part is encoded once: lists that hold each other twice double with each level.
@@ -101,6 +109,9 @@ class _Encoder:
             return known[1]
         spent, deepest, self._deepest = self._spent, self._deepest, depth + 1
         made = self._fields(value, depth) if type(value) is dict else self._items(value, depth)
+        if self._tuples and type(value) is tuple:
+            self._spend(30)
+            made = {"$": "list", "v": made, "tuple": True}
         height, self._deepest = self._deepest - depth, max(deepest, self._deepest)
         self._made[id(value)] = (value, made, self._spent - spent, height)  # keeps the id its own
         return made
@@ -201,7 +212,10 @@ class _Encoder:
             return self._pairs("map", value.entries, depth)
         if isinstance(value, (SetValue, Set)):
             items = value.items if isinstance(value, SetValue) else value
-            return {"$": "set", "v": self._items(items, depth)}
+            wire = {"$": "set", "v": self._items(items, depth)}
+            return (
+                {**wire, "frozen": True} if isinstance(value, SetValue) and value.frozen else wire
+            )
         if isinstance(value, Mapping):
             return self._fields(value, depth)
         if isinstance(value, Sequence):

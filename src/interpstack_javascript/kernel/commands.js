@@ -110,6 +110,7 @@
     },
     compareBuiltins: () => { comparesBuiltins = true; },
     tellPromisesBy: (told) => { isForeignPromise = told; },
+    tellProxiesBy: (told) => { isProxy = told; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

@@ -3,6 +3,7 @@
   function revive(node) {
     if (typeof node !== "object" || node === null) return node;
     if (isArray(node)) {
+      note(node);
       for (let i = 0; i < node.length; i++) {
         if (node[i]?.hole === true && node[i].$ === "undefined") delete node[i];
         else define(node, i, revive(node[i]), true);
@@ -11,7 +12,8 @@
     }
     const names = keys(node);
     for (let i = 0; i < names.length; i++)
-      if (names[i] === "$") return names.length < 3 ? untag(node.$, node.v) : completed(untag(node.$, node.v), node);
+      if (names[i] === "$") return names.length < 3 ? untag(node) : completed(untag(node), node);
+    note(node);
     for (let i = 0; i < names.length; i++) define(node, names[i], revive(node[names[i]]), true);
     return node;
   }
@@ -20,7 +22,7 @@
     if (typeof value !== "object" || value === null) return value;
     for (let i = 0; own !== undefined && i < own.length; i++) {
       const key = own[i][0];
-      define(value, key, revive(own[i][1]), !(isError(value) && (key === "cause" || key === "errors")));
+      define(value, key, revive(own[i][1]), own[i][2] === true || !(isError(value) && (key === "cause" || key === "errors")));
     }
     if (bare === true) setPrototypeOf(value, null);
     if (closed === "frozen") freeze(value);
@@ -28,35 +30,58 @@
     else if (closed === "closed") preventExtensions(value);
     return value;
   }
-  function untag(kind, body) {
+  // The objects of the variable that is loaded, by their numbers; see `metBefore`.
+  let noted;
+  function note(value) {
+    if (noted !== undefined) noted[noted.length] = value;
+    return value;
+  }
+  function untag(node) {
+    const { $: kind, v: body } = node;
     switch (kind) {
       case "list": return revive(body);
+      case "same":
+        if (noted !== undefined) return sharedObject(body);
+        break;
       case "undefined": return undefined;
       case "number": return body === "-0" ? -0 : body === "NaN" ? NaN : body === "Infinity" ? Infinity : -Infinity;
       case "bigint": return body[0] === "-" ? -BigIntClass("0x" + slice(body, 1)) : BigIntClass("0x" + body);
-      case "date": return new DateClass(body === null ? NaN : body);
-      case "bytes": return fromBase64(body);
+      case "date": return note(new DateClass(body === null ? NaN : body));
+      case "bytes": return note(fromBase64(body));
       case "map": {
-        const map = new MapClass();
+        const map = note(new MapClass());
         for (let i = 0; i < body.length; i++) mapSet(map, revive(body[i][0]), revive(body[i][1]));
         return map;
       }
       case "set": {
-        const set = new SetClass();
+        const set = note(new SetClass());
         for (let i = 0; i < body.length; i++) setAdd(set, revive(body[i]));
         return set;
       }
       case "object": {
-        const object = {};
+        const object = note({});
         for (let i = 0; i < body.length; i++) define(object, body[i][0], revive(body[i][1]), true);
         return object;
       }
       case "error": { // where V8 made it is no business of the guest's
-        const error = makeError(new ErrorClass(), body.name, body.message, table());
+        const kept = typeof node.class === "string" ? errorClasses[node.class] : undefined;
+        if (kept !== undefined) return restoredError(kept, node.class, body);
+        const error = makeError(note(new ErrorClass()), body.name, body.message, table());
         return define(error, "stack", typeof body.stack === "string" ? body.stack : "");
       }
     }
     throw new TypeErrorClass("unknown kind of value from the host");
+  }
+  const NO_ERRORS = { __proto__: null, [symbolIterator]: () => ({ __proto__: null, next: () => ({ __proto__: null, done: true }) }) };
+  // An error of a variable, with no more properties than it had.
+  function restoredError(kept, kind, { name, message, stack }) {
+    const error = note(new kept(kind === "AggregateError" ? NO_ERRORS : undefined));
+    const own = attempt((made) => made.stack, error), writesTitle = typeof own === "string" && slice(own, 0, kind.length) === kind;
+    deleteProperty(error, "errors"); // is among its further properties
+    if (message !== "") define(error, "message", message);
+    if (name !== kind) define(error, "name", name);
+    const title = writesTitle ? name + (message === "" ? "" : ": " + message) : "";
+    return define(error, "stack", title + (title === "" || stack === "" ? "" : "\n") + stack);
   }
   const base64Codes = new Bytes(128);
   for (let i = 0; i < 64; i++) base64Codes[charCode(base64, i)] = i;

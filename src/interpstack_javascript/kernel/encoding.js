@@ -14,15 +14,17 @@
   const absent = new Fields(); // stands for every `undefined`
   absent.$ = "undefined";
 
-  function encodeValue(value) { return textOfJob(value, newJob(false)); }
-  // A quiet job exports a variable: what would come back as another value is refused.
-  function newJob(quiet) {
+  function encodeValue(value) { return textOfJob(value, newJob()); }
+  // A quiet job exports a variable, one of those in `shared`: what would come back as another value is
+  // refused.
+  function newJob(shared) {
     return {
       __proto__: null,
       left: limits.valueChars, // characters of JSON that the value may still have
       deepest: 0,              // levels of objects and lists in the copy, at most
       trail: list(),           // keys from the root to what is read, for messages
-      quiet,                   // getters are not run but met, which ends the encoding
+      quiet: shared !== undefined, // getters are not run but met, which ends the encoding
+      shared,                  // objects of the variables so far; see `metBefore`
       met: false,
       why: "",                 // what cannot be saved, for the reader
       looks: 200000,           // indices that are passed in search of further properties
@@ -77,6 +79,10 @@
   function copied(value, depth, job) {
     if (typeof value !== "object") return copiedScalar(value, depth, job);
     if (value === null) return null;
+    if (job.quiet) {
+      const reference = metBefore(value, depth, job);
+      if (reference !== undefined) return reference;
+    }
     if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
     if (isArray(value)) {
       if (job.quiet && !isPlainList(value)) refuseChanged(depth, job);
@@ -89,7 +95,7 @@
     if (!job.quiet) return copiedFields(value, depth, job);
     const names = keys(value);
     if (symbolToStringTag in value) refuseChanged(depth, job); // Math, a module
-    if (ownKeys(value).length !== names.length) refuseHidden(value, ownKeys(value), depth, job);
+    if (ownKeys(value).length !== names.length) refuseHidden(ownKeys(value), depth, job);
     const fields = copiedData(value, names, depth, job);
     return closedAs(prototype === null ? inPairs(fields, job, "bare", true) : fields, value, job);
   }
@@ -161,11 +167,12 @@
   // The same of an object that is saved.
   function copiedData(value, names, depth, job) {
     const made = new Fields(), count = names.length;
-    let chars = 4 * count;
+    let chars = 4 * count, fixed = false;
     for (let i = 0; i < count; i++) {
-      const key = names[i];
-      if (lookupGetter(value, key) !== undefined) meet(job);
-      const item = value[key];
+      const key = names[i], found = getOwnPropertyDescriptor(value, key);
+      if (found === undefined || found.get !== undefined || found.set !== undefined) meet(job);
+      if (!found.writable || !found.configurable) fixed = true;
+      const item = found.value;
       chars += key.length;
       switch (typeof item) {
         case "string":
@@ -176,12 +183,12 @@
           if (item - item === 0 && (item !== 0 || 1 / item > 0)) { made[key] = item; break; }
           // falls through
         default:
-          if (item === undefined && lookupSetter(value, key) !== undefined) meet(job);
           job.trail[depth] = key;
           made[key] = copied(item, depth + 1, job);
       }
     }
     if ((job.left -= chars) < 0) tooLarge();
+    if (fixed) for (let i = 0; i < count; i++) checkFixed(value, getOwnPropertyDescriptor(value, names[i]), depth, job);
     return "$" in made ? pairsOf(made, names) : made;
   }
   // An object with a key that would pass for a tag.
@@ -204,7 +211,7 @@
   function comesBack(value) {
     const prototype = getPrototypeOf(value);
     return prototype === DateClass.prototype || prototype === MapClass.prototype || prototype === SetClass.prototype
-      || prototype === Bytes.prototype || isError(value);
+      || prototype === Bytes.prototype || errorKind(prototype) !== undefined;
   }
   function refuseChanged(depth, job) {
     refuse("the value would come back as another", depth, job);
@@ -212,6 +219,11 @@
   function copiedSaved(value, depth, job) {
     if (!comesBack(value)) refuseChanged(depth, job);
     const made = copiedSpecial(value, depth, job);
+    if (made.$ === "bytes") checkBuffer(value, depth, job);
+    if (made.$ === "error") {
+      made.class = errorKind(getPrototypeOf(value));
+      checkError(value, made.v, depth, job);
+    }
     const bytes = made.$ === "bytes" ? typedLength(value) : 0;
     return closedAs(withOwn(made, value, furtherNames(value, bytes, made.$ === "error", depth, job), depth, job), value, job);
   }
@@ -248,8 +260,10 @@
   }
   // -- what a saved variable has beside its parts -------------------------------------------
 
-  // A tag may have more fields: `own`, further properties; `closed`, how far the object is closed;
-  // `bare`, of an object without a prototype. Whoever does not know them reads the value without. What has neither form is refused.
+  // A tag may have more fields: `own`, further properties, as [key, value, whether an error's `cause` or
+  // `errors` is enumerable]; `closed`, how far the object is closed; `bare`, of an object without a
+  // prototype; `class`, of an error. Whoever does not know them reads the value without. What has neither
+  // form is refused.
   const hole = new Fields(); // where an array has no item
   hole.$ = "undefined";
   hole.hole = true;
@@ -260,6 +274,7 @@
   const nothing = list();
   function completeList(items, value, depth, job) {
     const further = furtherNames(value, -1, false, depth, job);
+    checkFixed(value, getOwnPropertyDescriptor(value, "length"), depth, job, true);
     if (further.length === 0 && isExtensible(value)) return items;
     return closedAs(withOwn(tagged("list", items), value, further, depth, job), value, job);
   }
@@ -269,11 +284,12 @@
     const all = ownKeys(value), further = list();
     for (let i = all.length - 1; i >= 0 && i >= indices && (indices >= 0 || all[i] !== "length"); i--) {
       const key = all[i];
-      if (ofError && (key === "stack" || key === "message" || key === "name")) continue;
-      if (typeof key === "symbol") refuseHidden(value, all, depth, job);
+      if (typeof key === "symbol") refuseHidden(all, depth, job);
       const found = getOwnPropertyDescriptor(value, key);
+      if (ofError && (key === "stack" || key === "message" || key === "name") && found?.enumerable === false) continue;
       if (found === undefined || found.get !== undefined || found.set !== undefined) meet(job);
-      if (!found.enumerable && !(ofError && (key === "cause" || key === "errors"))) refuseHidden(value, all, depth, job);
+      if (!found.enumerable && !(ofError && (key === "cause" || key === "errors"))) refuseHidden(all, depth, job);
+      checkFixed(value, found, depth, job);
       further[further.length] = key;
     }
     return further;
@@ -286,6 +302,7 @@
       spendChars(job, key.length + 8);
       job.trail[depth] = key;
       pairs[i] = pairOf(key, copied(value[key], depth + 1, job));
+      if (node.$ === "error" && (key === "cause" || key === "errors") && propertyIsEnumerable(value, key)) pairs[i][2] = true;
     }
     node.own = pairs;
     return node;
@@ -304,11 +321,84 @@
     node[key] = value;
     return node;
   }
-  function refuseHidden(value, all, depth, job) {
+  function refuseHidden(all, depth, job) {
     let what = "a property that is not enumerable";
     for (let i = 0; i < all.length; i++) if (typeof all[i] === "symbol") what = "a property with a symbol as its key";
-    job.why = what + " cannot be saved";
+    refuseSaving(what, depth, job);
+  }
+  function refuseSaving(what, depth, job, remedy = "") {
+    job.why = what + " cannot be saved" + remedy;
     refuse(job.why, depth, job);
+  }
+  // A property that is read-only or stays: of a frozen or sealed object alone, which comes back as such.
+  function checkFixed(value, found, depth, job, stays = false) {
+    if (!found.writable && !isFrozen(value)) refuseSaving("a read-only property of an object that is not frozen", depth, job);
+    if (!found.configurable && !stays && !isSealed(value)) refuseSaving("a property that cannot be deleted from an object that is not sealed", depth, job);
+  }
+  // -- objects that variables share -----------------------------------------------------------
+
+  // What an object is and which of its places hold the same one is a part of the values, within a variable
+  // and across them. A variable's objects are numbered from 0 in the order of its text. Where one of them
+  // comes again, also inside itself, stands {"$": "same", "v": its number}, or [variable, number].
+  // Marks at the objects themselves would have to be put there after they are copied.
+  function newShared() {
+    return { __proto__: null, numbers: new MapClass(), buffers: new MapClass(), count: 0, jobs: list() };
+  }
+  // Begin to export a variable: {name, first: the number of its first object, kept}.
+  function variableIn(shared, name) {
+    return shared.jobs[shared.jobs.length] = { __proto__: null, name, first: shared.count, kept: true };
+  }
+  let isProxy = () => false; // an engine that can tell
+  function metBefore(value, depth, job) {
+    if (isProxy(value)) refuseSaving("a proxy", depth, job, "; keep its target in a variable");
+    const { shared } = job, number = mapGet(shared.numbers, value);
+    const owner = number === undefined ? undefined : ownerOf(number, shared);
+    if (owner === undefined) {
+      mapSet(shared.numbers, value, shared.count++);
+      return undefined;
+    }
+    if (owner === shared.jobs[shared.jobs.length - 1]) {
+      spendChars(job, 20);
+      return tagged("same", number - owner.first);
+    }
+    spendChars(job, 20 + owner.name.length);
+    return tagged("same", pairOf(owner.name, number - owner.first));
+  }
+  // The variable with an object's text; none if that variable is not saved.
+  function ownerOf(number, { jobs }) {
+    let low = 0, high = jobs.length - 1;
+    while (low < high) {
+      const middle = floor((low + high + 1) / 2);
+      if (jobs[middle].first <= number) low = middle;
+      else high = middle - 1;
+    }
+    return jobs[low].kept ? jobs[low] : undefined;
+  }
+  // Bytes come back in a buffer of their own.
+  const SLICE = "; slice() makes a copy that can";
+  function checkBuffer(value, depth, job) {
+    const buffer = typedBuffer(value), { shared } = job, number = mapGet(shared.buffers, buffer);
+    if (number !== undefined && ownerOf(number, shared) !== undefined) refuseSaving("a second view of the same buffer", depth, job, SLICE);
+    if (!hasBrand(bufferLength, buffer) || bufferLength(buffer) !== typedBytes(value) || bufferResizable?.(buffer) === true)
+      refuseSaving("a view of a part of a buffer, or of one that can grow", depth, job, SLICE);
+    mapSet(shared.buffers, buffer, mapGet(shared.numbers, value));
+  }
+  // The name of a class of errors that comes back.
+  function errorKind(prototype) {
+    for (const name in errorClasses) if (errorClasses[name].prototype === prototype) return name;
+    return undefined;
+  }
+  // Whether an error's hidden properties are those that it is described by.
+  function checkError(value, described, depth, job) {
+    const message = getOwnPropertyDescriptor(value, "message"), name = getOwnPropertyDescriptor(value, "name");
+    if (message !== undefined && !message.enumerable) {
+      if (message.value !== described.message) refuseChanged(depth, job);
+      checkFixed(value, message, depth, job);
+    }
+    if (name !== undefined && !name.enumerable) {
+      if (name.value !== described.name) refuseChanged(depth, job);
+      checkFixed(value, name, depth, job);
+    }
   }
 
   function copiedPairs(entries, depth, job) {
@@ -340,9 +430,11 @@
     return tagged("error", node);
   }
   function meetAccessors(value, job) {
-    const names = keys(value);
-    for (let i = 0; i < names.length; i++)
-      if (lookupGetter(value, names[i]) !== undefined || lookupSetter(value, names[i]) !== undefined) meet(job);
+    const names = ownKeys(value);
+    for (let i = 0; i < names.length; i++) {
+      const found = names[i] === "stack" ? undefined : getOwnPropertyDescriptor(value, names[i]);
+      if (found?.get !== undefined || found?.set !== undefined) meet(job);
+    }
   }
   function meet(job) {
     job.met = true;

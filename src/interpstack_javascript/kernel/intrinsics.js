@@ -10,6 +10,8 @@
 //   trackRejectionsBy(tracker)  an engine tracks rejected promises that no code handles: forget() begins a
 //                            cell, reasons() -> their reasons
 //   tellPromisesBy(told)     guests get promises of another realm: told(value) -> whether it is one
+//   tellProxiesBy(told)      an engine can tell proxies: told(value) -> whether it is one; else an export saves
+//                            what a proxy shows
 //   next()                   settle one more answer of the last `resume`; false if there is none. The engine
 //                            runs the guest's jobs after `resume`, and again after each answer
 //   api                      what guest sources (console, web APIs) build upon
@@ -39,6 +41,7 @@
   const ObjectClass = Object, PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError;
   const ReferenceErrorClass = ReferenceError, ProxyClass = Proxy, evaluate = eval;
   const RangeErrorClass = RangeError, DateClass = Date, MapClass = Map, SetClass = Set;
+  const errorClasses = { __proto__: null, Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError };
   const BigIntClass = BigInt, Bytes = Uint8Array, NumberClass = Number, StringClass = String;
   const { isArray } = Array;
   const { assign, keys, freeze, isFrozen, isSealed, preventExtensions, seal: sealObject, setPrototypeOf } = Object;
@@ -51,7 +54,6 @@
   const nativeIsError = Error.isError; // older engines have none
   const isPrototypeOf = Object.prototype.isPrototypeOf;
   const propertyIsEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
-  const lookupGetter = uncurry(Object.prototype.__lookupGetter__), lookupSetter = uncurry(Object.prototype.__lookupSetter__);
   const bindTo = uncurry(Function.prototype.bind);
   const functionToString = uncurry(Function.prototype.toString);
   const slice = uncurry(String.prototype.slice);
@@ -62,7 +64,7 @@
   const dateTime = uncurry(Date.prototype.getTime);
   const dateISO = uncurry(Date.prototype.toISOString);
   const dateText = uncurry(Date.prototype.toString);
-  const mapForEach = uncurry(Map.prototype.forEach), mapSet = uncurry(Map.prototype.set);
+  const mapForEach = uncurry(Map.prototype.forEach), mapGet = uncurry(Map.prototype.get), mapSet = uncurry(Map.prototype.set);
   const setForEach = uncurry(Set.prototype.forEach), setAdd = uncurry(Set.prototype.add);
   const mapSize = uncurry(getter(Map.prototype, "size"));
   const setSize = uncurry(getter(Set.prototype, "size"));
@@ -73,6 +75,8 @@
   for (let i = 0; i < 8; i++) regexpFlag["dgimsuvy"[i]] = uncurry(getter(RegExp.prototype, regexpFlags[i]));
   setPrototypeOf(regexpFlag, null);
   const bufferLength = uncurry(getter(ArrayBuffer.prototype, "byteLength"));
+  const resizable = getter(ArrayBuffer.prototype, "resizable"); // older engines have none
+  const bufferResizable = resizable && uncurry(resizable);
   const typedPrototype = getPrototypeOf(Uint8Array.prototype);
   const typedTag = uncurry(getter(typedPrototype, Symbol.toStringTag));
   const typedLength = uncurry(getter(typedPrototype, "length"));

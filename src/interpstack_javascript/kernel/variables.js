@@ -54,29 +54,37 @@
     }
     return undefined;
   }
-  function lostReason(value) {
+  function typeNote(value) {
     const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
-    return "it is not serializable (type: " + kind + ")";
+    return "(type: " + kind + ")";
   }
   // Characters of JSON that a small variable may have, all small ones together, and all larger ones:
   // the export is bounded by size, so what is carried does not depend on the speed of the machine.
   // Small ones go first, whatever their place, so that a large one never takes them along.
   const SMALL_CHARS = 65536, SMALL_TOGETHER = 8388608, LARGE_TOGETHER = 2097152;
-  // `only` has the name of one variable, and how many characters are left to it, as a small one and as
-  // a large one: a host whose time limit an export exceeded asks for each variable on its own.
-  function exportValues(only) {
-    const own = only === undefined ? ownNames() : list(), texts = list(), parts = list();
-    if (only !== undefined) own[0] = only.name;
-    let small = only === undefined ? SMALL_TOGETHER : only.small, large = only === undefined ? LARGE_TOGETHER : only.large;
+  // A host whose time limit an export exceeded asks for each variable on its own, to find those that take
+  // long, and then for all without these: {only: name} or {without: [name, …]}. Shared objects are found
+  // only where all are exported together.
+  function exportValues(asked) {
+    const { only, without } = asked === undefined ? table() : setPrototypeOf(asked, null);
+    const own = only === undefined ? ownNames() : list(), texts = list(), parts = list(), shared = newShared();
+    if (only !== undefined) own[0] = only;
+    const skipped = table();
+    if (without !== undefined) for (let i = 0; i < without.length; i++) skipped[without[i]] = true;
+    let small = SMALL_TOGETHER, large = LARGE_TOGETHER;
     for (let i = 0; i < own.length; i++) {
-      const text = texts[i] = exportValue(own[i], SMALL_CHARS, true);
+      if (skipped[own[i]] === true) continue;
+      const text = texts[i] = exportValue(own[i], SMALL_CHARS, true, shared);
       if (typeof text !== "string") continue;
       if (text.length <= small) small -= text.length;
-      else texts[i] = null;
+      else {
+        texts[i] = null;
+        shared.jobs[shared.jobs.length - 1].kept = false;
+      }
     }
     for (let i = 0; i < own.length; i++) {
       if (texts[i] === null) {
-        texts[i] = exportValue(own[i], large, false);
+        texts[i] = exportValue(own[i], large, false, shared);
         if (texts[i] !== undefined) large -= texts[i].length;
       }
       if (texts[i] !== undefined) parts[parts.length] = stringify(own[i]) + ":" + texts[i];
@@ -152,14 +160,17 @@
   }
   // The text of a variable; `null` if it has more than `most` characters and `again` says that it
   // gets another try.
-  function exportValue(name, most, again) {
+  function exportValue(name, most, again, shared) {
+    const exported = variableIn(shared, name);
     const found = getOwnPropertyDescriptor(globals, name);
     if (found === undefined) return undefined; // removed by code that another variable's value runs
     let why = "it is not serializable (type: accessor)"; // it has no value unless its code runs
     if (found.get !== undefined && found.get === lost[name]?.get) why = lost[name].why;
-    if (found.get === undefined && found.set === undefined) {
+    if (found.get === undefined && found.set === undefined && !(found.writable && found.configurable)) {
+      why = "it is read-only or cannot be deleted, and would come back as another variable";
+    } else if (found.get === undefined && found.set === undefined) {
       // Getters in lists run, since a look at each item would take too long; so do proxies.
-      const job = newJob(true);
+      const job = newJob(shared);
       if (most < job.left) job.left = most;
       let tooLong = false;
       try {
@@ -168,8 +179,10 @@
         tooLong = true; // the job counts what values take at least, not their punctuation
       } catch {
         tooLong = job.left < 0;
-        if (!tooLong && !job.met) why = lostReason(found.value) + (job.why === "" ? "" : ": " + job.why);
+        // What a host takes for data begins with another reason than the type.
+        if (!tooLong && !job.met) why = (job.why === "" ? "it is not serializable" : job.why) + " " + typeNote(found.value);
       }
+      exported.kept = false;
       if (tooLong) {
         if (again) return null;
         why = "it is too large to be stored: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
@@ -178,14 +191,56 @@
     return '{"$":"lost","v":' + stringify(why) + "}";
   }
   function importValues(values) {
-    const names = keys(values);
-    for (let i = 0; i < names.length; i++) {
-      const name = names[i], value = values[name];
-      if (typeof value === "object" && value !== null && value.$ === "lost") {
-        if (indexOf(name, ".") < 0 && indexOf(name, "[") < 0) missing(name, value.v); // else an addition
+    const names = keys(setPrototypeOf(values, null));
+    loading = { __proto__: null, values, loaded: table(), nested: 0 };
+    try {
+      for (let i = 0; i < names.length; i++) {
+        const name = names[i], { why, value } = loadedValue(name);
+        if (why === "") define(globals, name, value, true);
+        else if (indexOf(name, ".") < 0 && indexOf(name, "[") < 0) missing(name, why); // else an addition
       }
-      else define(globals, name, revive(value), true);
+    } finally {
+      loading = noted = undefined;
     }
+  }
+  // Variables that share objects come in any order, and may be lost meanwhile: one that needs another is
+  // loaded after it. Only a forged state needs many at once.
+  const MOST_NESTED = 8;
+  let loading;
+  function loadedValue(name) {
+    let entry = loading.loaded[name];
+    if (entry !== undefined) return entry;
+    entry = loading.loaded[name] = { __proto__: null, why: "", value: undefined, objects: list() };
+    const wire = loading.values[name], outer = noted;
+    if (typeof wire === "object" && wire !== null && wire.$ === "lost") {
+      entry.why = wire.v;
+      return entry;
+    }
+    noted = entry.objects;
+    loading.nested++;
+    try {
+      entry.value = revive(wire);
+    } catch (error) {
+      if (error !== unshared) throw error;
+      entry.why = unshared.why;
+      entry.objects = list();
+    }
+    loading.nested--;
+    noted = outer;
+    return entry;
+  }
+  const unshared = { __proto__: null, why: "" }; // thrown where an object that is shared is not there
+  function sharedObject(place) {
+    const other = isArray(place) ? place[0] : undefined;
+    let objects = noted;
+    if (other !== undefined) {
+      const isThere = getOwnPropertyDescriptor(loading.values, other) !== undefined;
+      objects = isThere && (loading.loaded[other] !== undefined || loading.nested < MOST_NESTED) ? loadedValue(other).objects : list();
+    }
+    const found = objects[other === undefined ? place : place[1]];
+    if (found !== undefined) return found;
+    unshared.why = other === undefined ? "an object in it is missing" : "it shares an object with '" + other + "', which was not restored";
+    throw unshared;
   }
   const lost = table(); // variables that were not restored -> {why, get}
   function missing(name, why) {

@@ -166,6 +166,9 @@ class GuestSamples:
             with the type that the reason for the loss must name.
         store_portable: Cells that declare `even` with a value that comes back, each with an
             expression over `even` and the text that the expression shows.
+        store_shared: Cells that declare variables which share what code can change, each with a
+            cell that changes it through one of them, and the text that another shows then.
+            For `VALUES`.
         store_unsteady: Cells that leave variables which run code or change when they are read.
             For `VALUES`.
         load_module: Imports the module `kit/answer` and shows its export `answer`, which is 42.
@@ -234,6 +237,7 @@ class GuestSamples:
     store_additions: tuple[str, tuple[str, ...]] = ("", ())
     store_changing: tuple[tuple[str, str], ...] = ()
     store_portable: tuple[tuple[str, str, str], ...] = ()
+    store_shared: tuple[tuple[str, str, str], ...] = ()
     store_unsteady: tuple[str, ...] = ()
     load_module: str | None = None
     miss_module: str | None = None

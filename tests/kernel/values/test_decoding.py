@@ -333,6 +333,20 @@ def test_malformed_wire_trees_are_refused(wire: Any) -> None:
         decode(wire)
 
 
+def test_a_reference_between_variables_has_no_host_value() -> None:
+    with pytest.raises(UnsupportedValue, match="it would come back as a copy"):
+        decode([{"$": "same", "v": 0}])
+
+
+def test_tuples_and_frozen_sets_of_variables_are_marked() -> None:
+    value = [(1, (2,)), SetValue([(3,)], frozen=True), SetValue([4])]
+    wire = encode(value, tuples=True)
+    found = decode(wire)
+    assert found[0] == (1, (2,))
+    assert [(one.items, one.frozen) for one in found[1:]] == [(((3,),), True), ((4,), False)]
+    assert decode(encode((1, (2,)))) == [1, [2]]
+
+
 def test_what_a_saved_array_has_beside_its_items_is_for_javascript_alone() -> None:
     wire = {"$": "list", "v": [1, {"$": "undefined", "hole": True}], "own": [["a", 1]]}
     assert decode({**wire, "closed": "frozen"}) == [1, UNDEFINED]

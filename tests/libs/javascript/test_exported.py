@@ -19,7 +19,7 @@ _REST = {
 
 
 class Kernel:
-    """Answers for these variables; reading a value of `None` is stopped, and so is that of all."""
+    """Answers for these variables; an export with a value of `None` among them is stopped."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self.variables = variables
@@ -30,10 +30,12 @@ class Kernel:
         self.asked.append(given[0] if given else kind)
         if kind == "names":
             return json.dumps(list(self.variables))
-        name = given[0]["name"] if given else ""
-        if self.variables.get(name) is None:
+        asked = given[0] if given else {}
+        names = {asked["only"]} if "only" in asked else set(self.variables)
+        read = {name: self.variables[name] for name in names - set(asked.get("without", ()))}
+        if None in read.values():
             raise ExportStopped("stopped")
-        return json.dumps({name: self.variables[name]})
+        return json.dumps(read)
 
 
 def test_all_variables_are_exported_at_once() -> None:
@@ -51,11 +53,21 @@ def test_after_three_the_rest_is_lost_by_name() -> None:
     assert found == {"s1": _SLOW, "s2": _SLOW, "a": 1, "s3": _SLOW, "b": _REST}
 
 
-def test_sizes_are_bounded_across_the_commands() -> None:
-    kernel = Kernel({"slow": None, "small": "x" * 100, "large": "x" * 100_000, "last": 1})
+def test_the_others_are_exported_together() -> None:
+    kernel = Kernel({"slow": None, "a": 1, "b": 2})
     exported(kernel.ask)
-    small, large = 8_388_608, 2_097_152
-    assert kernel.asked[-1] == {"name": "last", "small": small - 113, "large": large - 100_013}
+    assert kernel.asked[-1] == {"without": ["slow"]}
+
+
+def test_others_that_cannot_be_read_together_are_lost_by_name() -> None:
+    kernel = Kernel({"slow": None, "a": 1})
+
+    def ask(command: str, seconds: float) -> str:
+        if "without" in command:
+            raise ExportStopped("stopped")
+        return kernel.ask(command, seconds)
+
+    assert json.loads(exported(ask)) == {"slow": _SLOW, "a": _REST}
 
 
 @pytest.mark.parametrize("names", ["5", "nothing"])

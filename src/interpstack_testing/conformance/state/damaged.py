@@ -40,6 +40,10 @@ DAMAGED: Final[Mapping[str, Any]] = {
     "keys that are no text": {"$": "object", "v": [[1, 2]]},
     "error without a name": {"$": "error", "v": {"message": "", "stack": ""}},
     "error of numbers": {"$": "error", "v": {"name": 1, "message": 2, "stack": 3}},
+    "reference to text": {"$": "same", "v": "loaded"},
+    "reference to a flag": {"$": "same", "v": ["loaded", True]},
+    "reference before the first": {"$": "same", "v": -1},
+    "reference among further properties": {"$": "list", "v": [], "own": [["a", {"$": "same"}]]},
     "lost without a reason": {"$": "lost"},
     "lost inside": {"a": {"$": "lost", "v": "why"}},
     "refused": {"$": "unreadable", "v": "why"},
@@ -52,7 +56,7 @@ NAMES: Final = ("loaded", "", "a b", "1", "__proto__", "constructor", "undefined
                 "globalThis", "None", "__builtins__", "print", "\ud800", "x" * 1000)  # fmt: skip
 
 _KINDS: Final = ["undefined", "number", "bigint", "date", "bytes", "map", "set", "list", "object",
-                 "error", "lost", "$", ""]  # fmt: skip
+                 "error", "same", "lost", "$", ""]  # fmt: skip
 _scalars = (
     st.none()
     | st.booleans()

@@ -106,6 +106,34 @@ class PortableTests(EngineKit, area=Area.VALUES):
                 second.load(json.loads(json.dumps(dict(first.values()))))
                 assert finish(second, recall) == shown
 
+    def test_what_variables_share_is_shared_again_or_lost(self) -> None:
+        for source, recall, shown in self.guest.store_shared:
+            with self.realm() as first, self.realm() as second:
+                finish(first, source)
+                second.load(json.loads(json.dumps(dict(first.values()))))
+                completion = poll(second.start(Cell(source=recall, seed=1))).completion
+                assert completion is not None
+                if completion.error is None:
+                    assert completion.text == shown
+                else:
+                    assert "was not restored because" in completion.error.message
+
+    def test_references_to_nothing_cost_their_own_variable(self) -> None:
+        with self.realm() as first, self.realm() as second:
+            finish(first, self.guest.store)
+            own = first.values()
+            references = {
+                "around": [{"$": "same", "v": ["back", 0]}],
+                "back": [{"$": "same", "v": ["around", 1]}],
+                "far": {"$": "same", "v": 2**40},
+                "gone": [[{"$": "same", "v": ["missing", 0]}]],
+                "proto": {"$": "same", "v": ["__proto__", 0]},
+            }
+            second.load({**references, **own})
+            assert finish(second, self.guest.recall) == "42"
+            found = second.values()
+            assert {found[name]["$"] for name in ("far", "gone", "proto")} == {"lost"}
+
     def test_stored_objects_that_look_like_an_encoding_are_data(self) -> None:
         found = enumerate(lookalikes(self.guest.kinds))
         values = {f"kept{at}": encode(value) for at, value in found}

@@ -163,6 +163,7 @@ for (const one of [failing, call]) try { await one; } catch {}
     ),
     store_changing=portable.CHANGING,
     store_portable=portable.PORTABLE,
+    store_shared=portable.SHARED,
     store_unsteady=readings.GLOBALS,
     load_module="(await import('kit/answer')).answer",
     miss_module="await import('kit/absent')",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CHANGING", "PORTABLE"]
+__all__ = ["CHANGING", "PORTABLE", "SHARED"]
 
 #: Types, as the reason names them, and values.
 _EXPRESSIONS: Final = (
@@ -37,6 +37,16 @@ _EXPRESSIONS: Final = (
     ("Array", "Object.assign([1], {[Symbol.iterator]: 1})"),
     ("Map", "Object.defineProperty(new Map(), 'hidden', {value: 1})"),
     ("Array", "Object.assign([1], {method() {}})"),
+    ("DOMException", "new DOMException('m', 'AbortError')"),
+    ("Late", "new (class Late extends Error {})('m')"),
+    ("Error", "Object.defineProperty(new Error('m'), 'message', {value: 1})"),
+    ("Object", "Object.defineProperty({}, 'k', {value: 1, enumerable: true})"),
+    ("Object", "Object.seal(Object.defineProperty({a: 1}, 'k', {value: 1, enumerable: true}))"),
+    ("Object", "Object.defineProperty({k: 1}, 'k', {configurable: false})"),
+    ("Array", "Object.defineProperty([1], 'length', {writable: false})"),
+    ("Map", "Object.defineProperty(new Map(), 'k', {value: 1, enumerable: true})"),
+    ("Uint8Array", "new Uint8Array(4).subarray(1)"),
+    ("Array", "[new Uint8Array(4)].map((one) => [one, new Uint8Array(one.buffer)])[0]"),
 )
 
 #: Cells, with the types of values that cannot come back as they are.
@@ -100,5 +110,51 @@ PORTABLE: Final = tuple(
             "[Object.isSealed(even), Object.isExtensible(even)].join()",
             "false,false",
         ),
+        (
+            "(() => { try { null.x; } catch (error) { return error; } })()",
+            "[even instanceof TypeError, even.constructor.name, Object.keys(even).length].join()",
+            "true,TypeError,0",
+        ),
+        (
+            "[new RangeError('', {cause: new URIError('u')}), new AggregateError([1], 'm')]",
+            "[even[0] instanceof RangeError, even[0].cause instanceof URIError,"
+            " even[1] instanceof AggregateError, even[1].errors[0],"
+            " Object.hasOwn(even[0], 'message')].join()",
+            "true,true,true,1,false",
+        ),
+        (
+            "Object.assign(new Error('m'), {name: 'Late', cause: 1})",
+            "[even.name, Object.keys(even)].join()",
+            "Late,name,cause",
+        ),
+        (
+            "[{n: 0}].map((one) => ({one, again: [one], map: new Map([[one, one]])}))[0]",
+            "even.one.n = 5; [even.again[0].n, even.map.get(even.one).n].join()",
+            "5,5",
+        ),
+        (
+            "[new Date(0)].map((at) => [at, at, new Set([at])])[0]",
+            "[even[0] === even[1], even[2].has(even[0])].join()",
+            "true,true",
+        ),
+        (
+            "[{list: [1]}].map((one) => Object.assign(one, {own: one, $: [one.list]}))[0]",
+            "[even.own === even, even.own.$[0] === even.list].join()",
+            "true,true",
+        ),
+        (
+            "Object.freeze([Object.freeze({})].flatMap((one) => [one, one]))",
+            "[even[0] === even[1], Object.isFrozen(even[1])].join()",
+            "true,true",
+        ),
     )
 )
+
+#: Cells that declare variables with one object, what changes it, and what another shows then.
+SHARED: Final = (
+    ("const rows = [{n: 0}]; const byId = {1: rows[0]}; 0", "byId[1].n = 5; rows[0].n", "5"),
+    ("const all = new Map(); const last = {all}; all.set(all, last); 0",
+     "last.all.set(1, 2); [all.get(1), all.get(all) === last].join()", "2,true"),
+    ("const bytes = new Uint8Array(2); const view = new Uint8Array(bytes.buffer); 0",
+     "view[0] = 1; bytes[0]", "1"),
+)  # fmt: skip

@@ -120,6 +120,11 @@ PYTHON: Final = GuestSamples(
     hold="held = ['x' * 2**20 + str(n) for n in range(24)]\n'held'",
     store_unportable="handler = lambda: 1",
     recall_unportable="handler()",
+    store_shared=(
+        ("rows = [{'n': 0}]\nby_id = {'a': rows[0]}", "by_id['a']['n'] = 5\nrows[0]['n']", "5"),
+        ("part = [1]\nboth = [part, part]", "both[0].append(2)\nlen(both[1]) + len(part)", "4"),
+        ("pair = [[1]] * 2", "pair[0].append(2)\nlen(pair[1])", "2"),
+    ),
     reach=(
         "__import__('os').environ['{name}']",
         "open('{path}').read()",

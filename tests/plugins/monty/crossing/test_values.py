@@ -305,9 +305,9 @@ def test_sets_in_sets_are_ordered_in_one_pass(monkeypatch: pytest.MonkeyPatch) -
     """Whatever is nested, an item is encoded for its own set, and for the set around that."""
     encoded: list[Any] = []
 
-    def counted(item: Any) -> Any:
+    def counted(item: Any, **options: Any) -> Any:
         encoded.append(item)
-        return encode(item)
+        return encode(item, **options)
 
     monkeypatch.setattr("interpstack_monty.crossing.values.encode", counted)
     nested: frozenset[Any] = frozenset(range(100))

@@ -74,8 +74,13 @@ class PostfixRealm(Realm):
 
     def load(self, values: Mapping[str, Any]) -> None:
         for name, wire in values.items():
-            lost = isinstance(wire, dict) and wire.get("$") == "lost"
-            self.variables[name] = _lost(name, wire["v"]) if lost else decode(wire)
+            if isinstance(wire, dict) and wire.get("$") == "lost":
+                self.variables[name] = _lost(name, wire["v"])
+                continue
+            try:
+                self.variables[name] = decode(wire)
+            except UnsupportedValue as error:
+                self.variables[name] = _lost(name, error.reason)
 
 
 def _portable(value: Any) -> Any:
