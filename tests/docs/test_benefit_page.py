@@ -32,9 +32,10 @@ def test_the_page_names_the_time_of_a_turn() -> None:
 
 def test_the_readme_has_the_figures() -> None:
     suite = stored()["suites"]["AgentDojo"]
-    ways = ("calls", "code", "code_reading")
-    calls, code, reading = (suite["ways"][one]["turns"] / suite["tasks"] for one in ways)
+    ways = ("calls", "calls_reading", "code_reading", "calls_together", "code")
+    turns = {one: f"{suite['ways'][one]['turns'] / suite['tasks']:.1f}" for one in ways}
+    assert turns["calls_together"] == turns["code"]
     assert (
-        f"{calls:.1f} with one call per turn, {code:.1f} with one block of code "
-        f"({reading:.1f} if it must read results first)"
+        f"{turns['calls']} with single calls, {turns['calls_reading']} with parallel calls, "
+        f"{turns['code_reading']} with code; {turns['code']} with either of these"
     ) in README

@@ -27,11 +27,11 @@ def test_the_quickstart_is_short_and_true() -> None:
     assert ran.stdout == said
 
 
-@pytest.mark.parametrize("by_code", [False, True], ids=["calls", "code"])
-def test_the_trace_was_measured(by_code: bool) -> None:
-    turns, tokens, answer = run(by_code=by_code)
+@pytest.mark.parametrize("way", ["calls", "parallel calls", "code"])
+def test_the_trace_was_measured(way: str) -> None:
+    turns, tokens, answer = run(way)
     assert answer
-    row = f"| **{turns}** | **{tokens:,}** |" if by_code else f"| {turns} | {tokens:,} |"
+    row = f"| **{turns}** | **{tokens:,}** |" if way == "code" else f"| {turns} | {tokens:,} |"
     assert row in README
     assert CODE in README
 

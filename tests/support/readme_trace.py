@@ -1,6 +1,6 @@
 """The trace of README.md: one question, answered by calls of tools and by one block of code.
 
-Both agents have the same tools and the same scripted model, which does what a careful model would.
+The agents have the same tools and the same scripted model, which does what a careful model would.
 The tokens are those of all that the model reads, as LangChain's `count_tokens_approximately` counts
 them: messages, the system prompt, and the descriptions of the tools.
 """
@@ -67,15 +67,29 @@ class Scripted(BaseChatModel):
         return "scripted"
 
 
-def _call(name: str, **args: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"{name} {args}"}])
+def _calls(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
+    """A message with these calls."""
+    made = [{"name": name, "args": args, "id": f"{name} {args}"} for name, args in calls]
+    return AIMessage("", tool_calls=made)
 
 
-def run(*, by_code: bool) -> tuple[int, int, str]:
-    """Model turns, tokens read, and the answer."""
-    calls = [_call("customers"), *(_call("account", id=one) for one in CUSTOMERS)]
-    script = [_call("eval", code=CODE)] if by_code else calls
-    model = Scripted(script=[*script, AIMessage(ANSWER)])
+_ACCOUNTS = [("account", {"id": one}) for one in CUSTOMERS]
+#: What the model says before its answer, by the way in which it works.
+_WAYS = {
+    "calls": [_calls(("customers", {})), *map(_calls, _ACCOUNTS)],
+    "parallel calls": [_calls(("customers", {})), _calls(*_ACCOUNTS)],
+    "code": [_calls(("eval", {"code": CODE}))],
+}
+
+
+def run(way: str) -> tuple[int, int, str]:
+    """Model turns, tokens read, and the answer.
+
+    Args:
+        way: `calls`, one after another; `parallel calls`; or `code`.
+    """
+    by_code = way == "code"
+    model = Scripted(script=[*_WAYS[way], AIMessage(ANSWER)])
     middleware = [CodeInterpreterMiddleware(ptc=["customers", "account"])] if by_code else []
     agent = create_agent(model, tools=[customers, account], middleware=middleware)
     messages = agent.invoke({"messages": [("user", QUESTION)]})["messages"]
