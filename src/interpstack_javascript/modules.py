@@ -56,6 +56,11 @@ class ModuleTable:
         for bundle in _parse(stored) if stored else ():
             self._bundles.update(dict.fromkeys(bundle, bundle))
 
+    @property
+    def clock(self) -> Clock:
+        """Says how long the preparation of a module may take."""
+        return self._clock
+
     def keep_time_by(self, clock: Clock) -> None:
         """Let a clock say how long the preparation of a module may take."""
         self._clock = clock

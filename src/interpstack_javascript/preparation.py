@@ -13,6 +13,7 @@ import attrs
 
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
+from interpstack_javascript.loops import loop_edits
 from interpstack_javascript.parser.parsing import (
     Node,
     Parsed,
@@ -37,6 +38,8 @@ _SMALL: Final = 16_384
 #: Nodes between two questions to the clock.
 _PER_PAUSE: Final = 2048
 _AWAIT: Final = re.compile(r"\bawait\b")
+#: Sources without it have no loop that is continued. No escape may be in the word.
+_CONTINUE: Final = "continue"
 _NAMED: Final = ("ClassDeclaration", "FunctionDeclaration")
 #: Beginnings of a statement that would join the line before.
 _JOINING: Final = tuple("([`/+-*,.")
@@ -110,7 +113,8 @@ def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
     types: list[Edit] = []
     if is_typescript or seen.has_decorators:  # which are refused there
         types = _type_edits(parsed.program, source, units, clock)
-    return _Script(units, parsed.program, seen, types).prepared()
+    loops = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
+    return _Script(units, parsed.program, seen, types, loops).prepared()
 
 
 def _tree(source: str, language: str | None, clock: Clock) -> tuple[Parsed, bool]:
@@ -438,13 +442,17 @@ class _Script:
         program: Its tree.
         seen: What is in the tree.
         types: Edits that remove types.
+        loops: Edits of loops that are continued.
     """
 
-    def __init__(self, units: str, program: Node, seen: _Seen, types: list[Edit]) -> None:
+    def __init__(
+        self, units: str, program: Node, seen: _Seen, types: list[Edit], loops: list[Edit]
+    ) -> None:
         self._units = units
         self._body: list[Node] = program["body"]
         self._seen = seen
         self._types = types
+        self._loops = loops
         self._dropped = {edit[0] for edit in types}  # where imports of types begin
         self._hashbang: Node | None = program.get("hashbang")
         self._kinds: dict[str, str] = {}
@@ -531,6 +539,7 @@ class _Script:
     def _common_edits(self) -> Iterator[Edit]:
         """Edits for both forms of a script, also inside functions."""
         yield from (edit for edit in self._types if not self._in_import(edit))
+        yield from self._loops
         for node in self._seen.imports:
             if node.get("phase"):
                 raise SourceError(

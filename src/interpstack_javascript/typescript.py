@@ -815,7 +815,14 @@ class _Eraser:
             if member["computed"]:
                 at = self._skip(self._find(at, "]") + 1)
             if self._units[at : at + 1] != "=" or at >= end:
-                value = f"{name}[{last}] + 1" if last else "0"
+                if last and json.loads(last) in texts:
+                    raise TypeScriptError(
+                        f"the enum member {key} needs an initializer, because the member before it"
+                        " is text",
+                        start,
+                    )
+                number = f"{name}[{last}]"
+                value = f"typeof {number} === 'number' ? {number} + 1 : void 0" if last else "0"
                 self._swap(start, end, f"{name}[{name}[{quoted}] = {value}] = {quoted};")
             else:
                 value_start, init = self._skip(at + 1), member["initializer"]
