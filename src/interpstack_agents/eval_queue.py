@@ -24,11 +24,17 @@ class QueuePosition:
 
     Attributes:
         message: Identifies the model's message.
-        first: Whether the model wrote no other eval before it.
+        index: The number of evals before it in the message; `None` if they have no order.
     """
 
     message: str
-    first: bool
+    index: int | None
+
+    def follows(self, other: QueuePosition) -> bool:
+        """Whether the eval runs after another one of its message."""
+        if self.message != other.message:
+            return False
+        return self.index is None or other.index is None or self.index > other.index
 
 
 @attrs.define(eq=False, repr=False)
@@ -117,7 +123,7 @@ class EvalQueue:
             raised = await self._end_of(message, earlier, name)
             if raised is not None and issubclass(raised, self._pauses):
                 raise self._held()
-        return QueuePosition(message, first=index == 0)
+        return QueuePosition(message, index)
 
     def _forget(self, message: str, names: Sequence[str]) -> None:
         """Forget a message when all its evals are done: if it is replayed, all run again.

@@ -74,8 +74,11 @@ class LiveSession:
             never overwritten.
         entered: Whether an eval uses the session. The value stays true if that eval has disappeared
             with its event loop, or in the parent of a forked process.
+        contested: Whether the adapter may have stored another record in place of the newest, made
+            by another run of the same eval.
         warned: The reader knows that the state is too large to be stored.
-        step: The model's message whose evals ran last, and the token before the first of them.
+        last: The position of the eval that ran last, if it has one.
+        before: The tokens before that eval and before earlier ones of its message.
         use: The eval that holds the session, or held it last.
     """
 
@@ -86,19 +89,22 @@ class LiveSession:
     spoiled: bool = False
     detached: bool = False
     entered: bool = False
+    contested: bool = False
     warned: bool = False
-    step: tuple[str, str] | None = None
+    last: QueuePosition | None = None
+    before: frozenset[str] = frozenset()
     use: Use | None = None
 
     def hold(self, use: Use, records: Sequence[Record]) -> None:
         """Record which eval is about to use the session, and the records before that eval."""
         self.use = use
-        if self.records is None:
-            self.records = records
+        if self.records is None:  # these are stored
+            self.records, self.contested = records, False
 
     def follow(self, before: LiveSession, records: Sequence[Record]) -> LiveSession:
         """Replace a session with the same stored state."""
-        self.records, self.step, self.warned = records, before.step, before.warned
+        self.records, self.warned = records, before.warned
+        self.last, self.before, self.contested = before.last, before.before, before.contested
         return self
 
     def rest(self) -> None:
@@ -136,6 +142,7 @@ class LiveSession:
         host: Any = None,
         on_console: Callable[[str], None] | None = None,
         undoes: Callable[[Outcome], bool] = lambda outcome: False,
+        again: bool = False,
     ) -> tuple[Outcome, Record | None]:
         """Run a cell, and make the record of the state after it.
 
@@ -143,6 +150,8 @@ class LiveSession:
             cell: Source text, or a cell.
             host: See `Session.eval`; also for `on_console`.
             undoes: Says of an outcome whether the cell will run again, from the state before it.
+            again: Whether another run of the same eval may store a record before this one does, so
+                that the adapter drops this one. The next record does not build on it.
 
         Returns:
             The outcome, and the record that the adapter is to store; `None` where nothing is
@@ -169,7 +178,7 @@ class LiveSession:
             if kept is None or outcome.state == "lost":
                 self.spoiled = True
                 return _undone(outcome), None
-            return await self._recorded(outcome, kept, use)
+            return await self._recorded(outcome, kept, use, again)
 
     async def reset(self) -> None:
         """Forget all variables, also stored ones that could not be restored."""
@@ -179,18 +188,19 @@ class LiveSession:
             self.detached, self.records = False, ()
 
     async def _recorded(
-        self, outcome: Outcome, state: SessionState, use: Use
+        self, outcome: Outcome, state: SessionState, use: Use, again: bool
     ) -> tuple[Outcome, Record]:
         """An outcome, and the record of the state after it."""
         # To dump a large state takes many milliseconds: it is compressed and signed. All that is
         # computing, so a guest's thread does it: the way back is shorter than a handler's.
-        records = self.records or ()
+        records = () if self.contested else self.records or ()
         dump = partial(use.mode.dump, state, use.owner, self.sequence + 1, records)
         dumped, notice = await run_guest(partial(copy_context().run, dump), lambda: None)
         record = {**dumped, "id": secrets.token_hex(8)}
         if not use.mode.stores:
             record["turn"] = use.turn
         self.advance(record, use.position)
+        self.contested = again
         if notice and not self.warned:
             outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
         self.warned = bool(notice)
@@ -199,21 +209,21 @@ class LiveSession:
     def fits(self, token: str, position: QueuePosition | None) -> bool:
         """Whether the session is at `token`, or at an earlier eval of the same message.
 
-        All evals of one message see the state from before the first of them.
+        All evals of one message see the state from before the first of them, or from after those
+        that ended in an earlier run. An eval that runs again does not follow its own first run.
         """
-        later = (
-            position is not None and not position.first and self.step == (position.message, token)
-        )
-        return self.token == token or later
+        return self.token == token or (token in self.before and self._precedes(position))
 
     def advance(self, record: Record, position: QueuePosition | None) -> None:
         """Record that the session's variables now match another record."""
-        if position is None:
-            self.step = None
-        elif position.first or self.step is None or self.step[0] != position.message:
-            self.step = (position.message, self.token)
+        self.before = frozenset({self.token, *(self.before if self._precedes(position) else ())})
+        self.last = position
         self.token, self.sequence = token_of([record]), record["sequence"]
         self.records = joined(list(self.records or ()), [[record]])
+
+    def _precedes(self, position: QueuePosition | None) -> bool:
+        """Whether the eval that ran last comes before another one in the same message."""
+        return position is not None and self.last is not None and position.follows(self.last)
 
 
 def _undone(outcome: Outcome) -> Outcome:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -17,6 +17,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from scripted import Script, answers
 
@@ -32,6 +33,7 @@ class Shop:
 
     def __init__(self, saver: Any) -> None:
         self.saver = saver
+        self.store: Any = None
         self.done: list[tuple[str, int, str]] = []
         self.made: list[CodeInterpreterMiddleware] = []
 
@@ -40,7 +42,16 @@ class Shop:
         names = ["look", "pay", "ask"]
         self.made.append(CodeInterpreterMiddleware(ptc=names, **options))
         tools = [self._tool("look"), self._tool("pay"), self._tool("ask")]
-        return create_agent(Script(), tools, middleware=[self.made[-1]], checkpointer=self.saver)
+        middleware, store = [self.made[-1]], self.store
+        return create_agent(
+            Script(), tools, middleware=middleware, checkpointer=self.saver, store=store
+        )
+
+    def shopper(self, *, same: bool, **options: Any) -> Callable[[], Any]:
+        """Gives the agent for each next run: one and the same, or each time another."""
+        options = {"interrupt_on": {"pay": True}, **options}
+        one = self.agent(**options)
+        return lambda: one if same else self.agent(**options)
 
     def _tool(self, name: str) -> Any:
         def act(n: int, runtime: ToolRuntime) -> str:
@@ -82,6 +93,15 @@ def waiting(shop: Shop) -> tuple[Any, Any]:
     turn(agent, BUYING)
     assert [name for name, *_ in shop.take()] == ["look"]
     return agent, agent.get_state(CONFIG)
+
+
+def approving(paused: Any) -> Command[Any]:
+    """The approval of all questions of a checkpoint, by id."""
+    return Command(resume={asked.id: decide().resume for asked in paused.interrupts})
+
+
+def results(*values: Any) -> list[str]:
+    return [f"<result>{value}</result>" for value in values]
 
 
 def said(state: Any) -> list[str]:
@@ -189,6 +209,100 @@ async def test_an_eval_that_is_resumed_by_two_at_once_in_a_process_pays_once(
     ends = await asyncio.gather(*runs)
     assert [(name, n) for name, n, _ in shop.done] == [("pay", 2)]
     assert all(BOUGHT in said(end) for end in ends)
+
+
+# -- the variables of each run ---------------------------------------------------------------
+
+same_or_not = pytest.mark.parametrize("same", [True, False], ids=["one agent", "many agents"])
+COUNTING = "n += 1; await tools.pay({n}); n"
+#: Three evals of one message; the second one waits for an approval.
+THREE = ["n += 1; n", "n += 10; await tools.pay({n}); n", "n += 100; n"]
+
+
+@same_or_not
+@pytest.mark.parametrize("mode", ["thread", "turn", "call"])
+def test_each_run_of_a_checkpoint_starts_from_the_variables_before_the_eval(
+    shop: Shop, mode: str, same: bool
+) -> None:
+    agent = shop.shopper(same=same, mode=mode)
+    code = f"var n = 0; {COUNTING}" if mode == "call" else COUNTING
+    steps = ["var n = 0", code, "typeof n == 'number' ? n += 10 : 'none'"]
+    turn(agent(), *steps)
+    paused = agent().get_state(CONFIG)
+    after = 11 if mode != "call" else "none"
+    for _ in range(3):
+        ended = agent().invoke(approving(paused), paused.config)
+        assert answers(ended) == results("undefined", 1, after)
+        assert shop.paid == [1]
+    later = 11 if mode == "thread" else "none"
+    assert answers(turn(agent(), "typeof n == 'number' ? n : 'none'")) == results(later)
+
+
+@same_or_not
+@pytest.mark.parametrize("moved_on", [False, True], ids=["as it was", "updated"])
+def test_each_run_of_a_message_runs_its_evals_one_after_another(
+    shop: Shop, same: bool, moved_on: bool
+) -> None:
+    agent = shop.shopper(same=same)
+    turn(agent(), "var n = 0")
+    turn(agent(), THREE, "n += 1000; n")
+    paused = agent().get_state(CONFIG)
+    if moved_on:  # then LangGraph also runs the first eval again, which had ended
+        agent().update_state(CONFIG, {"messages": [HumanMessage("a note")]})
+    for _ in range(3):
+        ended = agent().invoke(approving(paused), paused.config)
+        assert answers(ended) == results(1, 11, 111, 1111)
+        assert shop.paid == [11]
+        assert answers(turn(agent(), "n += 0.5; n")) == results(1111.5)
+
+
+@same_or_not
+def test_evals_of_a_message_that_wait_one_after_another_count_once(shop: Shop, same: bool) -> None:
+    agent = shop.shopper(same=same)
+    turn(agent(), "var n = 0")
+    turn(agent(), [COUNTING, COUNTING, "n"])
+    pauses = [agent().get_state(CONFIG)]
+    for _ in range(2):
+        agent().invoke(approving(pauses[-1]), pauses[-1].config)
+        pauses.append(agent().get_state(CONFIG))
+    for paused in (pauses[1], pauses[0], pauses[1]):
+        ended = agent().invoke(approving(paused), paused.config)
+        while ended.get("__interrupt__"):
+            following = agent().get_state(CONFIG)
+            ended = agent().invoke(approving(following), following.config)
+        assert answers(ended) == results(1, 2, 2)
+        assert shop.paid == [1, 2]
+
+
+@same_or_not
+def test_an_eval_behind_a_call_that_never_ran_starts_from_before_it_each_time(
+    shop: Shop, same: bool
+) -> None:
+    agent = shop.shopper(same=same)
+    turn(agent(), "var n = 0")
+    turn(agent(), [None, "n += 1; n"])
+    steps = [one for one in agent().get_state_history(CONFIG) if one.next == ("tools", "tools")]
+    for _ in range(2):
+        assert answers(agent().invoke(None, steps[0].config))[1:] == results(1)
+
+
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "from the middle"])
+async def test_two_runs_at_once_leave_a_sound_state_in_both_branches(
+    shop: Shop, suspends: bool
+) -> None:
+    shop.store = InMemoryStore() if suspends else None
+    agent = shop.shopper(same=False)
+    turn(agent(), "var n = 0; var all = []")
+    turn(agent(), "n += 1; all.push(Math.random()); await tools.pay({n}); n", "n += 10; n")
+    paused = agent().get_state(CONFIG)
+    runs = [asyncio.to_thread(agent().invoke, approving(paused), CONFIG) for _ in range(2)]
+    for ended in await asyncio.gather(*runs):
+        assert answers(ended) == results(1, 11)
+    assert shop.paid == [1]
+    ends = [one for one in agent().get_state_history(CONFIG) if not one.next][:2]
+    for end in ends:
+        asked = {"messages": [("user", json.dumps(["[n, all.length]"]))]}
+        assert answers(agent().invoke(asked, end.config)) == results("[11, 1]")
 
 
 # -- without a record ----------------------------------------------------------------------

@@ -56,6 +56,13 @@ class Conversations:
         """One turn of one eval; its answer."""
         return (await self.run(code, **kwargs))[0]
 
+    async def state(self, thread: str = "t") -> Any:
+        """The newest checkpoint."""
+        config: Any = {"configurable": {"thread_id": thread}}
+        if self.is_async:
+            return await self.agent.aget_state(config)
+        return await asyncio.to_thread(self.agent.get_state, config)
+
     async def history(self, thread: str = "t") -> list[Any]:
         """Checkpoints at which a turn had ended, oldest first."""
         config = {"configurable": {"thread_id": thread}}

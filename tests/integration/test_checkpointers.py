@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 import stores
+from langchain_core.tools import tool
+from langgraph.types import Command
+from scripted import answers
 
 Talk = Callable[..., Any]
 
@@ -93,6 +96,29 @@ async def test_a_fork_goes_on_from_its_checkpoint(talk: Talk) -> None:
     assert await talk().one("step(1)") == "<result>1002</result>"
     # What the fork left is still there.
     assert await talk().one("step(1)", config=third.config) == "<result>112</result>"
+
+
+@pytest.mark.parametrize("store", STORES, indirect=True)
+async def test_a_checkpoint_that_is_resumed_again_has_the_same_state_each_time(talk: Talk) -> None:
+    paid = []
+
+    @tool
+    def pay(n: int) -> int:
+        """Pay."""
+        paid.append(n)
+        return n
+
+    options = {"tools": [pay], "interrupt_on": {"pay": True}}
+    await talk(**options).turn("let n = 0; n")
+    steps = [["n += 1; n", "n += 10; await tools.pay({n}); n", "n += 100; n"], "n += 1000; n"]
+    (asked,) = (await talk(**options).turn(*steps))["__interrupt__"]
+    paused = await talk(**options).state()
+    approved = Command(resume={asked.id: {"decisions": [{"type": "approve"}]}})
+    for _ in range(2):
+        ended = await talk(**options).send(approved, paused.config)
+        assert answers(ended) == [f"<result>{n}</result>" for n in (1, 11, 111, 1111)]
+        assert await talk(**options).run("n += 1; n", "n") == ["<result>1112</result>"] * 2
+    assert paid == [11]
 
 
 @pytest.mark.parametrize("store", STORES, indirect=True)

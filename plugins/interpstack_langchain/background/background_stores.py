@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -66,13 +66,17 @@ class BackgroundStore(CheckpointStore):
     fates: Fates = attrs.field(factory=Fates)
     _aside: bool = attrs.field(default=False, init=False)
 
-    async def step_writes(self) -> list[tuple[str, Any]]:
+    @property
+    def resuming(self) -> bool:
+        """Whether the current step may have been run before."""
+        return self.step.checkpoint.resuming
+
+    async def read_earlier_runs(self) -> None:
         if not self.continued:
-            return await super().step_writes()
+            await super().read_earlier_runs()
+            return
         entries = recorded_entries(self.key, await self.writes.read())
         self.needs_state = bool(entries) and not entries[0].get("stateless")
-        writes = await self.step.read() if self.step.checkpoint.resuming else []
-        return [(channel, value) for _, channel, value in writes]
 
     async def exists(self) -> bool:
         """Whether the checkpoint with the journal is still stored, or never was."""

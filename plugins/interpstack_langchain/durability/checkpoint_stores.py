@@ -230,16 +230,19 @@ class CheckpointStore:
         self._ended |= ended
         return [one for one in self.commands if one[0] in ended]
 
-    async def step_writes(self) -> list[tuple[str, Any]]:
-        """Writes of the same step's tasks in an earlier run of the step: channels and values."""
-        if not self.writes.checkpoint.resuming:
-            return []
-        writes = await self.writes.read()
-        entries = recorded_entries(self.key, writes)
+    @property
+    def resuming(self) -> bool:
+        """Whether the eval's step may have been run before."""
+        return self.writes.checkpoint.resuming
+
+    async def read_earlier_runs(self) -> None:
+        """Note how earlier runs of the eval began and paused."""
+        if not self.resuming:
+            return
+        entries = recorded_entries(self.key, await self.writes.read())
         self.needs_state = bool(entries) and not entries[0].get("stateless")
         with damage_told():
             self.left_running = _named(running_after(entries))
-        return [(channel, value) for _, channel, value in writes]
 
     # -- runs in the middle ----------------------------------------------------------------
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from hashlib import blake2b
+from secrets import token_hex
 from typing import Any, Final
 
 import attrs
@@ -68,6 +70,7 @@ class EvalCall:
         cell: The cell in the background that the call continues or ends, if there is one.
         watched: The look for which the eval runs, if it may be put aside.
         own: Updates of the interpreter's channels that leave with the answer.
+        run_id: Identifies this run of the eval.
     """
 
     request: ToolCallRequest
@@ -90,6 +93,7 @@ class EvalCall:
     wall_seconds: float | None = attrs.field(default=None, init=False)
     watched: Watched | None = attrs.field(default=None, init=False)
     own: dict[str, Any] = attrs.field(factory=dict, init=False)
+    run_id: str = attrs.field(factory=partial(token_hex, 8), init=False)
     _place: str = attrs.field(init=False)
     _id_place: str | None = attrs.field(default=None, init=False)
 

@@ -33,6 +33,7 @@ from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
+from interpstack_langchain.langgraph_internals.siblings import step_writes
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import mark_of, saved_in, turn_of, with_writes
@@ -124,8 +125,10 @@ class Evals:
         """The state that an eval starts from, and the names of evals before it that ended."""
         state, done = self.channels.view(as_mapping(running.request.state)), list[str]()
         if running.store is not None:
-            writes = self.channels.known(await running.store.step_writes())
-            state, ended = with_writes(state, writes)
+            await running.store.read_earlier_runs()
+        if running.store is not None and running.store.resuming:
+            written = step_writes(running.request.runtime.config)
+            state, ended = with_writes(state, self.channels.known(written))
             done = unique_names(ended)  # of two calls with one id, the first runs first
         if running.outer is not None:  # updates of its earlier calls are not in the graph yet
             commands = [command for _, command in running.outer.commands]
@@ -161,7 +164,7 @@ class Evals:
                 outer = running.outer
                 position = await self.queue.wait(running.calls, done)
                 if outer is not None:
-                    position = QueuePosition(f"inside:{id(outer)}", first=False)
+                    position = QueuePosition(f"inside:{outer.run_id}", index=None)
                 ended = await self._in_turn(code, offer, state, position, running, fresh)
         except (StillRunning, UnreadableJournal, StateNotRestored):
             raise  # a waiting call must not be answered
@@ -210,6 +213,7 @@ class Evals:
                 host=running,
                 on_console=_heard(running),
                 undoes=lambda outcome: running.failure(outcome) is not None,
+                again=store is not None and store.resuming,
             )
             await self._settle(outcome, running)
         if record is None:

@@ -124,7 +124,7 @@ def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
 def with_writes(
     state: Mapping[str, Any], writes: Sequence[tuple[str, Any]]
 ) -> tuple[Mapping[str, Any], list[str]]:
-    """The state as tasks of the same step leave it that ended in an earlier run of the step.
+    """The state as those tasks of the same step leave it that have ended.
 
     The graph does not show it yet: evals of one message all start from the state before them.
 

@@ -27,7 +27,7 @@ def queue() -> EvalQueue:
 async def run(queue: EvalQueue, name: str, ran: list[str], fails: Exception | None = None) -> None:
     with queue.taking_part("m", NAMES, name):
         position = await queue.wait("m", NAMES, name)
-        assert position == QueuePosition("m", first=name == "a")
+        assert position == QueuePosition("m", NAMES.index(name))
         ran.append(name)
         if fails is not None:
             raise fails
@@ -61,7 +61,7 @@ async def test_behind_a_pause_the_others_are_held_and_come_back_in_order(queue: 
 async def test_one_that_ended_before_is_not_waited_for(queue: EvalQueue) -> None:
     with queue.taking_part("m", NAMES, "c"):
         position = await queue.wait("m", NAMES, "c", done=["a", "b"])
-    assert not position.first
+    assert position == QueuePosition("m", 2)
 
 
 async def test_one_that_never_arrives_is_not_waited_for_long(
@@ -69,4 +69,4 @@ async def test_one_that_never_arrives_is_not_waited_for_long(
 ) -> None:
     monkeypatch.setattr(EvalQueue, "GRACE_SECONDS", 0.01)
     with queue.taking_part("m", NAMES, "b"):
-        assert await queue.wait("m", NAMES, "b") == QueuePosition("m", first=False)
+        assert await queue.wait("m", NAMES, "b") == QueuePosition("m", 1)

@@ -233,6 +233,25 @@ async def test_an_approval_is_asked_at_the_wait_that_reaches_it(
     assert (bank.begun, bank.paid) == ([1], 1)
 
 
+@both
+async def test_a_wait_that_is_resumed_again_continues_from_the_same_variables(
+    chat: Any, bank: Bank, use_async: bool
+) -> None:
+    agent = chat(interrupt_on={"pay": True})
+    await agent.run("var n = 0")
+    (first,) = await agent.run("n += 1; await tools.slow({n}); n += 10; await tools.pay({}); n")
+    bank.gate(1).set()
+    (asked,) = (await agent.turn(wait(first)))["__interrupt__"]
+    paused = await agent.agent.aget_state({"configurable": {"thread_id": "t"}})
+    approved = Command(resume={asked.id: {"decisions": [{"type": "approve"}]}})
+    for _ in range(2):
+        agent.say([])
+        ended = await agent.send(approved, paused.config)
+        assert ended["messages"][-2].text == "<result>11</result>"
+    assert await agent.run("n") == ["<result>11</result>"]
+    assert (bank.begun, bank.paid) == ([1], 1)
+
+
 async def test_an_abandoned_question_is_asked_again(chat: Any, bank: Bank) -> None:
     agent = chat(interrupt_on={"pay": True}, yield_after=30)
     asked = (await agent.turn("await tools.pay({})"))["__interrupt__"]

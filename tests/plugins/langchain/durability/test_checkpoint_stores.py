@@ -229,14 +229,17 @@ async def test_updates_of_calls_that_a_pause_left_running_reach_the_next_run(ste
 # -- the start and the end of a run --------------------------------------------------------
 
 
-async def test_a_first_run_looks_for_no_writes_of_its_step(step: Step) -> None:
+async def test_a_first_run_looks_for_no_earlier_one(step: Step) -> None:
     await step.run(resuming=False).append(0, {"n": 0})
     run = step.run(resuming=False)
-    assert (await run.step_writes(), run.needs_state) == ([], False)
+    await run.read_earlier_runs()
+    assert (run.resuming, run.needs_state) == (False, False)
 
 
 @pytest.mark.parametrize("stateless", [False, True])
-async def test_the_writes_of_a_step_say_how_the_eval_began(step: Step, stateless: bool) -> None:
+async def test_the_writes_of_a_step_say_how_an_earlier_run_began(
+    step: Step, stateless: bool
+) -> None:
     run = step.run(resuming=False)
     if stateless:
         run.begin_without_state()
@@ -244,7 +247,7 @@ async def test_the_writes_of_a_step_say_how_the_eval_began(step: Step, stateless
     left = {"running": [{"name": "tools.slow", "input": "{}"}]}
     await run.append(1, {"notes": {"pauses": 1, "pause 1": left}})
     again = step.run()
-    assert [channel for channel, _ in await again.step_writes()] == ["interpreter_ledger"] * 2
+    await again.read_earlier_runs()
     assert again.needs_state is not stateless
     assert again.left_running == "tools.slow({})"
 
@@ -260,7 +263,7 @@ async def test_the_writes_of_a_step_say_how_the_eval_began(step: Step, stateless
 async def test_a_damaged_pause_ends_the_run_before_it_begins(step: Step, entry: Any) -> None:
     await step.run(resuming=False).append(0, entry)
     with pytest.raises(UnreadableJournal, match="the journal of this eval is damaged"):
-        await step.run().step_writes()
+        await step.run().read_earlier_runs()
 
 
 async def test_damaged_state_updates_of_calls_are_refused(step: Step) -> None:

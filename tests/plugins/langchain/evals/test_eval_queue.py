@@ -38,7 +38,7 @@ async def test_a_call_of_another_tool_has_no_place(queue: CallQueue) -> None:
 async def test_the_only_eval_is_the_first(queue: CallQueue) -> None:
     position = await queue.wait(siblings("b", "search", "eval"))
     assert position is not None
-    assert (position.message, position.first) == ("m1:b", True)
+    assert (position.message, position.index) == ("m1:b", 0)
 
 
 async def test_all_tools_of_the_interpreter_share_one_order(queue: CallQueue) -> None:
@@ -49,13 +49,13 @@ async def test_all_tools_of_the_interpreter_share_one_order(queue: CallQueue) ->
         with queue.taking_part(calls):
             position = await queue.wait(calls)
             assert position is not None
-            log.append(f"{name} {'first' if position.first else 'later'}")
+            log.append(f"{name} {position.index}")
             await asyncio.sleep(0)
 
     later = asyncio.ensure_future(run("c"))
     await asyncio.sleep(0)
     await asyncio.gather(later, run("a"))
-    assert log == ["a first", "c later"]
+    assert log == ["a 0", "c 1"]
 
 
 async def test_an_eval_that_ended_in_an_earlier_run_is_not_waited_for(queue: CallQueue) -> None:
@@ -63,7 +63,7 @@ async def test_an_eval_that_ended_in_an_earlier_run_is_not_waited_for(queue: Cal
     with queue.taking_part(calls):
         position = await queue.wait(calls, done=["a"])
     assert position is not None
-    assert not position.first
+    assert position.index == 1
 
 
 PAUSES = [

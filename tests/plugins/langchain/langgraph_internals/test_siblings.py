@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import weakref
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 from fake_models import FakeModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, after_model
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph._internal._constants import CONFIG_KEY_CALL
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
 from interpstack import ConfigurationError
-from interpstack_langchain.langgraph_internals.siblings import graph_run, middleware_of
+from interpstack_langchain.langgraph_internals.siblings import graph_run, middleware_of, step_writes
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -103,6 +106,70 @@ async def test_each_run_of_an_agent_has_the_same_nodes(use_async: bool) -> None:
 
 def test_outside_of_a_graph_there_are_no_nodes() -> None:
     assert graph_run({}) is None
+
+
+class Writing(AgentMiddleware[Any, Any, Any]):
+    """Answers the call `a` at once; the call `b` waits for that answer, and asks a person."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, list[str]]] = []
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        while not self._note(request):
+            time.sleep(0.01)
+        return self._answer(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        while not self._note(request):  # noqa: ASYNC110 - written by another task
+            await asyncio.sleep(0.01)
+        return self._answer(request)
+
+    def _note(self, request: Any) -> bool:
+        """Note the answers that the other tasks have written, if the call has not to wait."""
+        name = request.tool_call["id"]
+        written = [one for key, one in step_writes(request.runtime.config) if key == "messages"]
+        texts = [message.text for messages in written for message in messages]
+        if name == "a" or texts:
+            self.seen.append((name, texts))
+        return bool(name == "a" or texts)
+
+    def _answer(self, request: Any) -> ToolMessage:
+        name = request.tool_call["id"]
+        text = str(interrupt("go on?")) if name == "b" else f"answer {len(self.seen)}"
+        return ToolMessage(text, tool_call_id=name)
+
+    def take(self) -> list[tuple[str, list[str]]]:
+        """What was noted since the last time."""
+        seen, self.seen = self.seen, []
+        return sorted(seen)
+
+
+@both
+async def test_a_task_finds_what_the_other_tasks_of_its_step_wrote_in_this_branch(
+    use_async: bool,
+) -> None:
+    """Otherwise an eval starts from variables of another branch, or of its own first run."""
+    calls = [{"name": "first", "args": {}, "id": one} for one in "ab"]
+    messages = iter([AIMessage("", tool_calls=calls), *[AIMessage("done")] * 2])
+    writing, saver = Writing(), InMemorySaver()
+    agent = create_agent(
+        FakeModel(messages=messages), [first], middleware=[writing], checkpointer=saver
+    )
+
+    async def send(given: Any, config: Any) -> list[tuple[str, list[str]]]:
+        if use_async:
+            await agent.ainvoke(given, config)
+        else:
+            await asyncio.to_thread(agent.invoke, given, config)
+        return writing.take()
+
+    config: Any = {"configurable": {"thread_id": "t"}}
+    both_run = [("a", []), ("b", ["answer 1"])]
+    assert await send({"messages": [("user", "go")]}, config) == both_run
+    paused, yes = agent.get_state(config), Command(resume="yes")
+    assert await send(yes, paused.config) == [("b", ["answer 1"])], "`a` had ended"
+    assert await send(yes, paused.config) == both_run, "the thread has moved on: `a` runs again"
 
 
 async def test_a_graph_without_nodes_that_can_be_found_is_refused() -> None:
