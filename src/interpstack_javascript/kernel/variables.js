@@ -55,6 +55,7 @@
     return undefined;
   }
   function typeNote(value) {
+    if (isProxy(value)) return "(type: Proxy)"; // its traps would run
     const kind = typeof value === "object" ? className(value, attempt(getPrototypeOf, value) || null, "object") : typeof value;
     return "(type: " + kind + ")";
   }

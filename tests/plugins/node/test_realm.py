@@ -90,7 +90,7 @@ async def test_changes_whose_export_was_stopped_are_undone_with_a_notice(
 ) -> None:
     monkeypatch.setattr("interpstack_node.kernels.clock.EXPORT_SECONDS", 0.2)
     await session.eval("let n = 41")
-    await session.eval("n = 42; let slow = new Proxy({}, {ownKeys() { for (;;); }}); 1")
+    await session.eval("n = 42; let slow = Object.defineProperty([], 0, {get() { for (;;); }}); 1")
     ends(session)
     outcome = await session.eval("[n, typeof slow]")
     assert (outcome.text, outcome.notices) == ('[41, "undefined"]', (UNDONE,))
