@@ -13,6 +13,7 @@ from typing import Any, Final
 import anyio
 import attrs
 import httpx2
+from mcp.client.auth import OAuthFlowError
 from mcp.client.streamable_http import MCP_SESSION_ID, RequestContext, StreamableHTTPTransport
 from mcp.shared._context_streams import create_context_streams
 from mcp.shared.message import SessionMessage
@@ -37,6 +38,7 @@ from interpstack_mcp.connections.failures import (
 )
 from interpstack_mcp.connections.messages import read_message
 from interpstack_mcp.limits import McpLimits
+from interpstack_mcp.oauth.settings import LoginNeeded
 
 __all__ = ["http_transport", "own_request"]
 
@@ -179,6 +181,13 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
     return check
 
 
+def _unauthorized(failure: Exception | None, error: Exception) -> Exception:
+    """The failure of a request whose authorization failed, after a response or before."""
+    if isinstance(failure, HttpFailed):
+        return HttpFailed(f"{failure}; {error}", failure.status, failure.of_session)
+    return Unavailable(str(error))
+
+
 def _http_failure(response: httpx2.Response) -> Exception | None:
     """The failure that a response with the status of an error is; `None` for a server's answer."""
     status, of_session = response.status_code, MCP_SESSION_ID in response.request.headers
@@ -265,6 +274,12 @@ class _Transport(StreamableHTTPTransport):
             failed: Exception = Lost(f"the connection to the server was lost ({in_words(error)})")
             if isinstance(error, _NOT_SENT):
                 failed = Unavailable(in_words(error))
+            await ctx.read_stream_writer.send(SessionMessage(failed_request(post.request, failed)))
+        except (LoginNeeded, OAuthFlowError) as error:
+            if post.request is None:
+                _log.debug("a notification was not sent: %s", error)
+                return
+            failed = _unauthorized(post.failure, error)
             await ctx.read_stream_writer.send(SessionMessage(failed_request(post.request, failed)))
         finally:
             _post.reset(token)

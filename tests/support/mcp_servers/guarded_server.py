@@ -2,7 +2,8 @@
 
 Run as `python guarded_server.py PORT GRANT`. With the grant `authorization_code`, a client logs in
 as a person who agrees at once; with `client_credentials`, the client `machine` has the secret
-`hidden`. Each token that is given out is noted in the file that `MCP_NOTES` names.
+`hidden`. Each token that is given out is noted in the file that `MCP_NOTES` names. A request to
+`/forget` ends all logins.
 """
 
 from __future__ import annotations
@@ -140,7 +141,15 @@ def made(port: int, grant: str) -> MCPServer:
         auth = AuthSettings(
             **settings, validate_token_resource=True, client_registration_options=options
         )
-        return MCPServer("guarded", auth=auth, auth_server_provider=People())
+        people = People()
+        server = MCPServer("guarded", auth=auth, auth_server_provider=people)
+
+        async def forget(_: Request) -> Response:
+            people.access.clear()
+            return JSONResponse({})
+
+        server.custom_route("/forget", ["POST"])(forget)
+        return server
     machines = Machines()
     auth = AuthSettings(**settings, validate_token_resource=False)
     server = MCPServer("guarded", auth=auth, token_verifier=machines)

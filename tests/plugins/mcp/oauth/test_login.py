@@ -89,6 +89,20 @@ async def test_a_login_serves_later_processes(guarded: Guarded) -> None:
     assert guarded.notes.text() == "registered\nlogged in\n"
 
 
+async def test_a_call_that_the_server_refuses_is_told_as_refused(guarded: Guarded) -> None:
+    await log_in(guarded.file, "guarded", browser())
+    code = "(await mcp.guarded.whoami()).result"
+    async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+        async with httpx2.AsyncClient() as client:
+            await client.post(guarded.url.replace("/mcp", "/forget"))
+        error = (await session.eval(code)).error
+    assert error is not None
+    assert (error.name, error.data["status"]) == ("McpHttpError", 401)
+    assert "run: interpstack mcp login FILE guarded" in error.message
+    assert "may have had its effects" not in error.message
+
+
 async def test_only_the_owner_can_read_a_login(guarded: Guarded) -> None:
     await log_in(guarded.file, "guarded", browser())
     path, _ = guarded.login()
