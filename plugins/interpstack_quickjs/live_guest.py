@@ -273,7 +273,7 @@ class LiveGuest:
 
 def _module(modules: ModuleTable, name: str) -> str | None:
     source = modules.load(name)
-    from interpstack_javascript.loops import mended_module  # loads the parser
+    from interpstack_javascript.mended import mended_module  # loads the parser
 
     return None if source is None else from_column_one(mended_module(source, modules.clock))
 

@@ -12,11 +12,10 @@ from typing import Final
 
 import attrs
 
-from interpstack_javascript.edits import Edit, edited
-from interpstack_javascript.parser.parsing import Node, children, parse, text_of, units_of
-from interpstack_javascript.scripts import Clock
+from interpstack_javascript.edits import Edit
+from interpstack_javascript.parser.parsing import Node, children
 
-__all__ = ["loop_edits", "mended_module"]
+__all__ = ["loop_edits"]
 
 _FUNCTIONS: Final = frozenset(
     {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression", "StaticBlock"}
@@ -89,22 +88,6 @@ def loop_edits(program: Node, pause: Callable[[], None] = lambda: None) -> Itera
     for loop in found:
         if loop.is_wrong:
             yield from _edits_of(loop, next(names))
-
-
-def mended_module(source: str, clock: Clock) -> str:
-    """A module of JavaScript in which such loops are continued by `break`.
-
-    Lines stay as they are; columns behind the head of such a loop move in its line.
-
-    Args:
-        source: The source, without characters that engines cannot read.
-        clock: Says how long this may take.
-    """
-    if "continue" not in source:
-        return source
-    parsed = parse(source, name="source.mjs", seconds=clock.left(), pause=clock.pause)
-    edits = [*loop_edits(parsed.program, clock.pause)]  # none where the source does not parse
-    return text_of(edited(units_of(source), edits).text) if edits else source
 
 
 def _numbers() -> Iterator[int]:

@@ -14,6 +14,7 @@ import attrs
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
 from interpstack_javascript.loops import loop_edits
+from interpstack_javascript.parameters import is_candidate, parameter_edits
 from interpstack_javascript.parser.parsing import (
     Node,
     Parsed,
@@ -113,8 +114,10 @@ def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
     types: list[Edit] = []
     if is_typescript or seen.has_decorators:  # which are refused there
         types = _type_edits(parsed.program, source, units, clock)
-    loops = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
-    return _Script(units, parsed.program, seen, types, loops).prepared()
+    mended = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
+    for function in seen.with_defaults:
+        mended += parameter_edits(function, units)
+    return _Script(units, parsed.program, seen, types, mended).prepared()
 
 
 def _tree(source: str, language: str | None, clock: Clock) -> tuple[Parsed, bool]:
@@ -259,6 +262,7 @@ class _Seen:
         attempts: Statements with `try` outside of functions.
         block_functions: Functions declared in blocks outside of functions, with the blocks and
             their scopes.
+        with_defaults: Functions with parameters that are more than names.
         writes: Names that something is assigned to, with their scope and whether the name is the
             short form of a property.
     """
@@ -274,6 +278,7 @@ class _Seen:
         self.attempts: list[Node] = []
         self.block_functions: list[tuple[Node, Node, _Scope]] = []
         self.writes: list[tuple[Node, _Scope, bool]] = []
+        self.with_defaults: list[Node] = []
 
     def look(self, program: Node) -> None:
         """Look at all nodes, parents before children and in the order of the source."""
@@ -341,6 +346,8 @@ class _Seen:
     def _function(self, node: Node, scope: _Scope, outside: bool, parent: Node | None) -> _Scope:
         own = node.get("id")
         inner = _Scope(scope, True)
+        if is_candidate(node, parent):
+            self.with_defaults.append(node)
         if node["type"] == "FunctionDeclaration" and own is not None:
             if scope is not self.top:
                 scope.names.add(own["name"])
@@ -442,17 +449,17 @@ class _Script:
         program: Its tree.
         seen: What is in the tree.
         types: Edits that remove types.
-        loops: Edits of loops that are continued.
+        mended: Edits of parts that QuickJS would run in another way.
     """
 
     def __init__(
-        self, units: str, program: Node, seen: _Seen, types: list[Edit], loops: list[Edit]
+        self, units: str, program: Node, seen: _Seen, types: list[Edit], mended: list[Edit]
     ) -> None:
         self._units = units
         self._body: list[Node] = program["body"]
         self._seen = seen
         self._types = types
-        self._loops = loops
+        self._mended = mended
         self._dropped = {edit[0] for edit in types}  # where imports of types begin
         self._hashbang: Node | None = program.get("hashbang")
         self._kinds: dict[str, str] = {}
@@ -539,7 +546,7 @@ class _Script:
     def _common_edits(self) -> Iterator[Edit]:
         """Edits for both forms of a script, also inside functions."""
         yield from (edit for edit in self._types if not self._in_import(edit))
-        yield from self._loops
+        yield from self._mended
         for node in self._seen.imports:
             if node.get("phase"):
                 raise SourceError(

@@ -45,6 +45,17 @@ VALUES = {
     "a loop that is continued: value": (["for (let i = 0; i < 3; i++) { (() => i); i * 10; if (i === 2) continue; i + 100 }"], "undefined"),
     "a loop that is continued: types": (["const a: (() => number)[] = []; for (let i: number = 0; i < 3; i++) { a.push(() => i as number); continue } a.map(f => f()).join()"], "0,1,2"),
     "an enum member after a value that is not known": (["const k = 'z'; enum E { A = k, B } [E.A, E.B]"], '["z", undefined]'),
+    # functions in parameters
+    "a default sees an assignment of the body": (["function f(a, b = () => a) { a = 5; return b() } [f(1), f.length, f(1, () => 7)]"], "[5, 1, 7]"),
+    "a default assigns for the body": (["function f(a, set = v => { a = v }) { set(9); return a } f(1)"], "9"),
+    "a default in an arrow function": (["const f = (n, g = () => n) => (n = n + 1, g()); f(1)"], "2"),
+    "a default in an async function": (["const f = async (n, g = async () => n) => { n++; return await g() }; await f(1)"], "2"),
+    "a default beside types": (["const f = (n: number, g: () => number = () => n): number => { n++; return g() }; f(1)"], "2"),
+    "a default beside a pattern": (["function f({ page = 1 } = {}, url = () => `/p/${page}`) { const out = []; for (; page < 3; page++) out.push(url()); return out.join() } f()"], "/p/1,/p/2"),
+    "a default in a method": (["const o = { m(a, /* ) */ g = () => a, // )\n h = 1) { a = 3; return g() + h } }; o.m(1)"], "4"),
+    "a default beside arguments and a rest": (["function f(a, g = () => a, c = a++, ...rest) { return [g(), c, rest.length, arguments.length] } f(1, undefined, undefined, 7)"], "[2, 1, 1, 4]"),
+    "a default beside a variable of its name": (["function f(a, g = () => a) { var a = 2; return [a, g()] } f(1)"], "[2, 1]"),
+    "a default of a setter": (["const o = { set x(v = () => v) { v = 1 } }; o.x = 3; 'ok'"], "ok"),
     # hoisting, blocks and values
     "functions are hoisted": (["const v = f(); function f() { return 3 } await 0; v"], "3"),
     "functions keep their names": (["await 0; function f(a, b) { return a }", "[f.name, f.length, String(f)]"], '["f", 2, "function f(a, b) { return a }"]'),

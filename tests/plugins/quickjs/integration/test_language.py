@@ -227,30 +227,32 @@ def test_errors_name_columns_of_the_first_line_of_a_module() -> None:
     assert "(near:1:36)" in error.stack
 
 
-# -- loops -----------------------------------------------------------------------------------
+# -- closures -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["team:loop", "team:loop.ts"])
-def test_a_round_that_is_continued_has_its_own_variables_in_a_module(name: str) -> None:
+def test_closures_of_loops_and_parameters_in_a_module(name: str) -> None:
     loop = "for (let i = 0; i < 3; i++) { made.push(() => i); continue }"
+    default = "export function late(a, b = () => a) { a = 5; return b() }"
 
     class Modules:
         @hookimpl
         def interpstack_resolve_module(self, specifier: str, session: Session) -> ModuleLoader:
             async def load() -> ModuleBundle:
-                return ModuleBundle(name, {name: f"export const made = []; {loop}"})
+                return ModuleBundle(name, {name: f"export const made = []; {loop}; {default}"})
 
             return load
 
     with InterpreterStack(plugins=[Modules()]) as stack, stack.session() as session:
-        outcome = session.eval_sync(f"(await import('{name}')).made.map((f) => f()).join()")
-    assert (outcome.error, outcome.text) == (None, "0,1,2")
+        code = f"const m = await import('{name}'); [...m.made.map((f) => f()), m.late(1)].join()"
+        outcome = session.eval_sync(code)
+    assert (outcome.error, outcome.text) == (None, "0,1,2,5")
 
 
 @pytest.mark.parametrize(
     ("code", "text"),
     [
-        ("((a, b = () => a) => { a = 5; return b(); })(1)", "1"),
+        ("eval('((a, b = () => a) => { a = 5; return b(); })(1)')", "1"),
         (
             "eval('const a = []; for (let i = 0; i < 2; i++) { a.push(() => i); continue } a')"
             "[0]()",
