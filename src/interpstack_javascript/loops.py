@@ -30,7 +30,7 @@ _PER_PAUSE: Final = 2048
 
 
 @attrs.define(eq=False)
-class _Loop:
+class _LoopAround:
     """A loop around a node.
 
     Attributes:
@@ -43,9 +43,13 @@ class _Loop:
 
     node: Node
     labels: tuple[str, ...]
-    outer: _Loop | None
+    outer: _LoopAround | None
     is_captured: bool = False
     continues: list[Node] = attrs.Factory(list)
+
+    def capture(self) -> None:
+        """Note that a function is made in it."""
+        self.is_captured = True
 
     @property
     def is_wrong(self) -> bool:
@@ -62,9 +66,9 @@ def loop_edits(program: Node, pause: Callable[[], None] = lambda: None) -> Itera
         program: The tree of the source.
         pause: Called at intervals; an exception from it ends the work.
     """
-    found: list[_Loop] = []
+    found: list[_LoopAround] = []
     taken: set[str] = set()
-    waiting: list[tuple[Node, _Loop | None, tuple[str, ...]]] = [(program, None, ())]
+    waiting: list[tuple[Node, _LoopAround | None, tuple[str, ...]]] = [(program, None, ())]
     count = 0
     while waiting:
         node, loop, labels = waiting.pop()
@@ -79,7 +83,7 @@ def loop_edits(program: Node, pause: Callable[[], None] = lambda: None) -> Itera
             taken.add(node["label"]["name"])
             below = (*labels, node["label"]["name"])
         elif kind in _LOOPS:
-            loop = _Loop(node, labels, loop)
+            loop = _LoopAround(node, labels, loop)
             found.append(loop)
         elif kind == "ContinueStatement":
             _note(node, loop)
@@ -97,13 +101,13 @@ def _numbers() -> Iterator[int]:
         yield number
 
 
-def _capture(loop: _Loop | None) -> None:
+def _capture(loop: _LoopAround | None) -> None:
     while loop is not None and not loop.is_captured:
-        loop.is_captured = True
+        loop.capture()
         loop = loop.outer
 
 
-def _note(statement: Node, loop: _Loop | None) -> None:
+def _note(statement: Node, loop: _LoopAround | None) -> None:
     label = (statement.get("label") or {}).get("name")
     while loop is not None and label is not None and label not in loop.labels:
         loop = loop.outer
@@ -111,7 +115,7 @@ def _note(statement: Node, loop: _Loop | None) -> None:
         loop.continues.append(statement)
 
 
-def _edits_of(loop: _Loop, name: str) -> Iterator[Edit]:
+def _edits_of(loop: _LoopAround, name: str) -> Iterator[Edit]:
     begin = loop.node["body"]["start"]
     yield begin, begin, f"{name}:"
     for statement in loop.continues:

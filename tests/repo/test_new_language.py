@@ -66,7 +66,7 @@ SHOUTING = Shouting(
         failing="A FAILED CALL IS SILENT.",
         each="{function}!!!",
         importing='BRING "{specifier}"',
-        printing="`SAY` says",
+        printing="`SAY`",
     ),
     module_endings=(".loud",),
     module_entries=("first.loud",),
@@ -133,7 +133,7 @@ def test_every_section_of_the_prompt_is_in_the_language(
 ) -> None:
     text = stack.prompt(offer)
     for part in (
-        "What `SAY` says comes back",
+        "Output of `SAY` is returned",
         "SHOUT THE ARGUMENTS.",
         "- SHOUT TOGETHER.",
         "- A FAILED CALL IS SILENT.",

@@ -19,18 +19,18 @@ from interpstack_langchain.tools.tool_schemas import visible_fields
 from interpstack_langchain.tools.tool_twins import without_blocking_form
 from interpstack_subagents.api import check_schema
 
-__all__ = ["RESPONSE_SCHEMA", "TaskCall", "is_task", "parsed_answer", "without_schema"]
+__all__ = ["RESPONSE_SCHEMA", "TASK", "TaskCall", "is_task", "parsed_answer", "without_schema"]
 
 #: The field of a call that the tool itself lacks.
 RESPONSE_SCHEMA: Final = "response_schema"
-_NAME: Final = "task"
+TASK: Final = "task"
 #: Fields of a `task` tool that dispatches subagents; another tool of that name has others.
 _FIELDS: Final = frozenset({"description", "subagent_type"})
 
 
 def is_task(tool: BaseTool) -> bool:
     """Whether a tool dispatches subagents, and not only has the same name."""
-    return tool.name == _NAME and set(visible_fields(tool)) >= _FIELDS
+    return tool.name == TASK and set(visible_fields(tool)) >= _FIELDS
 
 
 def without_schema(
@@ -57,12 +57,12 @@ def parsed_answer(text: Any, author: str) -> Any:
     try:
         return json.loads(text)
     except (TypeError, ValueError) as error:
-        raise GuestException(f"{author}'s answer is not JSON", tool=_NAME) from error
+        raise GuestException(f"{author}'s answer is not JSON", tool=TASK) from error
 
 
 @attrs.frozen(eq=False, repr=False)
 class TaskCall:
-    """A call of a tool, with the parts that only calls of `task` have.
+    """A call of the tool `task`.
 
     Attributes:
         tool: The tool, in the form in which it can run.
@@ -78,7 +78,7 @@ class TaskCall:
 
     @classmethod
     def of(cls, tool: BaseTool, given: dict[str, Any]) -> TaskCall:
-        """The call of a tool, which is `task` or another one."""
+        """The call of a tool of that name, which may be another one."""
         if not is_task(tool):
             return cls(tool, given, {})
         own, schema = without_schema(tool, given)
@@ -99,7 +99,7 @@ class TaskCall:
         """
         if self._refuses_in_text and isinstance(returned, str):
             # deepagents' tool reports unknown types as plain text; its answers are commands.
-            raise GuestException(returned, tool=_NAME)
+            raise GuestException(returned, tool=TASK)
         return answer if self._schema is None else parsed_answer(answer, "the subagent")
 
 

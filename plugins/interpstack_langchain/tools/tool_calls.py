@@ -40,7 +40,7 @@ from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import logged
 from interpstack_langchain.tools.guest_values import to_guest
 from interpstack_langchain.tools.native_calls import NativeCall, noting
-from interpstack_langchain.tools.task_tool import TaskCall
+from interpstack_langchain.tools.task_tool import TASK, TaskCall
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
@@ -165,12 +165,14 @@ def run_tool(
 
 async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, call_id: str) -> Any:
     running: EvalCall = context.host
-    wanted = TaskCall.of(tool, given)
-    tool, given = wanted.tool, wanted.given
-    scope = running.scope_of(context)
+    scope = configurable = running.scope_of(context)
+    task: TaskCall | None = None
+    if tool.name == TASK:
+        task = TaskCall.of(tool, given)
+        tool, given, configurable = task.tool, task.given, {**scope, **task.configurable}
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
-    request = _request(running.request, tool, given, call_id, {**scope, **wanted.configurable})
+    request = _request(running.request, tool, given, call_id, configurable)
     with inside(scope, running.id) if scope else nullcontext():
         try:
             with made_when(context, call.leave):
@@ -187,7 +189,8 @@ async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, cal
             raise
         if call.refused:
             await _cancel_again()
-        return wanted.value(call.value, _value(tool, call, answer, running, context))
+        value = _value(tool, call, answer, running, context)
+        return value if task is None else task.value(call.value, value)
 
 
 async def _cancel_again() -> None:

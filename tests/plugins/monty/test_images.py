@@ -54,7 +54,7 @@ def test_images_are_small(engine: MontyEngine, offer: Offer) -> None:
     size = len(realm.image().data)
     for _ in range(50):
         run(realm, "n += 1")
-    assert size < 12_000
+    assert size < 16_000  # most of it is the kernel
     assert len(realm.image().data) < 1.5 * size
 
 

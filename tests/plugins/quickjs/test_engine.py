@@ -46,13 +46,12 @@ _LOST = {
     "symbol": "const fn = Symbol('s')",
     "promise": "const fn = {p: Promise.resolve(1)}.p",
     "holder": "const fn = {a: [() => 1]}",
-    "cycle": "const fn = {}; fn.self = fn",
     "accessor": "Object.defineProperty(globalThis, 'fn', {get() { for (;;); }, configurable: true, enumerable: true})",
     "throwing getter": "const fn = {get a() { throw 1; }}",
     "Proxy": "const fn = new Proxy({}, {ownKeys() { throw 1; }})",
 }
 
-_TYPES = {"arrow": "function", "class": "function", "promise": "Promise", "holder": "Object", "cycle": "Object",
+_TYPES = {"arrow": "function", "class": "function", "promise": "Promise", "holder": "Object",
           "throwing getter": "accessor", "Proxy": "Object"}  # fmt: skip
 
 

@@ -395,7 +395,7 @@ async def test_a_ready_stack_is_used(talk: Any, ready: InterpreterStack, use_asy
     assert answers[1] == f"<result>{'x' * 20}… [truncated 10 chars]</result>"
     assert answers[2] == "<result>object</result>"
     prompt = str(chat.model.seen[0][0].text)
-    assert "3 s of computing, 32 MiB of memory, 20 characters" in prompt
+    assert "3 s of CPU time, 32 MiB of memory, 20 characters" in prompt
     assert "ask(" in prompt
 
 
