@@ -139,7 +139,7 @@ def test_every_section_of_the_prompt_is_in_the_language(
         "- A FAILED CALL IS SILENT.",
         "SHOUT WEB_SEARCH: Find pages.",
         "`<task DESCRIPTION=! SUBAGENT_TYPE=! LABEL=? RESPONSE_SCHEMA=?>!` runs a subagent",
-        "jobs together: `task!!!`",
+        "jobs in parallel: `task!!!`",
         "With `RESPONSE_SCHEMA`",
         '`BRING "@/skills/<name>"` gives',
     ):

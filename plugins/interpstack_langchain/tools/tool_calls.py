@@ -121,6 +121,8 @@ def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Corout
     made = running.call_for(tool, given, context)
     if isinstance(made, str):
         return _answered(made)
+    if running.progress.send is None or not running.tells_tools:
+        return run_tool(*made, context)
     return reported(*made, context)
 
 
