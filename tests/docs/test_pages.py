@@ -52,7 +52,7 @@ LANGUAGES = {"python", "js", "console", "output", "sh", "text"}
 FILE = re.compile(r'^```\w+ title="(.+?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PACKAGES = re.compile(r"^npm install (.+)$", re.MULTILINE)
 #: Times that `interpstack workflow show` prints: of a step that took long enough, and of the run.
-TIMES = re.compile(r" \d+\.\d s$|(?<=[─] seconds: )\S+$", re.MULTILINE)
+TIMES = re.compile(r" \d+\.\d s(?=$| \w+Error: )|(?<=[─] seconds: )\S+$", re.MULTILINE)
 FENCE = re.compile(r"^ *```(?P<info>[^`\n]+)$", re.MULTILINE)
 #: Where a block begins or ends, however it is written.
 MARK = re.compile(r"^ *(?:`{3,}|~{3,})", re.MULTILINE)
