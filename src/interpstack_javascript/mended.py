@@ -25,8 +25,7 @@ def mended_module(source: str, clock: Clock) -> str:
     walk(parsed.program, lambda node: _note(node, functions))
     units = units_of(source)
     edits = [*loop_edits(parsed.program, clock.pause)]  # none where the source does not parse
-    for function in functions:
-        edits += parameter_edits(function, units)
+    edits += parameter_edits(functions, units)
     return text_of(edited(units, edits).text) if edits else source
 
 

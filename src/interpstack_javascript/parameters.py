@@ -8,7 +8,7 @@ which means the same, on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from interpstack_javascript.edits import Edit
@@ -21,6 +21,8 @@ FUNCTIONS: Final = frozenset(
 )
 _REST: Final = "$p"
 _OPENING: Final = len("=>")
+#: How often nodes are looked at, in a source of no length and for each of its code units.
+_LOOKS, _LOOKS_A_UNIT = 10_000, 4
 
 
 def is_candidate(function: Node, parent: Node | None) -> bool:
@@ -30,39 +32,39 @@ def is_candidate(function: Node, parent: Node | None) -> bool:
     return any(each["type"] != "Identifier" for each in function["params"])
 
 
-def parameter_edits(function: Node, units: str) -> Iterator[Edit]:
-    """The edits of a function whose defaults see another value than its body; none for others.
+def parameter_edits(functions: Iterable[Node], units: str) -> list[Edit]:
+    """The edits of the functions whose defaults would see other values than their bodies.
+
+    This takes linear time: where functions nest so deep in defaults that it would take longer, the
+    functions that are left stay as they are.
 
     Args:
-        function: The function.
+        functions: Candidates of one source.
         units: The source, a character for each UTF-16 code unit.
     """
+    looker, edits = _Looker(_LOOKS + _LOOKS_A_UNIT * len(units)), list[Edit]()
+    try:
+        for function in functions:
+            first = looker.first_wrong(function)
+            if first is not None:
+                edits += _edits_of(function, first, units)
+    except _TooDeep:
+        return edits
+    return edits
+
+
+def _edits_of(function: Node, first: Node, units: str) -> Iterator[Edit]:
     params, body = function["params"], function["body"]
-    if function.get("generator") or body is None:
-        return
-    first = next((index for index, each in enumerate(params) if _has_function(each)), None)
-    if first is None:
-        return
-    names = {name for each in params for name in _bound(each)}
-    read = {name for each in params[first:] for name in _named_in_functions(each)}
-    written = {name for part in (*params, body) for name in _written(part)}
-    if not names & read & written or names & _declared(body):
-        return
-    if any(each["type"] == "TSParameterProperty" for each in params):
-        return
-    is_arrow, is_block = (
-        function["type"] == "ArrowFunctionExpression",
-        body["type"] == "BlockStatement",
-    )
-    begin, end = params[first]["start"], params[-1]["end"]
-    close = _find(units, end, ")")
+    is_arrow = function["type"] == "ArrowFunctionExpression"
+    begin = first["start"]
+    close = _find(units, params[-1]["end"], ")")
     opening = "=> {" if is_arrow else "{"
     yield begin, begin, f"...{_REST}) {opening} let ["
     yield close, close + 1, f"] = {_REST};"
     if is_arrow:
         arrow = _find(units, close + 1, "=>")
         yield arrow, arrow + _OPENING, " " * _OPENING
-    if is_block:
+    if body["type"] == "BlockStatement":
         yield body["start"], body["start"] + 1, " "
         return
     yield body["start"], body["start"], "return "
@@ -82,54 +84,79 @@ def _find(units: str, start: int, token: str) -> int:
     return at
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += children(found)
+class _TooDeep(Exception):
+    """To look at all nodes would take too long."""
 
 
-def _has_function(node: Node) -> bool:
-    return any(each["type"] in FUNCTIONS for each in _walk(node))
+class _Looker:
+    """Looks at the nodes of functions, each of which may be in many functions.
 
+    Args:
+        most: How often it may look at a node.
+    """
 
-def _named_in_functions(node: Node) -> Iterator[str]:
-    """Names that functions in a parameter mention."""
-    for each in _walk(node):
-        if each["type"] in FUNCTIONS:
-            yield from (one["name"] for one in _walk(each) if one["type"] == "Identifier")
+    def __init__(self, most: int) -> None:
+        self._left = most
 
+    def first_wrong(self, function: Node) -> Node | None:
+        """The first parameter with a function, if that would see other values than the body.
 
-def _written(node: Node) -> Iterator[str]:
-    """Names that are assigned to anywhere in a node."""
-    for each in _walk(node):
-        kind = each["type"]
-        if kind == "AssignmentExpression":
-            yield from _bound(each["left"])
-        elif kind == "UpdateExpression":
-            yield from _bound(each["argument"])
-        elif kind in ("ForInStatement", "ForOfStatement"):
-            yield from _bound(each["left"])
+        Raises:
+            _TooDeep: It has looked at too many nodes.
+        """
+        params, body = function["params"], function["body"]
+        if function.get("generator") or body is None:
+            return None
+        first = next((at for at, each in enumerate(params) if self._has_function(each)), None)
+        if first is None or any(each["type"] == "TSParameterProperty" for each in params):
+            return None
+        names = {name for each in params for name in self._bound(each)}
+        read = {name for each in params[first:] for name in self._bound(each)}
+        written = {name for part in (*params, body) for name in self._written(part)}
+        is_wrong = names & read & written and not names & self._declared(body)
+        return params[first] if is_wrong else None
 
+    def _walk(self, node: Node) -> Iterator[Node]:
+        waiting = [node]
+        while waiting:
+            self._left -= 1
+            if self._left < 0:
+                raise _TooDeep
+            found = waiting.pop()
+            yield found
+            waiting += children(found)
 
-def _bound(pattern: Node) -> Iterator[str]:
-    """Names in a pattern: those that it binds, and those in its defaults."""
-    return (each["name"] for each in _walk(pattern) if each["type"] == "Identifier")
+    def _has_function(self, node: Node) -> bool:
+        return any(each["type"] in FUNCTIONS for each in self._walk(node))
 
+    def _bound(self, pattern: Node) -> Iterator[str]:
+        """Names in a pattern: those that it binds, and those in its defaults."""
+        return (each["name"] for each in self._walk(pattern) if each["type"] == "Identifier")
 
-def _declared(body: Node) -> set[str]:
-    """Names that the body of a function declares for all of it: then it has its own variables."""
-    found: set[str] = set()
-    waiting = [body]
-    while waiting:
-        node = waiting.pop()
-        kind = node["type"]
-        if kind in FUNCTIONS:
-            if kind == "FunctionDeclaration" and node.get("id"):
-                found.add(node["id"]["name"])
-            continue
-        if kind == "VariableDeclaration" and node["kind"] == "var":
-            found.update(name for each in node["declarations"] for name in _bound(each["id"]))
-        waiting += children(node)
-    return found
+    def _written(self, node: Node) -> Iterator[str]:
+        """Names that are assigned to anywhere in a node."""
+        for each in self._walk(node):
+            kind = each["type"]
+            if kind == "AssignmentExpression":
+                yield from self._bound(each["left"])
+            elif kind == "UpdateExpression":
+                yield from self._bound(each["argument"])
+            elif kind in ("ForInStatement", "ForOfStatement"):
+                yield from self._bound(each["left"])
+
+    def _declared(self, body: Node) -> set[str]:
+        """Names that the body of a function declares for all of it: then it has its own."""
+        found: set[str] = set()
+        waiting = [body]
+        while waiting:
+            node = waiting.pop()
+            kind = node["type"]
+            if kind in FUNCTIONS:
+                if kind == "FunctionDeclaration" and node.get("id"):
+                    found.add(node["id"]["name"])
+                continue
+            if kind == "VariableDeclaration" and node["kind"] == "var":
+                declared = node["declarations"]
+                found.update(name for each in declared for name in self._bound(each["id"]))
+            waiting += children(node)
+        return found

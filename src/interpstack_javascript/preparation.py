@@ -115,8 +115,7 @@ def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
     if is_typescript or seen.has_decorators:  # which are refused there
         types = _type_edits(parsed.program, source, units, clock)
     mended = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
-    for function in seen.with_defaults:
-        mended += parameter_edits(function, units)
+    mended += parameter_edits(seen.with_defaults, units)
     return _Script(units, parsed.program, seen, types, mended).prepared()
 
 

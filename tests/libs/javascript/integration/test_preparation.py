@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import Cell, InterpreterStack, Limits
-from interpstack_javascript.cells import ENDLESS, Clock, SourceError, prepared
+from interpstack_javascript.cells import ENDLESS, Clock, SourceError, ThreadClock, prepared
 from interpstack_javascript.parser.parsing import parse
 
 
@@ -73,6 +73,12 @@ def test_of_many_faults_the_first_ones_are_taken(shape: str) -> None:
     assert faults[0].message == parse(f"{shape}\n{shape}\n", name="cell.ts").faults[0].message
     with pytest.raises(SourceError, match=re.escape(faults[0].message.removesuffix("."))):
         prepared(source)
+
+
+def test_functions_that_nest_in_defaults_cost_linear_time() -> None:
+    clock = ThreadClock(None, lambda: False)
+    prepared("(" + "(a=" * 400 + "0" + ")=>a++" * 400 + ")")
+    assert clock.spent < 10  # minutes, where each was looked through for each around it
 
 
 @pytest.mark.parametrize("shape", SHAPES)
