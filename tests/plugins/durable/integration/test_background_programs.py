@@ -105,9 +105,9 @@ class Process:
         cell = self.cells._cell
         if cell is not None:
             await cell.stop_landing()
-            self.world.die(self.store)
             if cell.calls is not None:
                 await cell.calls.stop()
+            self.world.die(self.store)  # a call may have had its effect before it was stopped
         await self._session.aclose()
         await self.stack.aclose()
 
