@@ -35,6 +35,7 @@ from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import with_section
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.call_limits import folded
+from interpstack_langchain.rules.direct_calls import DirectCall
 from interpstack_langchain.servers.mcp_tools import Servers
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import new_turn
@@ -170,18 +171,34 @@ class Interpreter:
             return request
         return request.override(messages=list(messages))
 
-    def refused(self, request: ToolCallRequest) -> ToolMessage | None:
-        """The answer to a call that the model may not make; `None` for all other calls."""
+    def direct_call(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
+        """Check a call that the model makes itself, and ask for the approval that it needs.
+
+        Returns:
+            The call to make, as a person may have edited it, or the answer in its place.
+
+        Raises:
+            GraphInterrupt: The call waits for a decision.
+            ConfigurationError: `interrupt_on` names a tool that the agent does not have.
+        """
         call = request.tool_call
         made = noting.get(None)
-        if not self.options.tools_only or (made is not None and made.id == call["id"]):
-            return None  # code of another interpreter makes it
-        return ToolMessage(
-            content=self.surface.refusal(self.stack.language),
-            tool_call_id=call["id"] or "",
-            name=call["name"],
-            status="error",
-        )
+        if made is not None and made.id == call["id"]:
+            return request  # code of another interpreter makes it
+        if self.options.tools_only:
+            return ToolMessage(
+                content=self.surface.refusal(self.stack.language),
+                tool_call_id=call["id"] or "",
+                name=call["name"],
+                status="error",
+            )
+        if self.rules.own.own is None:
+            return request
+        self.names.check(request.runtime.tools)  # the rule of a misspelt tool would not be asked
+        approvals = self.rules.direct(request)
+        if approvals is None:
+            return request
+        return DirectCall(request, approvals, self.surface.names[0]).decided()
 
     def _with_prompt(
         self, request: ModelRequest[Any], state: Mapping[str, Any]

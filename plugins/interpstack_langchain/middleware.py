@@ -12,6 +12,7 @@ from langchain.agents.middleware.types import (
     ModelRequest,
     ModelResponse,
 )
+from langchain_core.messages import ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import TracePolicy, omit_payload
@@ -33,6 +34,7 @@ from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
+from interpstack_langchain.rules.direct_calls import noted
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.tool_twins import with_native_tool
@@ -67,8 +69,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         preset: The plugins of the stack, a change of `interpstack_langchain.PRESET`, such as
             `PRESET.without("skills").replace("ptc", "my-ptc")`.
         plugins: More plugins for the stack, called after the plugins of the preset.
-        interrupt_on: Calls from code that need an approval, by name of the tool (`task` for
-            subagents): `True`, `False`, or an `InterruptOnConfig`, as
+        interrupt_on: Calls that need an approval, of code and of the model itself, by name of the
+            tool (`task` for subagents): `True`, `False`, or an `InterruptOnConfig`, as
             `HumanInTheLoopMiddleware` takes them.
         skills_backend: The backend in which `import("@/skills/…")` finds skills.
         budget: Limits on the total use of all evals of a turn, with the subagents they dispatch.
@@ -304,7 +306,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] not in self._interpreter.surface.names:
-            return self._interpreter.refused(request) or handler(request)
+            made = self._interpreter.direct_call(request)
+            return made if isinstance(made, ToolMessage) else noted(handler(made), made, request)
 
         own = MethodType(CodeInterpreterMiddleware.wrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=False)
@@ -321,7 +324,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] not in self._interpreter.surface.names:
-            return self._interpreter.refused(request) or await handler(request)
+            made = self._interpreter.direct_call(request)
+            if isinstance(made, ToolMessage):
+                return made
+            return noted(await handler(made), made, request)
+
         own = MethodType(CodeInterpreterMiddleware.awrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=True)
         with self._interpreter.eval_call(request, whole, is_async=True) as running:

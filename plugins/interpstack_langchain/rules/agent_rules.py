@@ -1,4 +1,4 @@
-"""The rules for calls from code in each agent that an interpreter serves.
+"""The rules for calls in each agent that an interpreter serves.
 
 The agent's other middleware is known once its graph runs. It is looked up with the first eval, and
 again only if the interpreter is used in another agent.
@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
-from langchain.agents.middleware import ToolCallLimitMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolCallLimitMiddleware
+from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from interpstack import ConfigurationError
 from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.langgraph_internals.siblings import GraphRun, middleware_of
+from interpstack_langchain.langgraph_internals.siblings import GraphRun, graph_run, middleware_of
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.approvals import Approvals
 from interpstack_langchain.rules.call_limits import CallLimits, Limiter
@@ -34,15 +35,18 @@ _NO_NODES: Mapping[str, Any] = {}
 
 @attrs.frozen
 class Rules:
-    """The rules for calls from code in one agent.
+    """The rules for calls in one agent.
 
     Attributes:
-        approvals: The approvals that calls need; `None` if no call needs one.
+        approvals: The approvals that calls from code need; `None` if no call needs one.
         limiters: The middleware that limits calls which code can make.
+        asked_elsewhere: Tools about which a `HumanInTheLoopMiddleware` of the agent asks when the
+            model calls them.
     """
 
     approvals: Approvals | None
     limiters: tuple[Limiter, ...]
+    asked_elsewhere: frozenset[str]
 
 
 @attrs.define(eq=False, repr=False)
@@ -105,6 +109,19 @@ class AgentRules:
             f"{_NEEDS_CHECKPOINTER}, or leave its tools out of ptc"
         )
 
+    def direct(self, request: ToolCallRequest) -> Approvals | None:
+        """The approvals that a call needs which the model makes itself; `None` if it needs none.
+
+        Raises:
+            ConfigurationError: The agent's rules cannot be fulfilled.
+        """
+        name, own = request.tool_call["name"], self.own.own
+        if own is None or name not in own.interrupt_on:
+            return None
+        found = self.rules(graph_run(request.runtime.config))
+        asked = name in found.asked_elsewhere
+        return None if asked else Approvals(ApprovalRules(own, self.own.named))
+
     def limits(self, run: GraphRun | None, running: EvalCall) -> CallLimits | None:
         """The limits on the calls of an eval; `None` without any."""
         limiters = self.rules(run).limiters
@@ -132,7 +149,9 @@ class AgentRules:
             if isinstance(one, ToolCallLimitMiddleware)
             and (one.tool_name is None or one.tool_name in self.callable_)
         )
-        return Rules(Approvals(rules) if rules else None, limiters)
+        asking = (one for one in siblings if isinstance(one, HumanInTheLoopMiddleware))
+        elsewhere = frozenset(name for one in asking for name in one.interrupt_on)
+        return Rules(Approvals(rules) if rules else None, limiters, elsewhere)
 
     def _refuse(self, rules: ApprovalRules) -> None:
         sibling = rules.siblings[0]

@@ -49,9 +49,11 @@ _SHOWN_CHARS: Final = 200
 
 
 class Running(Protocol):
-    """The properties of an eval that approvals need; see `EvalCall`."""
+    """What approvals need of the eval that makes a call, or of the model's own call."""
 
-    request: ToolCallRequest
+    @property
+    def request(self) -> ToolCallRequest:
+        """The model's call."""
 
 
 class ApprovalNeeded(GraphBubbleUp):
@@ -107,14 +109,18 @@ class Approvals:
         Raises:
             ApprovalNeeded: It needs an approval.
         """
-        question = self._question(call, running, decision)
+        question = self.question(call, running, decision)
         if question is not None:
             raise ApprovalNeeded(question)
 
-    def _question(
-        self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None
+    def question(
+        self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None = None
     ) -> dict[str, Any] | None:
-        """The question of the next rule that asks about a call; `None` if none does."""
+        """The question of the next rule that asks about a call; `None` if none does.
+
+        Raises:
+            GuestException: The rule failed, or nobody can be shown the arguments.
+        """
         policies = self.rules.policies(call["name"])
         done: list[str] = []
         if decision is not None:

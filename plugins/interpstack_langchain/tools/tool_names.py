@@ -127,7 +127,7 @@ class ToolNames:
     def check_approvals(
         self, interrupt_on: Mapping[str, Any] | None, callable_: CallableTools
     ) -> None:
-        """Refuse rules that would have no effect.
+        """Refuse rules about tools that code cannot call.
 
         Args:
             interrupt_on: The middleware's argument; `False` asks for nothing.
@@ -143,9 +143,9 @@ class ToolNames:
             hint = f"; did you mean {meant}?" if meant else "."
             covered = listed(sorted(callable_.names), _LISTED, repr) or "nothing"
             raise ConfigurationError(
-                f"interrupt_on names {name!r}, which code cannot call, so the rule would have no "
-                f"effect{hint} It covers calls from code, of tools in ptc and of task: {covered}. "
-                "For the model's own calls, add LangChain's HumanInTheLoopMiddleware"
+                f"interrupt_on names {name!r}, which code cannot call{hint} It takes tools in ptc, "
+                f"and task: {covered}. For tools that only the model calls, add LangChain's "
+                "HumanInTheLoopMiddleware"
             )
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:

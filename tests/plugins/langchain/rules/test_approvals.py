@@ -250,15 +250,6 @@ async def test_a_tool_gets_maps_and_sets_as_they_are_shown(talk: Any) -> None:
     assert got == [asked["args"]] == [{"by_name": {"a": 1}, "ids": [2, 1], "rest": rest_told}]
 
 
-async def test_code_alone_is_asked_about(talk: Any, effects: Effects) -> None:
-    """The agent's own calls are not: that is what `HumanInTheLoopMiddleware` is for."""
-    conversation = talk(tools=effects.tools(), ptc=["pay"], interrupt_on={"pay": True})
-    call = {"name": "pay", "args": {"to": "Ann", "euros": 5}, "id": "c"}
-    result = await conversation.turn(AIMessage("", tool_calls=[call]))
-    assert "__interrupt__" not in result
-    assert effects == ["pay Ann 5"]
-
-
 # -- what is decided -----------------------------------------------------------------------
 
 PAY = "await tools.pay({to: 'Ann', euros: 5})"
