@@ -61,7 +61,6 @@ from interpstack_workflows.runtime.boundary import (
     CheckpointRequest,
     Complete,
     ExecRequest,
-    ExecSpec,
     FailedResolution,
     LogCall,
     ModuleBudget,
@@ -83,8 +82,6 @@ from interpstack_workflows.runtime.runtime import (
     WorkflowExecution,
     WorkflowRuntime,
 )
-from interpstack_workflows.sandbox.local import LocalSandbox
-from interpstack_workflows.sandbox.sandbox import ExecRefused, ExecTimeout, Sandbox
 from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
 from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
 from interpstack_workflows.steps.names import StepNames, canonical
@@ -99,8 +96,6 @@ from interpstack_workflows.stores.store import (
     WorkflowStore,
 )
 from interpstack_workflows.stores.stored_runs import damaged_run, run_from_json, run_to_json
-from interpstack_workflows.worktrees.git import WorktreeError
-from interpstack_workflows.worktrees.worktrees import GitWorktrees
 
 __all__ = [
     "Agent",
@@ -123,16 +118,11 @@ __all__ = [
     "Entry",
     "ErrorEvent",
     "EventSubscription",
-    "ExecRefused",
     "ExecRequest",
-    "ExecSpec",
-    "ExecTimeout",
     "FailedResolution",
-    "GitWorktrees",
     "Lease",
     "LeaseLost",
     "LiveProgress",
-    "LocalSandbox",
     "LogCall",
     "LogEvent",
     "MemoryWorkflowStore",
@@ -157,7 +147,6 @@ __all__ = [
     "RunHandle",
     "RunOptions",
     "RunTree",
-    "Sandbox",
     "Scheduler",
     "ScriptChanged",
     "ScriptDifference",
@@ -195,7 +184,6 @@ __all__ = [
     "WorkflowRuntime",
     "WorkflowStore",
     "WorkflowUsage",
-    "WorktreeError",
     "canonical",
     "check_entry",
     "damaged_run",

@@ -39,6 +39,7 @@ _RUNNING = {
 }
 #: The libraries for engines, bridges and languages, which know the contracts alone.
 _CONTRACT_LIBRARIES = {
+    "interpstack_commands",
     "interpstack_http",
     "interpstack_javascript",
     "interpstack_python",
@@ -46,6 +47,7 @@ _CONTRACT_LIBRARIES = {
     "interpstack_stores",
     "interpstack_wasm",
     "interpstack_workers",
+    "interpstack_worktrees",
 }
 #: All libraries; the others run sessions.
 _LIBRARIES = {*_CONTRACT_LIBRARIES, "interpstack_agents", "interpstack_testing"}
@@ -402,9 +404,10 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 
 def test_importing_the_kernel_loads_nothing_else() -> None:
     code = (
-        "import sys, interpstack, interpstack_agents, interpstack_javascript, "
+        "import sys, interpstack, interpstack_agents, interpstack_commands, "
+        "interpstack_javascript, "
         "interpstack_python, interpstack_schemas, interpstack_stores, "
-        "interpstack_testing, interpstack_wasm, interpstack_workers\n"
+        "interpstack_testing, interpstack_wasm, interpstack_workers, interpstack_worktrees\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"
     )

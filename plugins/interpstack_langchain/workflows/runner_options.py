@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from interpstack import ConfigurationError, Engine, InterpreterStack
+from interpstack_commands import Sandbox
 from interpstack_workflows.api import (
-    GitWorktrees,
-    Sandbox,
     Scheduler,
     WorkflowEvent,
     WorkflowRunner,
     WorkflowStore,
 )
+from interpstack_worktrees import GitWorktrees
 
 __all__ = ["RunnerOptions", "check_ready", "check_runner_options", "runner_maker"]
 

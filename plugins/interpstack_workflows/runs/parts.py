@@ -12,16 +12,16 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import shown
+from interpstack_commands import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.events.hub import EventHub
 from interpstack_workflows.runs.catalog import WorkflowCatalog
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
-from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
-from interpstack_workflows.worktrees.worktrees import GitWorktrees
+from interpstack_worktrees import GitWorktrees
 
 __all__ = ["RunParts", "check_settings", "worktrees_of"]
 

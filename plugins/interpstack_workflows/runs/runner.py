@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from interpstack import Engine, InterpreterStack, call_blocking
+from interpstack_commands import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
 from interpstack_workflows.errors import WorkflowError
@@ -29,13 +30,12 @@ from interpstack_workflows.runs.scopes.replaying import failed_scopes
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
 from interpstack_workflows.runs.verbs.waits import CONTRADICTED, check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
-from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, WorkflowRecord, WorkflowStore
-from interpstack_workflows.worktrees.worktrees import GitWorktrees
+from interpstack_worktrees import GitWorktrees
 
 __all__ = ["RunHandle", "WorkflowRunner"]
 

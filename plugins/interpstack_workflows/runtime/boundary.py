@@ -14,6 +14,7 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import positive, takes
+from interpstack_commands import ExecSpec
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.texts import shown
 
@@ -24,7 +25,6 @@ __all__ = [
     "CheckpointRequest",
     "Complete",
     "ExecRequest",
-    "ExecSpec",
     "FailedResolution",
     "LogCall",
     "ModuleBudget",
@@ -198,17 +198,6 @@ class SleepRequest:
 
     id: str
     duration_ms: int
-
-
-@attrs.frozen
-class ExecSpec:
-    """A command for a sandbox."""
-
-    command: str
-    args: tuple[str, ...] = ()
-    cwd: str | None = None
-    env: Mapping[str, str] = attrs.field(factory=dict)
-    stdin: str | None = None
 
 
 @attrs.frozen

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from interpstack import EngineFailure, GuestError, Settlement, UnsupportedValue, encode
+from interpstack_commands import ExecSpec
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
     Call,
     CheckpointRequest,
     ExecRequest,
-    ExecSpec,
     FailedResolution,
     LogCall,
     ModuleBudget,

@@ -14,7 +14,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from interpstack_workflows.api import LocalSandbox, WorkflowResult, WorkflowRunner
+from interpstack_commands import LocalSandbox
+from interpstack_workflows.api import WorkflowResult, WorkflowRunner
 
 SCRIPT = Path(__file__).with_name("fix.workflow.js")
 _UNKNOWN = re.compile(r"name '(\w+)' is not defined")

@@ -13,8 +13,7 @@ from interpstack import to_end
 from interpstack_workflows.agents.agent import Agent, AgentCall
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
-from interpstack_workflows.worktrees.git import WorktreeError
-from interpstack_workflows.worktrees.worktrees import GitWorktrees, Worktree
+from interpstack_worktrees import GitWorktrees, Worktree, WorktreeError
 
 __all__ = ["IsolatedWork", "check_isolation", "isolated_value", "remove_left"]
 

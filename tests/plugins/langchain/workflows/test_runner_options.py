@@ -9,13 +9,13 @@ import pytest
 from workflow_talk import Talk, workflow
 
 from interpstack import ConfigurationError
+from interpstack_commands import ExecSpec
 from interpstack_langchain.workflows import WorkflowMiddleware
 from interpstack_langchain.workflows.runner_options import RunnerOptions
 from interpstack_workflows.api import (
     Agent,
     AgentAnswer,
     AgentCall,
-    ExecSpec,
     Scheduler,
     WorkflowRunner,
 )

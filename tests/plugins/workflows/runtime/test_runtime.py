@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, InterpreterStack
+from interpstack_commands import ExecSpec
 from interpstack_workflows.api import WorkflowModuleError
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
@@ -17,7 +18,6 @@ from interpstack_workflows.runtime.boundary import (
     CheckpointRequest,
     Complete,
     ExecRequest,
-    ExecSpec,
     FailedResolution,
     LogCall,
     ModuleBudget,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from interpstack_commands import ExecSpec
 from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
     CheckpointRequest,
     ExecRequest,
-    ExecSpec,
     ScriptPath,
     SleepRequest,
     WaitRequest,

@@ -13,8 +13,8 @@ from typing import Any
 
 from workflow_runs import Prompts, runner, script, until
 
-from interpstack_workflows.api import LocalSandbox, MemoryWorkflowStore, WorkflowRunner
-from interpstack_workflows.runtime.boundary import ExecSpec
+from interpstack_commands import ExecSpec, LocalSandbox
+from interpstack_workflows.api import MemoryWorkflowStore, WorkflowRunner
 
 _CALL = "exec('local/a', {command: 'ls'})"
 
@@ -22,7 +22,8 @@ _CALL = "exec('local/a', {command: 'ls'})"
 _HOST = """
 import asyncio, sys
 from pathlib import Path
-from interpstack_workflows.api import LocalSandbox, WorkflowRunner
+from interpstack_commands import LocalSandbox
+from interpstack_workflows.api import WorkflowRunner
 
 async def main(folder, source):
     sandbox = LocalSandbox(folder, commands=[sys.executable], seconds=300)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from workflow_runs import Prompts, runner, script
 
-from interpstack_workflows.runtime.boundary import ExecSpec
+from interpstack_commands import ExecSpec
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 

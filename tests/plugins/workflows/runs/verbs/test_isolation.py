@@ -15,8 +15,7 @@ from interpstack_workflows.agents.agent import AgentCall, AgentPaused
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.runs.verbs.isolation import IsolatedWork
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.worktrees.git import WorktreeError
-from interpstack_workflows.worktrees.worktrees import GitWorktrees
+from interpstack_worktrees import GitWorktrees, WorktreeError
 
 __all__ = ["repository"]
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from interpstack import ConfigurationError
-from interpstack_workflows.runtime.boundary import ExecSpec
-from interpstack_workflows.sandbox.processes import run_process
-from interpstack_workflows.sandbox.sandbox import OUTPUT_BYTES, ExecRefused, ExecTimeout
+from interpstack_commands.processes import run_process
+from interpstack_commands.sandbox import OUTPUT_BYTES, ExecRefused, ExecSpec, ExecTimeout
 
 __all__ = ["LocalSandbox"]
 

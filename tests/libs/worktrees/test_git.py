@@ -10,7 +10,7 @@ import pytest
 from git_repositories import git, repository
 
 from interpstack import ConfigurationError
-from interpstack_workflows.worktrees.git import Git, OutputTooLong, WorktreeError
+from interpstack_worktrees.git import Git, OutputTooLong, WorktreeError
 
 __all__ = ["repository"]
 

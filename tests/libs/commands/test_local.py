@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_workflows.runtime.boundary import ExecSpec
-from interpstack_workflows.sandbox.local import LocalSandbox
-from interpstack_workflows.sandbox.sandbox import ExecRefused, ExecTimeout
+from interpstack_commands import ExecRefused, ExecSpec, ExecTimeout, LocalSandbox
 
 _SHOW = "import os, sys; print(os.getcwd(), sorted(os.environ.items()), sys.argv[1:])"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.sandbox.sandbox import checked_output
+from interpstack_workflows.runs.verbs.commands import checked_output
 
 
 def test_text_and_bytes_become_text() -> None:

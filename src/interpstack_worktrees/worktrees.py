@@ -16,11 +16,11 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, call_blocking
-from interpstack_workflows.worktrees.git import Git, OutputTooLong, WorktreeError
+from interpstack_worktrees.git import Git, OutputTooLong, WorktreeError
 
 __all__ = ["GitWorktrees", "Product", "Worktree"]
 
-_log = logging.getLogger("interpstack.workflows")
+_log = logging.getLogger("interpstack.worktrees")
 _BRANCHES: Final = "interpstack"
 #: Branches of work that is too large for a patch; nothing removes them.
 _KEPT: Final = "interpstack-kept"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from workflow_runs import until
 
-from interpstack_workflows.sandbox.processes import ProcessOutput, run_process
+from interpstack_commands import ProcessOutput, run_process
 
 #: Starts a child that holds the streams, and writes both numbers to a file.
 _PARENT = """

@@ -13,8 +13,7 @@ import pytest
 from git_repositories import git, left_of, repository
 
 from interpstack import ConfigurationError
-from interpstack_workflows.worktrees.git import WorktreeError
-from interpstack_workflows.worktrees.worktrees import GitWorktrees, Worktree
+from interpstack_worktrees import GitWorktrees, Worktree, WorktreeError
 
 __all__ = ["repository"]
 

@@ -16,9 +16,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Final
 
-from interpstack import ConfigurationError, call_blocking
-from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.sandbox.processes import run_process
+from interpstack import ConfigurationError, InterpstackError, call_blocking
+from interpstack_commands import run_process
 
 __all__ = ["Git", "OutputTooLong", "WorktreeError"]
 
@@ -37,7 +36,7 @@ _LOCK: Final = "interpstack-worktrees.lock"
 _LOCK_SECONDS: Final = 0.005
 
 
-class WorktreeError(WorkflowError, RuntimeError):
+class WorktreeError(InterpstackError, RuntimeError):
     """A worktree cannot be made, read or removed; the message includes that of git."""
 
 

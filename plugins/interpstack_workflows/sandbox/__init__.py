@@ -1,1 +1,0 @@
-"""Sandboxes: what runs the commands of scripts."""

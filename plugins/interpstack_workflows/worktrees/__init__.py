@@ -1,1 +1,0 @@
-"""Worktrees of git, in which agents work apart."""
