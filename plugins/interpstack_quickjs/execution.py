@@ -195,7 +195,9 @@ class QuickJSExecution(KernelExecution):
         """Make the script; the end of the cell if it is not to be run."""
         try:
             clock = ThreadClock(cpu_seconds, lambda: self._interrupted)
-            self._prepared = prepared(self._cell.source, self._cell.language, clock)
+            self._prepared = prepared(
+                self._cell.source, self._cell.language, clock, for_quickjs=True
+            )
         except SourceError as error:
             return self._refused(error)
         except CellTimeout:

@@ -56,15 +56,16 @@ class EvalQueue:
     """A queue that runs the evals of one model message one after another, in the model's order.
 
     Evals arrive in parallel, in any order, from any thread. Each one waits until the earlier ones
-    have ended. The wait for an eval that has not arrived is short, because something in front of
-    the adapter may have answered it.
+    have ended. An eval that does not arrive may have been answered by something in front of the
+    adapter; only the adapter can tell, so it is asked.
 
     Args:
         pauses: Exceptions with which an eval ends that will be run again.
         held: Makes the exception for an eval behind one that was paused.
     """
 
-    #: Seconds to wait for a call that does not come.
+    #: Seconds to wait for a call before the adapter is asked whether it still comes, and again
+    #: before each further question.
     GRACE_SECONDS = 1.0
 
     def __init__(
@@ -103,7 +104,12 @@ class EvalQueue:
             self._forget(message, names)
 
     async def wait(
-        self, message: str, names: Sequence[str], name: str, done: Collection[str] = ()
+        self,
+        message: str,
+        names: Sequence[str],
+        name: str,
+        done: Collection[str] = (),
+        is_coming: Callable[[str], bool] = lambda name: False,
     ) -> QueuePosition:
         """Wait until all earlier evals of the message have ended.
 
@@ -112,6 +118,8 @@ class EvalQueue:
             names: Names of its evals, in the order in which the model wrote them.
             name: Name of this eval.
             done: Names of evals that ended in an earlier run of the message.
+            is_coming: Whether an eval that has not arrived still will. It is asked again and again;
+                an exception from it ends the wait.
 
         Raises:
             BaseException: The exception of `held`: an earlier eval is paused; this one runs later.
@@ -120,7 +128,7 @@ class EvalQueue:
         for earlier in names[:index]:
             if earlier in done:
                 continue
-            raised = await self._end_of(message, earlier, name)
+            raised = await self._end_of(message, earlier, name, is_coming)
             if raised is not None and issubclass(raised, self._pauses):
                 raise self._held()
         return QueuePosition(message, index)
@@ -145,7 +153,9 @@ class EvalQueue:
             self._calls[key] = call
         return call
 
-    async def _end_of(self, message: str, call_id: str, waiting: str) -> type[BaseException] | None:
+    async def _end_of(
+        self, message: str, call_id: str, waiting: str, is_coming: Callable[[str], bool]
+    ) -> type[BaseException] | None:
         """Wait for the end of an eval, and return the class of its exception, if it raised one."""
         with self._lock:
             mine = self._calls.get((message, waiting))
@@ -153,11 +163,10 @@ class EvalQueue:
             # All evals of a message come back after a pause, in any order: wait for this time's.
             if call is None or (call.raised and mine and call.attempt < mine.attempt):
                 call = self._next((message, call_id))
-        try:
-            async with asyncio.timeout(self.GRACE_SECONDS):
-                await asyncio.shield(asyncio.wrap_future(call.arrived))
-        except TimeoutError:
-            return None
+        arrived = asyncio.wrap_future(call.arrived)
+        while not (await asyncio.wait({arrived}, timeout=self.GRACE_SECONDS))[0]:
+            if not is_coming(call_id):
+                return None
         await asyncio.shield(asyncio.wrap_future(call.ended))
         return call.raised
 

@@ -50,7 +50,9 @@ _WORDS: Final = re.compile(
 )
 
 
-def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -> Prepared:
+def prepared(
+    source: str, language: str | None = None, clock: Clock = ENDLESS, *, for_quickjs: bool = False
+) -> Prepared:
     """A cell as an engine is to run it, with the way back to places in its source.
 
     TypeScript is accepted whatever the language says: a source that is no JavaScript is read as
@@ -60,6 +62,8 @@ def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -
         source: The source of the cell.
         language: The language of the source; `typescript` reads it as nothing else.
         clock: The cell's clock, since preparation counts as computing.
+        for_quickjs: Whether QuickJS is to run it, which runs some loops and default values in
+            another way than the language says: the loops are changed, the others refused.
 
     Raises:
         SourceError: The source does not parse, or has syntax that cells do not have.
@@ -69,7 +73,7 @@ def prepared(source: str, language: str | None = None, clock: Clock = ENDLESS) -
         return Prepared(source)
     from interpstack_javascript.preparation import prepare  # loads the parser
 
-    return prepare(source, language, clock)
+    return prepare(source, language, clock, for_quickjs=for_quickjs)
 
 
 def fault_of(source: str) -> SourceError | None:

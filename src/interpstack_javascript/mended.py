@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+from interpstack.guests import place_at
+from interpstack_javascript.captures import has_default, shared_parameter
 from interpstack_javascript.edits import edited
 from interpstack_javascript.loops import loop_edits
-from interpstack_javascript.parameters import FUNCTIONS, is_candidate, parameter_edits
-from interpstack_javascript.parser.parsing import Node, children, parse, text_of, units_of, walk
+from interpstack_javascript.parser.parsing import Node, parse, text_of, units_of, walk
 from interpstack_javascript.scripts import Clock
 
 __all__ = ["mended_module"]
@@ -14,7 +17,8 @@ __all__ = ["mended_module"]
 def mended_module(source: str, clock: Clock) -> str:
     """A module in which QuickJS gives the values that the language gives.
 
-    Lines stay as they are; columns behind an edit move in its line.
+    Lines stay as they are; columns behind an edit move in its line. A module that would give wrong
+    values becomes one that throws a `SyntaxError` when it is imported.
 
     Args:
         source: The source, without characters that engines cannot read.
@@ -22,17 +26,17 @@ def mended_module(source: str, clock: Clock) -> str:
     """
     parsed = parse(source, name="source.mjs", seconds=clock.left(), pause=clock.pause)
     functions: list[Node] = []
-    walk(parsed.program, lambda node: _note(node, functions))
+
+    def enter(node: Node) -> None:
+        if "params" in node and isinstance(node["params"], list) and has_default(node):
+            functions.append(node)
+
+    walk(parsed.program, enter)
     units = units_of(source)
+    fault = shared_parameter(parsed.program, functions, len(units), clock.pause)
+    if fault is not None:
+        place = place_at(source, len(text_of(units[: fault.start])))
+        told = f"{fault.message} (line {place.line}, column {place.column})"
+        return f"throw new SyntaxError({json.dumps(told)})"
     edits = [*loop_edits(parsed.program, clock.pause)]  # none where the source does not parse
-    edits += parameter_edits(functions, units)
     return text_of(edited(units, edits).text) if edits else source
-
-
-def _note(parent: Node, functions: list[Node]) -> None:
-    """Note the functions directly below a node."""
-    functions += [
-        node
-        for node in children(parent)
-        if node["type"] in FUNCTIONS and is_candidate(node, parent)
-    ]

@@ -11,10 +11,10 @@ from typing import Final
 
 import attrs
 
+from interpstack_javascript.captures import has_default, shared_parameter
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
 from interpstack_javascript.loops import loop_edits
-from interpstack_javascript.parameters import is_candidate, parameter_edits
 from interpstack_javascript.parser.parsing import (
     Node,
     Parsed,
@@ -79,28 +79,32 @@ _NOTED: Final = (
 )
 
 
-def prepare(source: str, language: str | None, clock: Clock) -> Prepared:
+def prepare(
+    source: str, language: str | None, clock: Clock, *, for_quickjs: bool = False
+) -> Prepared:
     """A cell as an engine is to run it.
 
     Args:
         source: The source, without characters that engines cannot read.
         language: `typescript` if the source is to be read as nothing else.
         clock: The cell's clock.
+        for_quickjs: Whether QuickJS is to run it.
 
     Raises:
-        SourceError: The source does not parse, or has syntax that cells do not have.
+        SourceError: The source does not parse, has syntax that cells do not have, or, on QuickJS,
+            would give wrong values.
     """
     if len(source) <= _SMALL:
-        return _prepare_small(source, language)
-    return _prepare(source, language, clock)
+        return _prepare_small(source, language, for_quickjs)
+    return _prepare(source, language, clock, for_quickjs)
 
 
 @lru_cache(maxsize=64)
-def _prepare_small(source: str, language: str | None) -> Prepared:
-    return _prepare(source, language, ENDLESS)
+def _prepare_small(source: str, language: str | None, for_quickjs: bool) -> Prepared:
+    return _prepare(source, language, ENDLESS, for_quickjs)
 
 
-def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
+def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool) -> Prepared:
     parsed, is_typescript = _tree(source, language, clock)
     seen = _Seen(clock)
     seen.look(parsed.program)
@@ -114,8 +118,12 @@ def _prepare(source: str, language: str | None, clock: Clock) -> Prepared:
     types: list[Edit] = []
     if is_typescript or seen.has_decorators:  # which are refused there
         types = _type_edits(parsed.program, source, units, clock)
-    mended = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
-    mended += parameter_edits(seen.with_defaults, units)
+    mended: list[Edit] = []
+    if for_quickjs:
+        fault = shared_parameter(parsed.program, seen.with_defaults, len(units), clock.pause)
+        if fault is not None:
+            raise SourceError(fault.message, _index(source, fault.start))
+        mended = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
     return _Script(units, parsed.program, seen, types, mended).prepared()
 
 
@@ -345,7 +353,7 @@ class _Seen:
     def _function(self, node: Node, scope: _Scope, outside: bool, parent: Node | None) -> _Scope:
         own = node.get("id")
         inner = _Scope(scope, True)
-        if is_candidate(node, parent):
+        if has_default(node):
             self.with_defaults.append(node)
         if node["type"] == "FunctionDeclaration" and own is not None:
             if scope is not self.top:

@@ -130,7 +130,7 @@ class BackgroundEvals(Evals):
         """The state, once the evals before this one in its message have ended."""
         state, done = await self._state(running)
         if self.mode.scope != "call":
-            await self.queue.wait(running.calls, done)
+            await self.queue.wait(running.calls, running.request.runtime.config, done)
         return state
 
     async def _settle(self, outcome: Outcome, running: EvalCall) -> None:

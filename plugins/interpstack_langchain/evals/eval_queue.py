@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
 from interpstack_agents import EvalQueue, QueuePosition
 from interpstack_durable.api import UnreadableJournal
 from interpstack_langchain.evals.call_names import SiblingCalls
+from interpstack_langchain.langgraph_internals.siblings import is_coming
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.state.not_restored import StateNotRestored
 
@@ -44,11 +46,14 @@ class CallQueue:
         with self._queue.taking_part(message, names, calls.name):
             yield
 
-    async def wait(self, calls: SiblingCalls, done: Collection[str] = ()) -> QueuePosition | None:
+    async def wait(
+        self, calls: SiblingCalls, config: Mapping[str, Any], done: Collection[str] = ()
+    ) -> QueuePosition | None:
         """Wait until it is this eval's turn; `None` if its message is unknown.
 
         Args:
             calls: The eval, and the other calls of its message.
+            config: The configuration of the eval's task.
             done: Names of evals that ended in an earlier run of the step.
 
         Raises:
@@ -57,7 +62,10 @@ class CallQueue:
         message, names = self._siblings(calls)
         if not names:
             return None
-        return await self._queue.wait(message, names, calls.name, done)
+        places = {name: place for place, name in enumerate(calls.names)}
+        return await self._queue.wait(
+            message, names, calls.name, done, lambda name: is_coming(config, places[name])
+        )
 
     def _siblings(self, calls: SiblingCalls) -> tuple[str, list[str]]:
         """The message of an eval, and the names of the message's evals without an answer."""

@@ -162,7 +162,7 @@ class Evals:
                     ended = _Ended(outcome, session)
             else:
                 outer = running.outer
-                position = await self.queue.wait(running.calls, done)
+                position = await self.queue.wait(running.calls, request.runtime.config, done)
                 if outer is not None:
                     position = QueuePosition(f"inside:{outer.run_id}", index=None)
                 ended = await self._in_turn(code, offer, state, position, running, fresh)

@@ -14,12 +14,20 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from langchain.agents.middleware import AgentMiddleware
-from langgraph._internal._constants import CONFIG_KEY_SEND, CONFIG_KEY_TASK_ID
+from langgraph._internal._constants import (
+    CONFIG_KEY_SEND,
+    CONFIG_KEY_TASK_ID,
+    ERROR,
+    INTERRUPT,
+    PUSH,
+    RESUME,
+)
+from langgraph.errors import GraphInterrupt
 
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.call_scopes import graph_loop
 
-__all__ = ["GraphRun", "graph_run", "middleware_of", "step_writes"]
+__all__ = ["GraphRun", "graph_run", "is_coming", "middleware_of", "step_writes"]
 
 
 class GraphRun(Protocol):
@@ -71,6 +79,39 @@ def step_writes(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     own = config["configurable"].get(CONFIG_KEY_TASK_ID)
     others = [task for key, task in list(run.tasks.items()) if key != own]
     return [write for task in others for write in list(task.writes)]  # other threads may add some
+
+
+def is_coming(config: Mapping[str, Any], place: int) -> bool:
+    """Whether the task of a tool call has not ended yet.
+
+    Args:
+        config: The configuration of a task of the same step.
+        place: The place of the call in its message.
+
+    Returns:
+        False if it has ended, or if no task of the step is known to be of this call.
+
+    Raises:
+        GraphInterrupt: It has failed, or waits for an answer, and runs again later.
+    """
+    run = graph_run(config)
+    if run is None:
+        return False
+    for key, task in list(run.tasks.items()):
+        if tuple(task.path[:2]) != (PUSH, place):
+            continue
+        channels = {channel for channel, _ in list(task.writes)} - {RESUME}
+        if ERROR in channels or _is_interrupted(run, key):
+            raise GraphInterrupt(())
+        return not channels
+    return False
+
+
+def _is_interrupted(run: Any, task: str) -> bool:
+    """Whether a task has ended with a question in this run of its step, not in an earlier one."""
+    if task not in getattr(run, "_written_task_ids", ()):
+        return False
+    return any(key == task and name == INTERRUPT for key, name, _ in run.checkpoint_pending_writes)
 
 
 def middleware_of(nodes: Mapping[str, Any]) -> tuple[AgentMiddleware[Any, Any, Any], ...]:

@@ -64,9 +64,38 @@ async def test_one_that_ended_before_is_not_waited_for(queue: EvalQueue) -> None
     assert position == QueuePosition("m", 2)
 
 
-async def test_one_that_never_arrives_is_not_waited_for_long(
-    queue: EvalQueue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EvalQueue, "GRACE_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_one_that_does_not_come_is_not_waited_for(queue: EvalQueue) -> None:
     with queue.taking_part("m", NAMES, "b"):
         assert await queue.wait("m", NAMES, "b") == QueuePosition("m", 1)
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_one_that_still_comes_is_waited_for(queue: EvalQueue) -> None:
+    ran: list[str] = []
+
+    async def last() -> None:
+        with queue.taking_part("m", NAMES, "c"):
+            await queue.wait("m", NAMES, "c", is_coming=lambda name: True)
+            ran.append("c")
+
+    waiting = asyncio.create_task(last())
+    for name in "ab":
+        await asyncio.sleep(0.05)
+        await run(queue, name, ran)
+    await waiting
+    assert ran == NAMES
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_one_that_comes_again_later_ends_the_wait(queue: EvalQueue) -> None:
+    def is_coming(name: str) -> bool:
+        raise Held
+
+    with queue.taking_part("m", NAMES, "b"), pytest.raises(Held):
+        await queue.wait("m", NAMES, "b", is_coming=is_coming)

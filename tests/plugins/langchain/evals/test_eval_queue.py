@@ -30,13 +30,13 @@ def queue() -> CallQueue:
 
 
 async def test_a_call_of_another_tool_has_no_place(queue: CallQueue) -> None:
-    assert await queue.wait(siblings("b", "eval", "search")) is None
+    assert await queue.wait(siblings("b", "eval", "search"), {}) is None
     with queue.taking_part(siblings("b", "eval", "search")):
         pass
 
 
 async def test_the_only_eval_is_the_first(queue: CallQueue) -> None:
-    position = await queue.wait(siblings("b", "search", "eval"))
+    position = await queue.wait(siblings("b", "search", "eval"), {})
     assert position is not None
     assert (position.message, position.index) == ("m1:b", 0)
 
@@ -47,7 +47,7 @@ async def test_all_tools_of_the_interpreter_share_one_order(queue: CallQueue) ->
     async def run(name: str) -> None:
         calls = siblings(name, *tools)
         with queue.taking_part(calls):
-            position = await queue.wait(calls)
+            position = await queue.wait(calls, {})
             assert position is not None
             log.append(f"{name} {position.index}")
             await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_all_tools_of_the_interpreter_share_one_order(queue: CallQueue) ->
 async def test_an_eval_that_ended_in_an_earlier_run_is_not_waited_for(queue: CallQueue) -> None:
     calls = siblings("b", "eval", "eval")
     with queue.taking_part(calls):
-        position = await queue.wait(calls, done=["a"])
+        position = await queue.wait(calls, {}, done=["a"])
     assert position is not None
     assert position.index == 1
 
@@ -81,7 +81,7 @@ async def one_after(queue: CallQueue, error: BaseException) -> Any:
         raise error
     calls = siblings("b", "eval", "eval")
     with queue.taking_part(calls):
-        return await queue.wait(calls)
+        return await queue.wait(calls, {})
 
 
 @pytest.mark.parametrize("error", PAUSES, ids=lambda error: type(error).__name__)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from interpstack import InterpreterStack, ModuleBundle, Session, hookimpl
+from interpstack import InterpreterStack, ModuleBundle, Outcome, Session, hookimpl
 from interpstack.contracts.modules import ModuleLoader
 
 
@@ -230,23 +230,35 @@ def test_errors_name_columns_of_the_first_line_of_a_module() -> None:
 # -- closures -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["team:loop", "team:loop.ts"])
-def test_closures_of_loops_and_parameters_in_a_module(name: str) -> None:
-    loop = "for (let i = 0; i < 3; i++) { made.push(() => i); continue }"
-    default = "export function late(a, b = () => a) { a = 5; return b() }"
-
+def _imported(name: str, source: str, code: str) -> Outcome:
     class Modules:
         @hookimpl
         def interpstack_resolve_module(self, specifier: str, session: Session) -> ModuleLoader:
             async def load() -> ModuleBundle:
-                return ModuleBundle(name, {name: f"export const made = []; {loop}; {default}"})
+                return ModuleBundle(name, {name: source})
 
             return load
 
     with InterpreterStack(plugins=[Modules()]) as stack, stack.session() as session:
-        code = f"const m = await import('{name}'); [...m.made.map((f) => f()), m.late(1)].join()"
-        outcome = session.eval_sync(code)
-    assert (outcome.error, outcome.text) == (None, "0,1,2,5")
+        return session.eval_sync(code)
+
+
+@pytest.mark.parametrize("name", ["team:loop", "team:loop.ts"])
+def test_closures_of_loops_in_a_module(name: str) -> None:
+    loop = "for (let i = 0; i < 3; i++) { made.push(() => i); continue }"
+    source = f"export const made = []; {loop}"
+    outcome = _imported(name, source, f"(await import('{name}')).made.map((f) => f()).join()")
+    assert (outcome.error, outcome.text) == (None, "0,1,2")
+
+
+@pytest.mark.parametrize("name", ["team:late", "team:late.ts"])
+def test_a_module_that_would_give_wrong_values_is_refused(name: str) -> None:
+    source = "export const n = 1\nexport function late(a, b = () => a) { a = 5; return b() }"
+    error = _imported(name, source, f"import {{late}} from '{name}'; late(1)").error
+    assert error is not None
+    assert error.name == "SyntaxError"
+    assert "QuickJS cannot share the parameter 'a'" in error.message
+    assert error.message.endswith("(line 2, column 41)")
 
 
 @pytest.mark.parametrize(
