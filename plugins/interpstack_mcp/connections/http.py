@@ -61,6 +61,8 @@ _NOT_SENT: Final = (
 )
 #: Characters of the text of a response with the status of an error.
 _TEXT_CHARS: Final = 500
+#: Characters of an id that a server has sent.
+_ID_CHARS: Final = 40
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"
 _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -350,13 +352,21 @@ class _Transport(StreamableHTTPTransport):
 
 
 def _answer(found: SessionMessage | Exception, request: str | int | None) -> SessionMessage | None:
-    """The answer to the request whose response it comes in; `None` if a message is no answer."""
+    """The answer to the request whose response it comes in; `None` if a message is no answer.
+
+    An error without an id is of a server that could not read the id. An answer to another request
+    says nothing about this one.
+    """
     message = found.message if isinstance(found, SessionMessage) else None
     if not isinstance(message, (JSONRPCResponse, JSONRPCError)):
         return None
     if request is None or message.id == request:
         return SessionMessage(message)
-    return SessionMessage(message.model_copy(update={"id": request}))
+    if message.id is None or str(message.id) == str(request):
+        return SessionMessage(message.model_copy(update={"id": request}))
+    theirs = printable(str(message.id))[:_ID_CHARS]
+    why = f"it has the id of another request ({theirs}, and not {request})"
+    return SessionMessage(failed_request(request, Rejected(why)))
 
 
 def _no_answer(
