@@ -202,6 +202,8 @@ class Gateway:
             answer = await upstream.request(ctx.method, params, call, listens=listens)
         except ValueError as error:
             text = f"the answer of MCP server {server!r} is not valid in the protocol"
+            if ctx.method == "tools/call":
+                text = f"mcp.{server}.{own['name']} was called, but {text}"
             raise MCPError(types.INTERNAL_ERROR, f"{text}: {fault_of(error)}") from error
         return {**_COMPLETE, **answer}
 

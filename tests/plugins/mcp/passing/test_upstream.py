@@ -119,6 +119,10 @@ elif method == "tools/call":
         ('{"content": [{"type": "made up", "x": 1}]}', "is not valid in the protocol"),
         ('{"content": [{"type": "text", "text": ""}] * 3000}', "more than 2000 content blocks"),
         ("[]", "malformed"),
+        (
+            '{"content": [], "structuredContent": {"a": [float("nan")]}}',
+            r"mcp\.s\.t was called, but .*: result\.structuredContent\.a\.0 is no number of JSON",
+        ),
     ],
 )
 async def test_results_of_another_form_are_errors(mode: str, answer: str, fault: str) -> None:
