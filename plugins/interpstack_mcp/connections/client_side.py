@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Set
 from typing import Any
 
 import attrs
+from mcp import types
 from mcp.client.session import LoggingFnT
 
 __all__ = ["ClientSide"]
@@ -17,8 +18,9 @@ class ClientSide:
 
     Attributes:
         callbacks: The callbacks of the SDK's client, by their names: `sampling_callback` and so on.
-            A server learns that the client can do what there is a callback for. `mode` is the
-            generation of the protocol.
+            `mode` is the generation of the protocol.
+        abilities: What a server is told that the client can do. The SDK would derive it from the
+            callbacks, and claim more than the client has said.
         heard: Takes each notification of the server that is not a log message.
         logged: Takes each log message.
         opened: Called with each new connection, before anything else uses it.
@@ -26,6 +28,7 @@ class ClientSide:
     """
 
     callbacks: Mapping[str, Any]
+    abilities: types.ClientCapabilities
     heard: Callable[[Any], Awaitable[None]]
     logged: LoggingFnT
     opened: Callable[[Any], Awaitable[None]]

@@ -397,7 +397,9 @@ class ServerConnection:
         transport = _transport(self.server, self.limits, self._output, self._end)
         options = {} if self.side is None else dict(self.side.callbacks)
         return mcp.Client(
-            checked_messages(transport, exchange),
+            checked_messages(
+                transport, exchange, None if self.side is None else self.side.abilities
+            ),
             message_handler=self._heard,
             logging_callback=self._logged if self.side is None else self.side.logged,
             client_info=types.Implementation(name="interpstack", version=__version__),

@@ -25,10 +25,25 @@ __all__ = [
     "from_server",
     "is_of_server",
     "marked",
+    "unknown_effects",
 ]
 
 #: Codes by which the SDK reports the end of a connection or of a request's time.
 _OF_THE_SDK: Final = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+
+
+#: Statuses with which a server refuses a request before it runs it.
+_NOT_RUN: Final = frozenset({401, 403, 404, 405, 406, 411, 413, 414, 415, 429, 431})
+#: The first status that says nothing about what was done.
+_BROKEN: Final = 500
+
+
+def unknown_effects(name: str) -> str:
+    """The advice on a call whose answer is lost."""
+    return (
+        f"{name} may have had its effects, so the call is not repeated: check before calling it "
+        "again"
+    )
 
 
 class Unavailable(Exception):
@@ -55,6 +70,24 @@ class HttpFailed(Lost):
         super().__init__(text)
         self.status = status
         self.of_session = of_session
+
+    @property
+    def not_run(self) -> bool:
+        """Whether the status says that the request was not run."""
+        return self.status in _NOT_RUN
+
+    def told_of(self, name: str, server: str) -> str:
+        """What the failure means for a call.
+
+        Args:
+            name: The name of the called tool.
+            server: The name of the server.
+        """
+        if self.not_run:
+            return f"{name} was not run: MCP server {server!r} refused the call: {self}"
+        if self.status < _BROKEN:
+            return f"MCP server {server!r} refused {name}: {self}"
+        return f"{name} failed: {self}; {unknown_effects(name)}"
 
 
 class Rejected(ValueError):

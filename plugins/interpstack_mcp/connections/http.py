@@ -43,7 +43,9 @@ from interpstack_mcp.oauth.settings import LoginNeeded
 __all__ = ["http_transport", "own_request"]
 
 _log = logging.getLogger("interpstack.mcp")
-_sdk_log = logging.getLogger("mcp.client.streamable_http")
+_sdk_logs = [
+    logging.getLogger(name) for name in ("mcp.client.streamable_http", "mcp.client.auth.oauth2")
+]
 #: Whether the SDK works for a connection that was made here.
 _own: ContextVar[bool] = ContextVar("interpstack_mcp_own_connection", default=False)
 _CONNECT_SECONDS: Final = 30.0
@@ -59,6 +61,8 @@ _NOT_SENT: Final = (
 )
 #: Characters of the text of a response with the status of an error.
 _TEXT_CHARS: Final = 500
+#: Characters of an id that a server has sent.
+_ID_CHARS: Final = 40
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"
 _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
@@ -147,7 +151,9 @@ def _refused(why: str) -> httpx2.StreamError:
     return httpx2.StreamError(why)
 
 
-def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
+def _checked(
+    limits: McpLimits, *, authorized: bool
+) -> Callable[[httpx2.Response], Awaitable[None]]:
     """A hook that bounds responses, and notes those that are no answers of the protocol."""
 
     async def check(response: httpx2.Response) -> None:
@@ -162,13 +168,13 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
             plain=plain,
         )
         post = _post.get()
-        if post is None or response.request.method != "POST":
+        if post is None or not _is_message(response.request):
             return
         post.begin(response.status_code)
         if response.status_code >= _ERRORS:
             with suppress(httpx2.StreamError, httpx2.TransportError):
                 await response.aread()
-            post.fail(_http_failure(response))
+            post.fail(_http_failure(response, authorized=authorized))
         elif post.status in _ANSWERED and not events and not type_.startswith(_JSON):
             what = f"its content type is {printable(type_)[:100] or 'missing'}"
             if "content-length" in response.headers:  # others may have no end
@@ -181,14 +187,21 @@ def _checked(limits: McpLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
     return check
 
 
+def _is_message(request: httpx2.Request) -> bool:
+    """Whether a request carries a message of the protocol; an authorization makes others."""
+    return request.method == "POST" and _STREAM in request.headers.get("accept", "")
+
+
 def _unauthorized(failure: Exception | None, error: Exception) -> Exception:
     """The failure of a request whose authorization failed, after a response or before."""
+    failed: Exception = Unavailable(str(error))
     if isinstance(failure, HttpFailed):
-        return HttpFailed(f"{failure}; {error}", failure.status, failure.of_session)
-    return Unavailable(str(error))
+        failed = HttpFailed(f"{failure}; {error}", failure.status, failure.of_session)
+    failed.__cause__ = error
+    return failed
 
 
-def _http_failure(response: httpx2.Response) -> Exception | None:
+def _http_failure(response: httpx2.Response, *, authorized: bool) -> Exception | None:
     """The failure that a response with the status of an error is; `None` for a server's answer."""
     status, of_session = response.status_code, MCP_SESSION_ID in response.request.headers
     body = _body(response)
@@ -197,10 +210,10 @@ def _http_failure(response: httpx2.Response) -> Exception | None:
     told = f"{_status(response)}{f': {said}' if said else ''}"
     if status == _GONE and of_session:
         return SessionExpired(f"its session has expired ({told})")
-    if status == _UNAUTHORIZED:
+    if status == _UNAUTHORIZED and not authorized:
         why = "pass a token under 'headers', or log in with 'oauth', in the configuration"
         return HttpFailed(f"{told}; {why}", status, of_session)
-    if error is not None and status != _FORBIDDEN:
+    if error is not None and status not in (_UNAUTHORIZED, _FORBIDDEN):
         return None
     return HttpFailed(told, status, of_session)
 
@@ -272,7 +285,7 @@ class _Transport(StreamableHTTPTransport):
                 _log.debug("a notification was not sent: %s", in_words(error))
                 return
             failed: Exception = Lost(f"the connection to the server was lost ({in_words(error)})")
-            if isinstance(error, _NOT_SENT):
+            if isinstance(error, _NOT_SENT) or not _is_message(error.request):
                 failed = Unavailable(in_words(error))
             await ctx.read_stream_writer.send(SessionMessage(failed_request(post.request, failed)))
         except (LoginNeeded, OAuthFlowError) as error:
@@ -339,13 +352,21 @@ class _Transport(StreamableHTTPTransport):
 
 
 def _answer(found: SessionMessage | Exception, request: str | int | None) -> SessionMessage | None:
-    """The answer to the request whose response it comes in; `None` if a message is no answer."""
+    """The answer to the request whose response it comes in; `None` if a message is no answer.
+
+    An error without an id is of a server that could not read the id. An answer to another request
+    says nothing about this one.
+    """
     message = found.message if isinstance(found, SessionMessage) else None
     if not isinstance(message, (JSONRPCResponse, JSONRPCError)):
         return None
     if request is None or message.id == request:
         return SessionMessage(message)
-    return SessionMessage(message.model_copy(update={"id": request}))
+    if message.id is None or str(message.id) == str(request):
+        return SessionMessage(message.model_copy(update={"id": request}))
+    theirs = printable(str(message.id))[:_ID_CHARS]
+    why = f"it has the id of another request ({theirs}, and not {request})"
+    return SessionMessage(failed_request(request, Rejected(why)))
 
 
 def _no_answer(
@@ -424,14 +445,15 @@ async def http_transport(server: HttpServer, limits: McpLimits) -> AsyncIterator
         server: The server.
         limits: Limits of one message, and of the time for which a response may send nothing.
     """
-    if _moved_to_debug not in _sdk_log.filters:
-        _sdk_log.addFilter(_moved_to_debug)
+    for log in _sdk_logs:
+        log.addFilter(_moved_to_debug)  # which a logger has once
     _own.set(True)
+    auth = _auth(server)
     client = httpx2.AsyncClient(
         headers={"Accept-Encoding": _PLAIN, **server.headers},
-        auth=_auth(server),
+        auth=auth,
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=limits.call_seconds),
-        event_hooks={"response": [_checked(limits)]},
+        event_hooks={"response": [_checked(limits, authorized=auth is not None)]},
     )
     async with client, _streams(server.url, client, limits.message_bytes) as streams:
         yield streams

@@ -6,11 +6,13 @@ Answers in another form than MCP's become failures of their requests, so that no
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, jsonrpc_message_adapter
+from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.failures import Rejected, failed_request
@@ -20,6 +22,10 @@ __all__ = ["read_message"]
 
 #: Bytes at both ends of an answer in which the id of its request is looked for.
 _ENDS_BYTES: Final = 512
+#: What each number that is not finite has in its text: a word, a large exponent or many digits.
+_MAY_BE_INFINITE: Final = re.compile(rb"NaN|Infinity|[eE]\+?\d{3}|\d{200}")
+#: Characters of one name in the place of a value, and of the place.
+_NAME_CHARS, _PLACE_CHARS = 40, 200
 #: Characters of a malformed answer in the error of its request.
 _SHOWN_CHARS: Final = 300
 _BEGIN: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error)"\s*:')
@@ -35,12 +41,56 @@ def read_message(data: bytes | str) -> SessionMessage | Exception:
 
     An answer that has another form, or is not JSON, becomes the failure of its request, so that
     nobody waits for it; without an id, it has the id `None`. Other output, such as a log, may
-    contain messages, and is none.
+    contain messages, and is none. Neither is an answer accepted whose numbers no JSON can carry:
+    whoever passes it on would send `null` in their place.
     """
+    whole = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
+    found: SessionMessage | Exception
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(data, by_name=False))
+        found = SessionMessage(jsonrpc_message_adapter.validate_json(data, by_name=False))
     except ValueError as error:
-        return _repaired(data.encode("utf-8", "replace") if isinstance(data, str) else data, error)
+        found = _repaired(whole, error)
+    if isinstance(found, SessionMessage) and _MAY_BE_INFINITE.search(whole):
+        return _finite(found)
+    return found
+
+
+def _finite(found: SessionMessage) -> SessionMessage:
+    """The message, or the failure of its request if a number of an answer is not finite."""
+    message = found.message
+    if isinstance(message, JSONRPCResponse):
+        place = _infinite("result", message.result)
+    elif isinstance(message, JSONRPCError):
+        place = _infinite("error.data", message.error.data)
+    else:
+        return found
+    if not place:
+        return found
+    said = ""
+    if isinstance(message, JSONRPCError):
+        said = f"; the error is: {printable(message.error.message)[:_SHOWN_CHARS]}"
+    why = f"{place} is no number of JSON, which has no NaN, no Infinity and nothing beyond 1.8e308"
+    return SessionMessage(failed_request(message.id, Rejected(f"{why}{said}")))
+
+
+def _infinite(place: str, value: Any) -> str:
+    """The place of the first number that is not finite; empty if there is none."""
+    waiting = [(place, value)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return place
+        if isinstance(value, dict):
+            parts: Iterable[tuple[Any, Any]] = value.items()
+        elif isinstance(value, list):
+            parts = enumerate(value)
+        else:
+            continue
+        waiting += [
+            (f"{place}.{printable(str(name))[:_NAME_CHARS]}"[:_PLACE_CHARS], part)
+            for name, part in reversed([*parts])
+        ]
+    return ""
 
 
 def _repaired(data: bytes, error: ValueError) -> SessionMessage | Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
@@ -38,6 +39,8 @@ _PROBE_SECONDS: Final = 2.0
 _PROBE: Final = "server/discover"
 #: The field of a request's metadata with the version of the protocol, since 2026.
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+#: The field of a request's metadata with what the client can do, since 2026.
+_ABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 _LAST_WITH_HANDSHAKE: Final = "2025-11-25"
 #: Lists of a server: the field of the answer, and the field that names an item.
 _LISTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -95,7 +98,9 @@ class ReceivedMessages:
 
 @asynccontextmanager
 async def checked_messages(
-    transport: AbstractAsyncContextManager[tuple[Any, Any]], exchange: ReceivedMessages
+    transport: AbstractAsyncContextManager[tuple[Any, Any]],
+    exchange: ReceivedMessages,
+    abilities: types.ClientCapabilities | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """A transport whose messages are checked.
 
@@ -108,10 +113,12 @@ async def checked_messages(
     Args:
         transport: Yields the streams of messages from and to a server.
         exchange: Notes what is found out.
+        abilities: What the server is told that the client can do; `None` for what the SDK says.
     """
     async with transport as (incoming, outgoing):
         checked = _Checked(incoming, exchange)
-        yield checked, _Noted(outgoing, checked)
+        told = None if abilities is None else _json(abilities)
+        yield checked, _Noted(outgoing, checked, told)
 
 
 @attrs.define(eq=False)
@@ -273,9 +280,12 @@ class _Noted:
 
     stream: Any
     checked: _Checked
+    abilities: dict[str, Any] | None
 
     async def send(self, item: Any) -> None:
         self.checked.sent(item.message)
+        if self.abilities is not None and isinstance(item.message, JSONRPCRequest):
+            item = replace(item, message=_with_abilities(item.message, self.abilities))
         await self.stream.send(item)
 
     async def aclose(self) -> None:
@@ -287,6 +297,23 @@ class _Noted:
 
     async def __aexit__(self, *error: object) -> Any:
         return await self.stream.__aexit__(*error)
+
+
+def _with_abilities(message: JSONRPCRequest, abilities: dict[str, Any]) -> JSONRPCRequest:
+    """A request that tells what the client can do: the handshake, or each one since 2026."""
+    params = message.params or {}
+    meta = params.get("_meta") or {}
+    if message.method == "initialize":
+        params = {**params, "capabilities": abilities}
+    elif _ABILITIES in meta:
+        params = {**params, "_meta": {**meta, _ABILITIES: abilities}}
+    else:
+        return message
+    return message.model_copy(update={"params": params})
+
+
+def _json(abilities: types.ClientCapabilities) -> dict[str, Any]:
+    return abilities.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _leave_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[str, str]]:

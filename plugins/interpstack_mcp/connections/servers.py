@@ -32,7 +32,13 @@ from interpstack_mcp.catalog import ToolCatalog, check_servers, made_catalog, se
 from interpstack_mcp.configuration import Server, read_servers
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.connection import ServerConnection
-from interpstack_mcp.connections.failures import HttpFailed, Lost, Rejected, Unavailable
+from interpstack_mcp.connections.failures import (
+    HttpFailed,
+    Lost,
+    Rejected,
+    Unavailable,
+    unknown_effects,
+)
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.schemas import OutputSchema
@@ -45,8 +51,6 @@ _ERROR_CHARS: Final = 2000
 _LINKS: Final = 10_000
 _Asking = types.InputRequiredResult
 _RESOURCE: Final[TypeAdapter[Any]] = TypeAdapter(types.ReadResourceResult | _Asking)
-#: Statuses of HTTP from here on say that the server failed, and not what is wrong with a request.
-_BROKEN: Final = 500
 #: Characters of the message of one progress notification.
 _PROGRESS_CHARS: Final = 500
 #: Seconds between two progress notifications of one call that are passed on.
@@ -326,22 +330,12 @@ def _told_to_code(name: str, server: str) -> Iterator[None]:
             name="McpUnavailable",
         ) from error
     except HttpFailed as error:
-        unknown = (
-            f"; {name} may have had its effects, so the call is not repeated: check before calling "
-            "it again"
-        )
         raise GuestException(
-            f"MCP server {server!r} refused {name}: {error}"
-            if error.status < _BROKEN
-            else f"{name} failed: {error}{unknown}",
-            name="McpHttpError",
-            status=error.status,
+            error.told_of(name, server), name="McpHttpError", status=error.status
         ) from error
     except Lost as error:
         raise GuestException(
-            f"{error}; {name} may have had its effects, so the call is not repeated: check "
-            "before calling it again",
-            name="McpConnectionLost",
+            f"{error}; {unknown_effects(name)}", name="McpConnectionLost"
         ) from error
     except MCPError as error:
         raise GuestException(

@@ -26,6 +26,7 @@ from interpstack.checks import shown
 from interpstack_http import BACKLOG, CONCURRENCY, served_connections
 from interpstack_mcp.configuration import HttpServer, read_servers
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
+from interpstack_mcp.connections.failures import failure_in
 from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.providers import Person, authorized
@@ -43,23 +44,47 @@ class LoginFailed(InterpstackError, RuntimeError):
     """Raised when a person could not log in."""
 
 
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
+
+
 @attrs.define
 class _Return:
-    """The page of this machine to which the browser returns."""
+    """The page of this machine to which the browser returns.
+
+    The browser gets its answer when the login has ended. The page is shown in a task of its own,
+    since what shows it may wait for that answer.
+    """
 
     show: Callable[[str], Awaitable[None]]
     _state: str = attrs.field(default="", init=False)
-    _result: asyncio.Future[AuthorizationCodeResult] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._result = asyncio.get_running_loop().create_future()
+    _shown: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _result: asyncio.Future[AuthorizationCodeResult] = attrs.field(factory=_future, init=False)
+    _succeeded: asyncio.Future[bool] = attrs.field(factory=_future, init=False)
 
     async def open(self, url: str) -> None:
         self._state = parse_qs(urlsplit(url).query)["state"][0]
-        await self.show(url)
+        self._shown = asyncio.ensure_future(self._show(url))
 
     async def wait(self) -> AuthorizationCodeResult:
         return await self._result
+
+    def end(self, succeeded: bool) -> None:
+        """Tell the browser how the login ended."""
+        self._succeeded.set_result(succeeded)
+
+    async def close(self) -> None:
+        """Stop to show the page."""
+        if self._shown is not None:
+            self._shown.cancel()
+            await asyncio.wait({self._shown})
+
+    async def _show(self, url: str) -> None:
+        try:
+            await self.show(url)
+        except Exception as error:  # noqa: BLE001 - the caller's own function may raise anything
+            if not self._result.done():
+                self._result.set_exception(error)
 
     async def page(self, request: Request) -> Response:
         given = request.query_params
@@ -73,7 +98,9 @@ class _Return:
         self._result.set_result(
             AuthorizationCodeResult(code=given["code"], state=given["state"], iss=given.get("iss"))
         )
-        return PlainTextResponse("You are logged in. You can close this page.")
+        if await self._succeeded:
+            return PlainTextResponse("You are logged in. You can close this page.")
+        return PlainTextResponse("The login failed; the program that asked for it shows why.", 400)
 
 
 async def log_in(
@@ -160,13 +187,16 @@ async def _returning(show: Callable[[str], Awaitable[None]], oauth: OAuth) -> As
             backlog=BACKLOG,
         )
     )
-    serving = asyncio.ensure_future(server.serve(sockets=[bound]))
+    serving, succeeded = asyncio.ensure_future(server.serve(sockets=[bound])), False
     try:
         port = bound.getsockname()[1]
         yield Person(f"http://{_LOOPBACK}:{port}{_PATH}", page.open, page.wait)
+        succeeded = True
     finally:
+        page.end(succeeded)
         server.should_exit = True
         await serving
+        await page.close()
         bound.close()
 
 
@@ -178,5 +208,8 @@ async def _count(server: HttpServer) -> int:
 
 def _reason(error: BaseException) -> str:
     cause = cause_of(error)
+    if isinstance(cause, MCPError) and (failure := failure_in(cause)) is not None:
+        cause = failure.__cause__ or cause
     known = isinstance(cause, (OAuthFlowError, MCPError)) and str(cause).strip()
-    return (" ".join(str(cause).split()) if known else in_words(cause))[:_REASON_CHARS]
+    said = printable(" ".join(str(cause).split()))
+    return (said if known else in_words(cause))[:_REASON_CHARS]

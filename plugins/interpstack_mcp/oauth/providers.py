@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import attrs
 import httpx2
-from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
+    OAuthMetadata,
     OAuthToken,
 )
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 
+from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.oauth.settings import LoginNeeded, OAuth
 from interpstack_mcp.oauth.tokens import Login, LoginFile, login_file
 
 __all__ = ["Person", "authorized"]
 
 _CLIENT_NAME: Final = "interpstack"
+_UNAUTHORIZED, _FORBIDDEN, _TOO_MANY, _BROKEN = 401, 403, 429, 500
+#: The method of PKCE that the SDK uses.
+_CHALLENGE: Final = "S256"
+#: Characters of a server's own words in an error.
+_SHOWN_CHARS: Final = 100
 
 
 @attrs.frozen
@@ -51,7 +62,9 @@ def authorized(
         person: The person who logs in now; `None` to use an earlier login.
     """
     if oauth.needs_login:
-        return _StoredLogin(name, url, oauth, person)
+        if person is not None:
+            return _PersonLogin(url, oauth, person)
+        return _StoredLogin(name, url, oauth)
     if oauth.client_id is None or oauth.client_secret is None or oauth.issuer is None:
         raise ValueError(f"the settings of {name!r} are not checked")
     # It brings cryptography along, which takes long to import.
@@ -122,40 +135,25 @@ class _StoredTokens:
         self.learn(client=client_info)
 
 
-class _StoredLogin(OAuthClientProvider):
-    """A client for which a person has logged in, in this process or an earlier one."""
+class _PersonLogin(OAuthClientProvider):
+    """A client for which a person logs in now.
 
-    def __init__(self, name: str, url: str, oauth: OAuth, person: Person | None) -> None:
-        self._name, self._person = name, person
+    The SDK asks for a login with each request that the server refuses, and connects by several
+    requests. A login that has failed is not begun again: the person would see one page more.
+    """
+
+    def __init__(self, url: str, oauth: OAuth, person: Person) -> None:
+        self._failure: Exception | None = None
         new = Login(url=url, client=_configured(oauth, person))
         self._stored = _StoredTokens(login_file(url, oauth), new)
-        super().__init__(
-            url,
-            _metadata(oauth, person),
-            self._stored,
-            None if person is None else person.show,
-            None if person is None else person.returned,
-        )
+        super().__init__(url, _metadata(oauth, person), self._stored, person.show, person.returned)
 
-    def async_auth_flow(
-        self, request: httpx2.Request
-    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if not self.context.is_token_valid():
-            self._initialized = False  # another process may have renewed the tokens
-        return super().async_auth_flow(request)
-
-    async def _initialize(self) -> None:
-        if self._person is None:
-            if not await self._stored.restore():
-                raise self._needed()
-            login = self._stored.login
-            self.context = replace(
-                self.context,
-                oauth_metadata=login.authorization,
-                protected_resource_metadata=login.resource,
-                token_expiry_time=login.expires,
-            )
-        await super()._initialize()
+    async def _perform_authorization(self) -> httpx2.Request:
+        if self._failure is not None:
+            raise self._failure
+        _check_challenges(self.context.oauth_metadata)
+        with self._noting_failure():
+            return await super()._perform_authorization()
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         self._stored.learn(
@@ -163,17 +161,136 @@ class _StoredLogin(OAuthClientProvider):
             resource=self.context.protected_resource_metadata,
             client=self.context.client_info,
         )
-        await super()._handle_token_response(response)
+        with self._noting_failure():
+            await super()._handle_token_response(response)
 
-    async def _perform_authorization(self) -> httpx2.Request:
-        if self._person is None:
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self._failure = error
+            raise
+
+
+class _StoredLogin(OAuthClientProvider):
+    """A client for which a person has logged in earlier, in this process or another one.
+
+    The SDK's own flow asks a person as soon as the server refuses a token. This one renews the
+    tokens first, once for each request, and never waits for a person.
+    """
+
+    def __init__(self, name: str, url: str, oauth: OAuth) -> None:
+        self._name = name
+        self._stored = _StoredTokens(login_file(url, oauth), Login(url=url))
+        super().__init__(url, _metadata(oauth, None), self._stored)
+
+    async def _auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        refused, renewed = "", False
+        while not renewed:
+            async with self.context.lock:
+                self.context.protocol_version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+                if not self._may_use_another_than(refused):
+                    await self._restore()  # another process may have renewed the tokens
+                if not self._may_use_another_than(refused):
+                    if not self.context.can_refresh_token():
+                        raise self._needed()
+                    await self._renew((yield await self._refresh_token()))
+                    renewed = True
+                self._add_auth_header(request)
+                sent = self._access_token
+            response = yield request
+            if response.status_code == _FORBIDDEN:
+                _check_scope(response)
+            if response.status_code != _UNAUTHORIZED:
+                return
+            refused = sent
+        raise self._needed()
+
+    @property
+    def _access_token(self) -> str:
+        tokens = self.context.current_tokens
+        return "" if tokens is None else tokens.access_token
+
+    def _may_use_another_than(self, refused: str) -> bool:
+        return self.context.is_token_valid() and self._access_token != refused
+
+    async def _restore(self) -> None:
+        """Take the login from the file.
+
+        Raises:
+            LoginNeeded: There is none.
+        """
+        if not await self._stored.restore():
             raise self._needed()
-        return await super()._perform_authorization()
+        login = self._stored.login
+        self.context = replace(
+            self.context,
+            oauth_metadata=login.authorization,
+            protected_resource_metadata=login.resource,
+            token_expiry_time=login.expires,
+        )
+        await self._initialize()
+
+    async def _renew(self, response: httpx2.Response) -> None:
+        """Take the new tokens.
+
+        Raises:
+            OAuthFlowError: The authorization server cannot renew them at the moment.
+            LoginNeeded: It does not renew them.
+        """
+        if response.status_code >= _BROKEN or response.status_code == _TOO_MANY:
+            raise OAuthFlowError(
+                f"the login could not be renewed, because the authorization server answers HTTP "
+                f"{response.status_code}; try again later"
+            )
+        try:
+            await response.aread()
+        except httpx2.StreamError as error:
+            raise OAuthFlowError(f"the login could not be renewed: {error}") from error
+        if not await self._handle_refresh_response(response):
+            raise self._needed()
 
     def _needed(self) -> LoginNeeded:
         return LoginNeeded(
             f"a person has to log in first; run: interpstack mcp login FILE {self._name}"
         )
+
+
+def _check_challenges(server: OAuthMetadata | None) -> None:
+    """Refuse an authorization server that does not say that it checks the challenges of PKCE.
+
+    The MCP specification (since 2025-11-25, Authorization Code Protection) demands so. Servers of
+    the version 2025-03-26 may have no metadata at all; their clients go on.
+
+    Raises:
+        OAuthFlowError: Its metadata lack the challenges that the SDK sends.
+    """
+    if server is None:
+        return
+    methods = server.code_challenge_methods_supported
+    if _CHALLENGE in (methods or ()):
+        return
+    said = "is missing" if methods is None else f"is {json.dumps(methods)[:_SHOWN_CHARS]}"
+    raise OAuthFlowError(
+        f"the authorization server {server.issuer} does not say that it supports PKCE with "
+        f"{_CHALLENGE}: code_challenge_methods_supported {said} in its metadata, and without it "
+        f"a login code could be stolen, so the MCP specification forbids the login; ask the "
+        f"operator to add it, or pass a token under 'headers' in the configuration"
+    )
+
+
+def _check_scope(response: httpx2.Response) -> None:
+    """Name the scope that a login lacks.
+
+    Raises:
+        OAuthFlowError: The server asks for a scope.
+    """
+    if extract_field_from_www_auth(response, "error") == "insufficient_scope":
+        scope = printable(extract_scope_from_www_auth(response) or "")[:_SHOWN_CHARS]
+        raise OAuthFlowError(f"the login lacks the scope {scope}".rstrip())
 
 
 def _configured(oauth: OAuth, person: Person | None) -> OAuthClientInformationFull | None:

@@ -12,7 +12,7 @@ from interpstack import ConfigurationError, GuestLanguage
 from interpstack_mcp.call_names import CallName
 from interpstack_mcp.catalog import code_name
 from interpstack_mcp.passing.calls import PassedRequest
-from interpstack_mcp.serving.approvals import FORM, ApprovalPatterns, decided
+from interpstack_mcp.serving.approvals import FORM, ApprovalPatterns, decided, takes_forms
 from interpstack_mcp.serving.gate import shown_arguments
 
 __all__ = ["Approving"]
@@ -44,8 +44,7 @@ class Approving:
         name = f"mcp.{server}.{tool}"
         if not self.patterns.match({name, code_name(server, tool, self.language) or name}):
             return ""
-        can = call.ctx.session.client_capabilities
-        if can is None or can.elicitation is None:
+        if not takes_forms(call.ctx.session.client_capabilities):
             return "it needs an approval, and this client cannot ask for one"
         try:
             shown = shown_arguments(arguments)

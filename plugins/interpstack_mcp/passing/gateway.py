@@ -12,7 +12,12 @@ from mcp.server import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 
 from interpstack import ConfigurationError
-from interpstack_mcp.connections.failures import Lost, Unavailable
+from interpstack_mcp.connections.failures import (
+    HttpFailed,
+    Lost,
+    Unavailable,
+    unknown_effects,
+)
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.passing.approving import Approving
 from interpstack_mcp.passing.calls import PassedRequest
@@ -127,11 +132,10 @@ class Gateway:
             return _error(str(error))
         except Unavailable as error:
             return _error(f"{name} was not called: the server is not available: {error}")
+        except HttpFailed as error:
+            return _error(error.told_of(name, server))
         except Lost as error:
-            return _error(
-                f"{error}; {name} may have had its effects, so the call is not repeated: check "
-                "before calling it again"
-            )
+            return _error(f"{error}; {unknown_effects(name)}")
         client.note_links(server, answer.get("content"))
         return answer
 
@@ -198,6 +202,8 @@ class Gateway:
             answer = await upstream.request(ctx.method, params, call, listens=listens)
         except ValueError as error:
             text = f"the answer of MCP server {server!r} is not valid in the protocol"
+            if ctx.method == "tools/call":
+                text = f"mcp.{server}.{own['name']} was called, but {text}"
             raise MCPError(types.INTERNAL_ERROR, f"{text}: {fault_of(error)}") from error
         return {**_COMPLETE, **answer}
 
@@ -262,6 +268,9 @@ def _reached(
     async def reached(call: PassedRequest) -> Any:
         try:
             return await work(call)
+        except HttpFailed as error:
+            text = f"the MCP server did not answer the request: {error}"
+            raise MCPError(types.INTERNAL_ERROR, text) from error
         except (Unavailable, Lost) as error:
             text = f"the MCP server is not available: {error}"
             raise MCPError(types.INTERNAL_ERROR, text) from error

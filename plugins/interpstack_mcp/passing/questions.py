@@ -10,8 +10,9 @@ from mcp import types
 
 from interpstack_mcp.passing.calls import Answer, PassedRequest, ask_client, is_modern
 from interpstack_mcp.passing.sending import SendQueue
+from interpstack_mcp.serving.approvals import takes_forms
 
-__all__ = ["Downstream", "Questions"]
+__all__ = ["Downstream", "Questions", "refusal"]
 
 
 class Downstream(Protocol):
@@ -54,6 +55,14 @@ class Questions:
         """Note the end of the work."""
         self._calls.remove(call)
 
+    @property
+    def abilities(self) -> types.ClientCapabilities:
+        """What a server is told that the client can do: all that it can be asked."""
+        can = self.client.capabilities
+        return types.ClientCapabilities(
+            sampling=can.sampling, elicitation=can.elicitation, roots=can.roots
+        )
+
     def callbacks(self) -> dict[str, Any]:
         """The callbacks for what the client can do, and the protocol that it speaks.
 
@@ -77,16 +86,14 @@ class Questions:
         return await self._ask(types.CreateMessageRequest(params=_without_token(params)))
 
     async def _elicit(self, ctx: Any, params: types.ElicitRequestParams) -> Answer:
-        can = self.client.capabilities.elicitation
-        if params.mode == "url" and (can is None or can.url is None):
-            text = "the client cannot open an address for a person"
-            return types.ErrorData(code=types.INVALID_PARAMS, message=text)
         return await self._ask(types.ElicitRequest(params=_without_token(params)))
 
     async def _roots(self, ctx: Any) -> Answer:
         return await self._ask(types.ListRootsRequest())
 
     async def _ask(self, request: Any) -> Answer:
+        if (refused := refusal(self.client.capabilities, request)) is not None:
+            return refused
         call = self.call()
         if call is not None:
             return await call.ask(request)
@@ -100,6 +107,33 @@ class Questions:
         if not self._calls or (len(self._calls) > 1 and not self.client.alone):
             return None
         return self._calls[-1]
+
+
+def refusal(can: types.ClientCapabilities, request: Any) -> types.ErrorData | None:
+    """The error of a question that a client cannot answer; `None` if it can.
+
+    Args:
+        can: What the client can do.
+        request: The question.
+    """
+    if isinstance(request, types.CreateMessageRequest):
+        if can.sampling is None:
+            return _refused("the client has no model to ask")
+        if request.params.tools is not None and can.sampling.tools is None:
+            return _refused("the client's model cannot use tools")
+    elif isinstance(request, types.ListRootsRequest):
+        return None if can.roots is not None else _refused("the client has no roots")
+    elif isinstance(request, types.ElicitRequest):
+        if request.params.mode == "url":
+            if can.elicitation is None or can.elicitation.url is None:
+                return _refused("the client cannot open an address for a person")
+        elif not takes_forms(can):
+            return _refused("the client cannot show a form to a person")
+    return None
+
+
+def _refused(text: str) -> types.ErrorData:
+    return types.ErrorData(code=types.INVALID_PARAMS, message=text)
 
 
 def _without_token(params: Any) -> Any:

@@ -19,12 +19,18 @@ from mcp.shared.exceptions import MCPError
 from interpstack_mcp.configuration import Server
 from interpstack_mcp.connections.client_side import ClientSide
 from interpstack_mcp.connections.connection import ServerConnection
-from interpstack_mcp.connections.failures import Lost, Unavailable, failure_in, is_of_server
+from interpstack_mcp.connections.failures import (
+    HttpFailed,
+    Lost,
+    Unavailable,
+    failure_in,
+    is_of_server,
+)
 from interpstack_mcp.connections.listing import whole_list
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import PassedRequest, is_modern
-from interpstack_mcp.passing.questions import Downstream, Questions
+from interpstack_mcp.passing.questions import Downstream, Questions, refusal
 from interpstack_mcp.passing.sending import SendQueue
 
 __all__ = ["LISTS", "Upstream", "allows_level"]
@@ -104,6 +110,7 @@ class Upstream:
         self._questions = Questions(self.client)
         side = ClientSide(
             callbacks=self._questions.callbacks(),
+            abilities=self._questions.abilities,
             heard=self._heard,
             logged=self._logged,
             opened=self._opened,
@@ -190,13 +197,13 @@ class Upstream:
             for number in range(_INPUT_ROUNDS):
                 try:
                     answer = await self._connection.request(method, sent, on_progress=progress)
-                except Unavailable as error:
-                    if number:
+                except (Unavailable, HttpFailed) as error:
+                    if number:  # the first round may have had effects
                         raise Lost(str(error)) from error
                     raise
                 if answer.get("resultType") != "input_required":
                     return answer
-                sent = {**sent, **await _answers(call, answer)}
+                sent = {**sent, **await _answers(call, answer, self.client.capabilities)}
         finally:
             self._questions.end(call)
             await self.client.queue.flush()
@@ -344,14 +351,19 @@ async def _send(client: mcp.Client, method: str, params: dict[str, Any], seconds
         _log.warning("an MCP server refused %s: %s", method, fault_of(error))
 
 
-async def _answers(call: PassedRequest, asked: Mapping[str, Any]) -> dict[str, Any]:
+async def _answers(
+    call: PassedRequest, asked: Mapping[str, Any], can: types.ClientCapabilities
+) -> dict[str, Any]:
     """The client's answers to the questions of a server, for the next request.
 
     Raises:
-        MCPError: The client did not answer one.
+        MCPError: The client cannot answer one, or did not.
     """
     wanted = types.InputRequiredResult.model_validate(asked, by_name=False)
     questions = wanted.input_requests or {}
+    refused = filter(None, (refusal(can, one) for one in questions.values()))
+    if (error := next(refused, None)) is not None:
+        raise MCPError.from_error_data(error)
     answers = await asyncio.gather(*(call.ask(one) for one in questions.values()))
     given: dict[str, Any] = {}
     for key, answer in zip(questions, answers, strict=True):

@@ -18,7 +18,7 @@ from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.serving.runs import ApprovalQuestion
 
-__all__ = ["FORM", "ApprovalPatterns", "answered", "asked", "decided"]
+__all__ = ["FORM", "ApprovalPatterns", "answered", "asked", "decided", "takes_forms"]
 
 #: Seconds that a person has for an answer.
 _SECONDS: Final = 600.0
@@ -80,6 +80,12 @@ def _may_mean(name: CallName, server: str) -> bool:
     return sure.startswith(own) if sure == name.text else own.startswith(sure[: len(own)])
 
 
+def takes_forms(can: types.ClientCapabilities | None) -> bool:
+    """Whether a client shows forms to a person; one that names no mode of elicitation does."""
+    elicitation = None if can is None else can.elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
 async def asked(
     ctx: Any, questions: Sequence[ApprovalQuestion], state: Callable[[], str]
 ) -> types.InputRequiredResult | None:
@@ -94,8 +100,7 @@ async def asked(
         The answer to the request, where the client asks between two requests; `None` if all
         questions are settled.
     """
-    capabilities = ctx.session.client_capabilities
-    if capabilities is None or capabilities.elicitation is None:
+    if not takes_forms(ctx.session.client_capabilities):
         for question in questions:
             question.settle("it needs an approval, and this client cannot ask for one")
         return None

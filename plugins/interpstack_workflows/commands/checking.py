@@ -40,8 +40,8 @@ def checked(
 ) -> Iterator[str]:
     """Check files, one after another; yields a line about each that is right.
 
-    Lines behind it name options that the agents of the script would refuse; these may be made of
-    stand-ins for answers.
+    Lines behind it name options that may be made of stand-ins for answers, and that a run would
+    refuse. Options that the script itself has wrong are errors.
 
     Args:
         files: The files.
@@ -150,6 +150,8 @@ async def _rehearsed(path: Path, runner: WorkflowRunner, knows_agents: bool) -> 
     notes = []
     for fault in found.faults:
         if fault.name in refused and not fault.computed:
+            raise WorkflowError(_at(path, fault) + fault.message)
+        if fault.certain:
             raise WorkflowError(_at(path, fault) + fault.message)
         if fault.name == "TypeError":
             notes.append(f"{_at(path, fault)}with made-up answers, a step fails: {fault.message}")

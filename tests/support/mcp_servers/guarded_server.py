@@ -3,12 +3,16 @@
 Run as `python guarded_server.py PORT GRANT`. With the grant `authorization_code`, a client logs in
 as a person who agrees at once; with `client_credentials`, the client `machine` has the secret
 `hidden`. Each token that is given out is noted in the file that `MCP_NOTES` names. A request to
-`/forget` ends all logins.
+`/forget` ends all access tokens, and one to `/forget?all` whole logins. A request to
+`/change?token=503` lets `/token` answer with that status, one to `/change?challenges=["plain"]`
+changes `code_challenge_methods_supported` in the metadata (`null` leaves it out), and one to
+`/change` undoes both.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import secrets
 import sys
@@ -16,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -28,6 +33,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+
+_METADATA = "/.well-known/oauth-authorization-server"
 
 
 def note(text: str) -> None:
@@ -110,6 +117,39 @@ class People:
         return OAuthToken(access_token=access.token, refresh_token=refresh.token, expires_in=3600)
 
 
+class Changed:
+    """A server whose answers are changed in a few places."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.changes: dict[str, str] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = scope.get("path")
+        if path == "/change":
+            self.changes = dict(Request(scope).query_params)
+            await JSONResponse({})(scope, receive, send)
+        elif path == "/token" and "token" in self.changes:
+            status = int(self.changes["token"])
+            await JSONResponse({"error": "invalid_grant"}, status)(scope, receive, send)
+        elif path == _METADATA and "challenges" in self.changes:
+            await JSONResponse(await self._metadata(scope, receive))(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _metadata(self, scope: Any, receive: Any) -> Any:
+        body = b""
+
+        async def take(message: Any) -> None:
+            nonlocal body
+            body += message.get("body", b"")
+
+        await self.app(scope, receive, take)
+        field = "code_challenge_methods_supported"
+        found = {**json.loads(body), field: json.loads(self.changes["challenges"])}
+        return {name: value for name, value in found.items() if value is not None}
+
+
 class Machines:
     """Tokens of a client that has a secret."""
 
@@ -144,8 +184,10 @@ def made(port: int, grant: str) -> MCPServer:
         people = People()
         server = MCPServer("guarded", auth=auth, auth_server_provider=people)
 
-        async def forget(_: Request) -> Response:
+        async def forget(request: Request) -> Response:
             people.access.clear()
+            if "all" in request.query_params:
+                people.refresh.clear()
             return JSONResponse({})
 
         server.custom_route("/forget", ["POST"])(forget)
@@ -164,7 +206,7 @@ def made(port: int, grant: str) -> MCPServer:
             }
         )
 
-    server.custom_route("/.well-known/oauth-authorization-server", ["GET"])(metadata)
+    server.custom_route(_METADATA, ["GET"])(metadata)
     server.custom_route("/token", ["POST"])(machines.token)
     return server
 
@@ -178,7 +220,7 @@ def main() -> None:
         """Tell who asks."""
         return "somebody who is allowed to"
 
-    server.run("streamable-http", port=port)
+    uvicorn.run(Changed(server.streamable_http_app()), port=port)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.scopes.crossing import module_input
 from interpstack_workflows.runs.scopes.identities import identity
 from interpstack_workflows.runs.values import ScopePlace
-from interpstack_workflows.runs.verbs.agent_options import AgentOptions
+from interpstack_workflows.runs.verbs.agent_options import AgentOptions, OptionFault
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.isolation import check_isolation, isolated_value
 from interpstack_workflows.runs.verbs.wait_options import wait_seconds
@@ -59,6 +59,13 @@ _WHAT_CHARS: Final = 200
 #: Tokens that a stand-in seems to use, so that loops over a budget end.
 _TOKENS: Final = 1000
 _TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+#: What a run is given, and a rehearsal by `check` is not.
+_GIVEN: Final = re.compile(r"\b(?:args|budget)\b")
+#: A value in a source, if it is a simple literal.
+_LITERAL: Final = (
+    r"""(?:(?:(?P<text>'[^'\\\n]*'|"[^"\\\n]*")|(?P<word>true|false|null)"""
+    r"""|(?P<number>-?\d+(?:\.\d+)?))\s*(?P<end>[,}]))?"""
+)
 _PRODUCT: Final = {"patch": "", "base": "0" * 40, "files": []}
 _OUTPUT: Final = {"exitCode": 0, "stdout": "", "stderr": "", "truncated": []}
 
@@ -94,6 +101,8 @@ class ScriptFault:
         source_name: The name of the script that has the line, which may be a child.
         computed: Whether the fault is about a name that the script computes, so that no line has
             it.
+        certain: Whether it is an option that a run refuses, too: the script has it literally, or
+            before any made-up answer and without a word about its arguments or its budget.
     """
 
     message: str
@@ -102,6 +111,7 @@ class ScriptFault:
     name: str = ""
     source_name: str = ""
     computed: bool = False
+    certain: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -164,6 +174,7 @@ class _Rehearsing:
         self._budget = ModuleBudget(total, 0)
         self._seconds = 0.0
         self._scopes = 0
+        self._answered = False
         self.steps: list[RehearsedStep] = []
         self.phases: dict[str, None] = {}
         self.faults: list[ScriptFault] = []
@@ -192,6 +203,7 @@ class _Rehearsing:
     async def _drive(self, module: ModuleExecution, place: ScopePlace) -> ValueResolution:
         now, answers = self._parts.clock(), list[tuple[str, Resolution]]()
         while True:
+            self._answered = self._answered or bool(answers)
             progress = await module.advance(now, answers)
             self._note(progress)
             if progress.error is not None:
@@ -261,8 +273,10 @@ class _Rehearsing:
                 check_isolation(self._parts, name, agent)
         except UnknownAgent as error:
             self._wrong(place, str(error), str(name or ""), "UnknownAgent")
-        except (StepFailed, SchemaFault) as error:
-            self._wrong(place, str(error), name=described(error)["name"])
+        except (OptionFault, SchemaFault) as error:
+            self._refused(place, error, schema)
+        except StepFailed as error:
+            self._wrong(place, str(error), name=error.name)
         phase = given.get("phase")
         self._step(
             place,
@@ -293,17 +307,39 @@ class _Rehearsing:
             self._wrong(place, message, name=error.name)
             return _failed(error)
 
+    def _refused(self, place: ScopePlace, error: OptionFault | SchemaFault, schema: Any) -> None:
+        """Note an option that a run refuses, too, unless an answer or an argument is its cause."""
+        source = place.script.source
+        fault = (
+            OptionFault(str(error), "schema", schema) if isinstance(error, SchemaFault) else error
+        )
+        line, column = _option_position(source, fault)
+        self._note_fault(
+            ScriptFault(
+                message=_one_line(str(fault)),
+                line=line,
+                column=column,
+                name=fault.name,
+                source_name=place.script.source_name,
+                certain=bool(line) or not (self._answered or _GIVEN.search(source)),
+            )
+        )
+
     def _wrong(self, place: ScopePlace, message: str, named: str = "", name: str = "") -> None:
         """Note a fault, at the place where the script names what is wrong."""
         line, column = _position(place.script.source, named)
-        fault = ScriptFault(
-            message=_one_line(message),
-            line=line,
-            column=column,
-            name=name,
-            source_name=place.script.source_name,
-            computed=bool(named) and not line,
+        self._note_fault(
+            ScriptFault(
+                message=_one_line(message),
+                line=line,
+                column=column,
+                name=name,
+                source_name=place.script.source_name,
+                computed=bool(named) and not line,
+            )
         )
+
+    def _note_fault(self, fault: ScriptFault) -> None:
         if fault not in self.faults and len(self.faults) < _FAULTS:
             self.faults.append(fault)
 
@@ -343,7 +379,31 @@ def _one_line(text: str) -> str:
 def _position(source: str, named: str) -> tuple[int, int]:
     """Line and column of a quoted name in a source, from 1; zeros if it is not there."""
     places = [source.find(f"{quote}{named}{quote}") for quote in "'\"`"] if named else []
-    at = min((one for one in places if one >= 0), default=-1)
+    return _place_of(source, min((one for one in places if one >= 0), default=-1))
+
+
+def _option_position(source: str, fault: OptionFault) -> tuple[int, int]:
+    """Line and column of an option that a source gives literally, from 1; zeros if it does not."""
+    option = re.escape(fault.option)
+    for found in re.finditer(rf"""(?<![\w$.])['"]?{option}['"]?\s*:\s*{_LITERAL}""", source):
+        if not fault.known or (found["end"] and _is_same(found, fault.value)):
+            return _place_of(source, found.start())
+    return 0, 0
+
+
+def _is_same(literal: re.Match[str], value: Any) -> bool:
+    """Whether a literal of a source has a value."""
+    if literal["text"] is not None:
+        return bool(literal["text"][1:-1] == value)
+    if literal["word"] is not None:
+        return value is {"true": True, "false": False, "null": None}[literal["word"]]
+    if literal["number"] is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return float(literal["number"]) == value
+
+
+def _place_of(source: str, at: int) -> tuple[int, int]:
+    """Line and column of an index, from 1; zeros if it is negative."""
     if at < 0:
         return 0, 0
     return source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at)

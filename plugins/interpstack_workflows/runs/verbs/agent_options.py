@@ -10,7 +10,7 @@ import attrs
 from interpstack_workflows.agents.selectors import ModelChoice, Models, SelectorFault
 from interpstack_workflows.runs.failures import StepFailed
 
-__all__ = ["AgentOptions", "Retry"]
+__all__ = ["AgentOptions", "OptionFault", "Retry"]
 
 _MAX_ATTEMPTS: Final = 2**32 - 1
 _MAX_TOKENS: Final = 2**53 - 1
@@ -19,6 +19,22 @@ _NAMES: Final = (
     *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
     *("provider", "retry", "schema"),
 )
+
+
+class OptionFault(StepFailed):
+    """An option is wrong, whatever the host offers.
+
+    Attributes:
+        option: The name of the option.
+        known: Whether there is an option of that name, so that its value is wrong.
+        value: The value.
+    """
+
+    def __init__(self, message: str, option: str, value: Any = None, *, known: bool = True) -> None:
+        super().__init__(message, "TypeError")
+        self.option = option
+        self.known = known
+        self.value = value
 
 
 @attrs.frozen
@@ -38,19 +54,22 @@ class Retry:
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise _wrong("agent retry option must be an object")
+            raise OptionFault("agent retry option must be an object", "retry", given)
         for name in given:
             if name not in _RETRY_NAMES:
-                raise _wrong(
-                    f"agent retry has no option {name!r:.60}; it has {', '.join(_RETRY_NAMES)}"
-                )
+                listed = ", ".join(_RETRY_NAMES)
+                text = f"agent retry has no option {name!r:.60}; it has {listed}"
+                raise OptionFault(text, name, known=False)
         attempts, backoff = given.get("maxAttempts", 1), given.get("backoffMs", 0)
         if not _is_whole(attempts) or attempts < 1:
-            raise _wrong("agent retry.maxAttempts must be a positive integer")
+            text = "agent retry.maxAttempts must be a positive integer"
+            raise OptionFault(text, "maxAttempts", attempts)
         if attempts > _MAX_ATTEMPTS:
-            raise _wrong(f"agent retry.maxAttempts must be between 1 and {_MAX_ATTEMPTS}")
+            text = f"agent retry.maxAttempts must be between 1 and {_MAX_ATTEMPTS}"
+            raise OptionFault(text, "maxAttempts", attempts)
         if not _is_whole(backoff) or backoff < 0:
-            raise _wrong("agent retry.backoffMs must be a non-negative integer")
+            text = "agent retry.backoffMs must be a non-negative integer"
+            raise OptionFault(text, "backoffMs", backoff)
         return cls(int(attempts), backoff / 1000)
 
 
@@ -98,9 +117,10 @@ class AgentOptions:
             return _USUAL
         for name in given:
             if name not in _NAMES:
-                raise _wrong(f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}")
+                text = f"agent has no option {name!r:.60}; it has {', '.join(_NAMES)}"
+                raise OptionFault(text, name, known=False)
         if _text(given, "key") == "":
-            raise _wrong("agent option key takes a string that is not empty")
+            raise OptionFault("agent option key takes a string that is not empty", "key", "")
         return cls(
             agent_type=_text(given, "agentType"),
             schema=given.get("schema"),
@@ -135,14 +155,14 @@ def _text(options: Mapping[str, Any], name: str) -> str | None:
     value = options.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise _wrong(f"agent option {name} takes a string; got {value!r:.100}")
+    raise OptionFault(f"agent option {name} takes a string; got {value!r:.100}", name, value)
 
 
 def _model(options: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]) -> ModelChoice:
     try:
         return models.choose(options, defaults)
     except SelectorFault as error:
-        raise _wrong(f"agent option {error}") from error
+        raise StepFailed(f"agent option {error}", "TypeError") from error
 
 
 def _max_tokens(options: Mapping[str, Any]) -> int | None:
@@ -150,23 +170,22 @@ def _max_tokens(options: Mapping[str, Any]) -> int | None:
     if value is None:
         return None
     if not _is_whole(value) or not 1 <= value <= _MAX_TOKENS:
-        raise _wrong(f"agent option maxTokens takes a positive whole number; got {value!r:.100}")
+        text = f"agent option maxTokens takes a positive whole number; got {value!r:.100}"
+        raise OptionFault(text, "maxTokens", value)
     return int(value)
 
 
 def _isolated(options: Mapping[str, Any]) -> bool:
     value = options.get("isolation")
     if value not in (None, "worktree"):
-        raise _wrong(f"agent option isolation takes 'worktree'; got {value!r:.100}")
+        text = f"agent option isolation takes 'worktree'; got {value!r:.100}"
+        raise OptionFault(text, "isolation", value)
     return value is not None
 
 
 def _priority(options: Mapping[str, Any]) -> int:
     value = options.get("priority", 0)
     if type(value) is not int:
-        raise _wrong(f"agent option priority takes a whole number; got {value!r:.100}")
+        text = f"agent option priority takes a whole number; got {value!r:.100}"
+        raise OptionFault(text, "priority", value)
     return value
-
-
-def _wrong(message: str) -> StepFailed:
-    return StepFailed(message, "TypeError")

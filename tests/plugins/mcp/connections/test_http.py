@@ -266,8 +266,9 @@ async def test_an_error_of_a_server_is_no_end_of_the_connection(
         (503, "", ["McpHttpError", "HTTP 503 Service Unavailable", "may have had its effects"]),
         (400, "bad field", ["McpHttpError", "refused mcp.web.go: HTTP 400 Bad Request: bad field"]),
         (401, "who?", ["HTTP 401 Unauthorized: who?", "'headers'", "'oauth'"]),
-        (403, "not yours", ["HTTP 403 Forbidden: not yours"]),
-        (429, "slow down", ["HTTP 429 Too Many Requests: slow down"]),
+        (403, "not yours", ["mcp.web.go was not run", "HTTP 403 Forbidden: not yours"]),
+        (413, "too long", ["mcp.web.go was not run", "HTTP 413"]),
+        (429, "slow down", ["was not run", "HTTP 429 Too Many Requests: slow down"]),
     ],
 )
 async def test_a_failure_of_http_keeps_its_status_and_its_text(
@@ -389,3 +390,25 @@ async def test_a_response_that_is_no_answer_is_named(
     server = _Scripted(lambda message, _: response if message["method"] != "ping" else None)
     async with _served(server.app(), port):
         assert told in (await _caught(session))[1]
+
+
+@pytest.mark.parametrize("events", [False, True])
+@pytest.mark.parametrize("id_", [99, "another", None, "own"])
+async def test_an_answer_to_another_request_is_refused(
+    session: Any, port: int, events: bool, id_: Any
+) -> None:
+    def answer(message: Any, _: str) -> Response | None:
+        own = str(message["id"]) if id_ == "own" else id_
+        made = _error({"id": own}, -32602, "of somebody else")
+        if not events:
+            return made
+        return Response(b"data: " + made.body + b"\n\n", headers=_EVENTS)
+
+    async with _served(_Scripted(answer).app(), port):
+        name, text, *_ = await _caught(session)
+    if id_ in (None, "own"):  # a server that cannot read the id, or writes it as a text
+        assert (name, text) == ("ToolError", "of somebody else")
+    else:
+        assert name == "McpAnswerInvalid"
+        assert text.startswith("mcp.web.go was called, but the answer of MCP server 'web' is not")
+        assert f"it has the id of another request ({id_}, and not " in text

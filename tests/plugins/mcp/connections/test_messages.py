@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCResponse
 
 from interpstack_mcp.connections.failures import Rejected, failure_in
 from interpstack_mcp.connections.messages import read_message
@@ -97,3 +99,37 @@ def test_an_answer_without_an_id_keeps_its_error_or_becomes_a_failure(id_: bytes
     assert failed.id is None
     failure = failure_in(MCPError.from_jsonrpc_error(failed))
     assert str(failure) == 'it has no id, and its result is {"a": 1}'
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1E+400", "9" * 400 + ".0"])
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        (
+            '"result": {"structuredContent": {"a": [1, {"b": %s}]}}',
+            "result.structuredContent.a.1.b",
+        ),
+        (
+            '"error": {"code": 1, "message": "too hot", "data": [%s]}',
+            "error.data.0 is no number of JSON, which has no NaN, no Infinity and nothing beyond "
+            "1.8e308; the error is: too hot",
+        ),
+    ],
+)
+def test_an_answer_with_a_number_that_json_cannot_carry_is_refused(
+    number: str, part: str, told: str
+) -> None:
+    found = read_message(f'{{"jsonrpc": "2.0", "id": 7, {part % number}}}')
+    assert isinstance(found, SessionMessage)
+    assert isinstance(found.message, JSONRPCError)
+    assert found.message.id == 7
+    failure = failure_in(MCPError.from_error_data(found.message.error))
+    assert isinstance(failure, Rejected)
+    assert told in str(failure)
+
+
+@pytest.mark.parametrize("value", ['"NaN"', "1e300", "1e-400", '"1e999"', "-0.0", "9" * 400])
+def test_an_answer_whose_numbers_are_finite_is_accepted(value: str) -> None:
+    found = read_message(f'{{"jsonrpc": "2.0", "id": 7, "result": {{"a": {value}}}}}')
+    assert isinstance(found, SessionMessage)
+    assert isinstance(found.message, JSONRPCResponse)

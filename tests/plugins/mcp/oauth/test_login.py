@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -39,6 +40,11 @@ class Guarded:
         server = {"url": self.url, "oauth": oauth}
         self.file.write_text(json.dumps({"mcpServers": {"guarded": server}}))
 
+    async def ask(self, path: str) -> None:
+        """Change what the server knows or answers."""
+        async with httpx2.AsyncClient() as client:
+            await client.post(self.url.replace("/mcp", path))
+
     def login(self) -> tuple[Path, dict[str, Any]]:
         (path,) = self.data.rglob("*.json")
         return path, json.loads(path.read_text())
@@ -63,6 +69,7 @@ def guarded(server: tuple[str, Notes], tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: tmp_path / "data")
     url, notes = server
     notes.path.write_text("")
+    httpx2.post(url.replace("/mcp", "/change"))
     made = Guarded(tmp_path / "servers.json", url, tmp_path / "data", notes)
     made.configure(True)
     return made
@@ -79,6 +86,16 @@ def browser(change: Callable[[str], str] = str) -> Callable[[str], Awaitable[Non
     return show
 
 
+def in_background(show: Callable[[str], Awaitable[None]]) -> Callable[[str], Awaitable[None]]:
+    """A browser that goes on when the login has ended."""
+    running: list[Any] = []
+
+    async def start(address: str) -> None:
+        running.append(asyncio.ensure_future(show(address)))
+
+    return start
+
+
 async def test_a_login_serves_later_processes(guarded: Guarded) -> None:
     text, notices = await guarded.run()
     assert "run: interpstack mcp login FILE guarded" in notices[0]
@@ -89,18 +106,69 @@ async def test_a_login_serves_later_processes(guarded: Guarded) -> None:
     assert guarded.notes.text() == "registered\nlogged in\n"
 
 
-async def test_a_call_that_the_server_refuses_is_told_as_refused(guarded: Guarded) -> None:
+async def test_an_access_token_that_the_server_refuses_is_renewed_once(guarded: Guarded) -> None:
+    await log_in(guarded.file, "guarded", browser())
+    code = "(await mcp.guarded.whoami()).result"
+    async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
+        await guarded.ask("/forget")
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+        await guarded.ask("/forget")
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+    assert guarded.notes.text().count("renewed") == 2
+    assert (await guarded.run())[0] == "somebody who is allowed to", "the new tokens are stored"
+    assert guarded.notes.text().count("renewed") == 2
+
+
+async def test_parallel_calls_with_a_refused_token_renew_it_once(guarded: Guarded) -> None:
+    await log_in(guarded.file, "guarded", browser())
+    code = "(await Promise.all([1, 2, 3].map(() => mcp.guarded.whoami()))).length"
+    async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
+        assert (await session.eval(code)).text == "3"
+        await guarded.ask("/forget")
+        assert (await session.eval(code)).text == "3"
+    assert guarded.notes.text().count("renewed") == 1
+
+
+async def test_tokens_that_another_process_has_renewed_are_used(guarded: Guarded) -> None:
     await log_in(guarded.file, "guarded", browser())
     code = "(await mcp.guarded.whoami()).result"
     async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
         assert (await session.eval(code)).text == "somebody who is allowed to"
-        async with httpx2.AsyncClient() as client:
-            await client.post(guarded.url.replace("/mcp", "/forget"))
+        await guarded.ask("/forget")
+        await guarded.run()  # its refresh token can be used once
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+    assert guarded.notes.text().count("renewed") == 1
+
+
+async def test_a_call_whose_login_cannot_be_renewed_now_says_so(guarded: Guarded) -> None:
+    await log_in(guarded.file, "guarded", browser())
+    code = "(await mcp.guarded.whoami()).result"
+    async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+        await guarded.ask("/forget")
+        await guarded.ask("/change?token=503")
+        error = (await session.eval(code)).error
+        assert error is not None
+        assert (error.name, error.data["status"]) == ("McpHttpError", 401)
+        assert "the authorization server answers HTTP 503; try again later" in error.message
+        await guarded.ask("/change")
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+
+
+async def test_a_call_that_the_server_refuses_is_told_as_refused(
+    guarded: Guarded, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await log_in(guarded.file, "guarded", browser())
+    code = "(await mcp.guarded.whoami()).result"
+    async with InterpreterStack(plugins=[mcp(guarded.file)]) as stack, stack.session() as session:
+        assert (await session.eval(code)).text == "somebody who is allowed to"
+        await guarded.ask("/forget?all")
         error = (await session.eval(code)).error
     assert error is not None
     assert (error.name, error.data["status"]) == ("McpHttpError", 401)
     assert "run: interpstack mcp login FILE guarded" in error.message
     assert "may have had its effects" not in error.message
+    assert capfd.readouterr().err == ""
 
 
 async def test_only_the_owner_can_read_a_login(guarded: Guarded) -> None:
@@ -154,6 +222,54 @@ async def test_a_refused_login_says_so(guarded: Guarded) -> None:
     with pytest.raises(LoginFailed, match="the login was refused: access_denied"):
         await log_in(guarded.file, "guarded", refused)
     assert not list(guarded.data.rglob("*.json"))
+
+
+@pytest.mark.parametrize("methods", ["null", "[]", '["plain"]'])
+async def test_an_authorization_server_without_the_challenges_of_pkce_is_refused(
+    guarded: Guarded, methods: str
+) -> None:
+    await guarded.ask(f"/change?challenges={methods}")
+    shown: list[str] = []
+
+    async def show(address: str) -> None:
+        shown.append(address)
+
+    said = "is missing" if methods == "null" else re.escape(f"is {methods}")
+    with pytest.raises(LoginFailed, match=f"code_challenge_methods_supported {said}") as caught:
+        await log_in(guarded.file, "guarded", show)
+    assert "ask the operator to add it" in str(caught.value)
+    assert not shown, "nobody is sent to it"
+
+
+@pytest.mark.parametrize("token", [200, 400])
+async def test_the_browser_is_told_how_the_login_ended(
+    guarded: Guarded, token: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages: asyncio.Queue[httpx2.Response] = asyncio.Queue()
+
+    async def show(address: str) -> None:
+        async with httpx2.AsyncClient(follow_redirects=False) as client:
+            at_server = await client.get(address)
+            pages.put_nowait(await client.get(at_server.headers["location"]))
+
+    if token == 200:
+        await log_in(guarded.file, "guarded", in_background(show))
+    else:
+        await guarded.ask(f"/change?token={token}")
+        with pytest.raises(LoginFailed, match=r"Token exchange failed \(400\)"):
+            await log_in(guarded.file, "guarded", in_background(show))
+    page = await pages.get()
+    told = "You are logged in" if token == 200 else "The login failed"
+    assert (page.status_code, page.text.partition(".")[0].partition(";")[0]) == (token, told)
+    assert not [one for one in caplog.records if one.name.startswith("mcp.")]
+
+
+async def test_a_page_that_cannot_be_shown_ends_the_login(guarded: Guarded) -> None:
+    async def show(address: str) -> None:
+        raise OSError("no browser")
+
+    with pytest.raises(LoginFailed, match="OSError: no browser"):
+        await log_in(guarded.file, "guarded", show)
 
 
 async def test_the_return_of_another_login_is_not_taken(guarded: Guarded) -> None:

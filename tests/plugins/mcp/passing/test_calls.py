@@ -77,6 +77,39 @@ async def test_a_client_that_cannot_be_asked_is_not(notes: Notes, mode: str) -> 
                 await client.call_tool("ask", {"kind": kind})
 
 
+class _Able(Client):
+    """A client that says which modes of elicitation it has."""
+
+    modes: Any = None
+
+    async def _build_session(self, exit_stack: Any) -> Any:
+        session = await super()._build_session(exit_stack)
+        session._build_capabilities = lambda _: types.ClientCapabilities(elicitation=self.modes)  # type: ignore[method-assign]
+        return session
+
+
+@both
+@pytest.mark.parametrize("able", [{}, {"form": {}}, {"url": {}}, {"form": {}, "url": {}}])
+async def test_a_server_is_told_the_modes_of_elicitation_that_the_client_has(
+    notes: Notes, mode: str, able: dict[str, Any]
+) -> None:
+    async def elicit(ctx: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="decline")
+
+    async with gateway(passing(notes, "a")) as made:
+        client = _Able(made.server.app(), mode=mode, elicitation_callback=elicit)
+        client.modes = types.ElicitationCapability.model_validate(able)
+        async with client:
+            told = await client.call_tool("can", {})
+            assert json.loads(told.content[0].text) == {"elicitation": able}  # type: ignore[union-attr]
+            for kind in ("form", "url"):
+                if kind in able or (kind == "form" and not able):
+                    assert (await asked(client, kind))["action"] == "decline"
+                    continue
+                with pytest.raises(MCPError, match="the client cannot"):
+                    await client.call_tool("ask", {"kind": kind})
+
+
 @both
 async def test_the_refusal_of_a_client_fails_the_call(notes: Notes, mode: str) -> None:
     async def refuse(ctx: Any, params: Any) -> types.ErrorData:

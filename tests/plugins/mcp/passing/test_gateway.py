@@ -25,7 +25,8 @@ async def test_lists_are_of_all_servers(notes: Notes, mode: str) -> None:
     async with gateway(passing(notes, "a", "b")) as made, made.client(mode) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         own = ["run_code", "wait", "search_tools", "reset"]
-        of_a = ["ask", "write", "leave", "echo", "refuse", "talk", "change", "pid", "a.run_code"]
+        of_a = ["ask", "write", "leave", "echo", "refuse", "talk", "change", "pid", "can"]
+        of_a.append("a.run_code")
         of_b = [f"b.{name.removeprefix('a.')}" for name in of_a]
         assert tools == [*own, *of_a, *of_b]
         assert [one.name for one in (await client.list_prompts()).prompts] == ["greet", "b.greet"]

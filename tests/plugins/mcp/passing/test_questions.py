@@ -8,7 +8,7 @@ import pytest
 from mcp import types
 
 from interpstack_mcp.passing.calls import PassedRequest
-from interpstack_mcp.passing.questions import Questions
+from interpstack_mcp.passing.questions import Questions, refusal
 from interpstack_mcp.passing.sending import SendQueue
 
 
@@ -75,12 +75,35 @@ async def test_a_client_is_asked_between_its_requests_if_its_protocol_has_that()
     assert refused.message == "no request of the client waits with which it could be asked"
 
 
-async def test_a_client_without_that_mode_is_not_sent_an_address() -> None:
-    form = types.ElicitationCapability(form=types.FormElicitationCapability())
-    questions = Questions(_Client(OLD, alone=True, elicitation=form))
-    address = types.ElicitRequestURLParams(message="?", url="https://a.org", elicitation_id="e")
-    refused = await questions.callbacks()["elicitation_callback"](None, address)
-    assert (refused.code, refused.message) == (
-        types.INVALID_PARAMS,
-        "the client cannot open an address for a person",
-    )
+FORMS = types.ElicitationCapability(form=types.FormElicitationCapability())
+ADDRESSES = types.ElicitationCapability(url=types.UrlElicitationCapability())
+ADDRESS = types.ElicitRequest(
+    params=types.ElicitRequestURLParams(message="?", url="https://a.org", elicitation_id="e")
+)
+FORM = types.ElicitRequest(params=types.ElicitRequestFormParams(message="?", requested_schema={}))
+TOOLS = types.CreateMessageRequest(
+    params=types.CreateMessageRequestParams(messages=[], max_tokens=1, tools=[])
+)
+
+
+@pytest.mark.parametrize(
+    ("able", "question", "why"),
+    [
+        ({}, ADDRESS, "the client cannot open an address for a person"),
+        ({"elicitation": FORMS}, ADDRESS, "the client cannot open an address for a person"),
+        ({"elicitation": ADDRESSES}, ADDRESS, None),
+        ({}, FORM, "the client cannot show a form to a person"),
+        ({"elicitation": ADDRESSES}, FORM, "the client cannot show a form to a person"),
+        ({"elicitation": FORMS}, FORM, None),
+        ({"elicitation": types.ElicitationCapability()}, FORM, None),
+        ({}, types.ListRootsRequest(), "the client has no roots"),
+        ({}, TOOLS, "the client has no model to ask"),
+        ({"sampling": types.SamplingCapability()}, TOOLS, "the client's model cannot use tools"),
+    ],
+)
+def test_a_client_is_not_asked_what_it_cannot_answer(
+    able: Any, question: Any, why: str | None
+) -> None:
+    refused = refusal(types.ClientCapabilities(**able), question)
+    assert (refused and refused.message) == why
+    assert refused is None or refused.code == types.INVALID_PARAMS

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import types
 from mcp.shared.exceptions import MCPError
-from mcp_config import Notes
+from mcp_config import Notes, free_port, wait_for_port
 from mcp_gateways import gateway, passing, scripted
 
 from interpstack_mcp.configuration import read_servers
@@ -116,6 +119,10 @@ elif method == "tools/call":
         ('{"content": [{"type": "made up", "x": 1}]}', "is not valid in the protocol"),
         ('{"content": [{"type": "text", "text": ""}] * 3000}', "more than 2000 content blocks"),
         ("[]", "malformed"),
+        (
+            '{"content": [], "structuredContent": {"a": [float("nan")]}}',
+            r"mcp\.s\.t was called, but .*: result\.structuredContent\.a\.0 is no number of JSON",
+        ),
     ],
 )
 async def test_results_of_another_form_are_errors(mode: str, answer: str, fault: str) -> None:
@@ -315,6 +322,62 @@ async def test_a_new_connection_has_what_the_client_asked_for(notes: Notes) -> N
         await client.call_tool("change", {})
         await asyncio.wait_for(told.wait(), 60)
         assert json.dumps(notes.text()).count("level error") == 2
+
+
+REFUSES = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        told, status = {"jsonrpc": "2.0", "id": asked.get("id")}, 200
+        if asked["method"] == "initialize":
+            told["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"}}
+        elif asked["method"] == "tools/list":
+            told["result"] = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+        elif asked["method"] == "tools/call":
+            told, status = "the reason", asked["params"]["arguments"]["status"]
+        elif "id" in asked:
+            told["error"] = {"code": -32601, "message": "unknown"}
+        else:
+            told, status = None, 202
+        body = b"" if told is None else json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def refusing() -> Iterator[dict[str, Any]]:
+    """A configuration with a server over HTTP that answers calls with a status."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", REFUSES, str(port)])
+    try:
+        wait_for_port(port, process)
+        yield {"mcpServers": {"s": {"url": f"http://127.0.0.1:{port}/mcp"}}}
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def test_a_status_of_http_tells_whether_the_call_was_run(refusing: dict[str, Any]) -> None:
+    async with gateway(refusing) as made, made.client() as client:
+        for status in (401, 403, 404, 405, 413, 415, 429, 500, 503):
+            result = await client.call_tool("t", {"status": status})
+            assert result.is_error
+            told, unknown = text(result), "mcp.s.t may have had its effects"
+            assert f"HTTP {status} " in told
+            assert "the reason" in told
+            if status >= 500:
+                assert unknown in told
+            else:
+                assert told.startswith("mcp.s.t was not run: MCP server 's' refused")
+                assert unknown not in told
 
 
 def test_levels_have_an_order() -> None:

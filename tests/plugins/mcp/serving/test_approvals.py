@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from mcp import types
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.api import McpServers, mcp
@@ -49,7 +50,8 @@ async def test_a_question_that_nobody_answers_between_two_requests_is_refused_in
 ) -> None:
     monkeypatch.setattr(approvals, "_SECONDS", 0.05)
     question = ApprovalQuestion("May it?")
-    session = SimpleNamespace(client_capabilities=SimpleNamespace(elicitation={}))
+    able = types.ClientCapabilities(elicitation=types.ElicitationCapability())
+    session = SimpleNamespace(client_capabilities=able)
     ctx = SimpleNamespace(session=session, protocol_version="2026-07-28")
     assert await approvals.asked(ctx, [question], lambda: "state") is not None
     assert await question.answer == "nobody answered in 0.05 seconds"
@@ -57,3 +59,12 @@ async def test_a_question_that_nobody_answers_between_two_requests_is_refused_in
     assert await approvals.asked(ctx, [answered], lambda: "state") is not None
     answered.settle(True)
     assert await answered.answer is True
+
+
+async def test_a_client_that_only_opens_addresses_cannot_be_asked_for_an_approval() -> None:
+    addresses = types.ElicitationCapability(url=types.UrlElicitationCapability())
+    able = types.ClientCapabilities(elicitation=addresses)
+    question = ApprovalQuestion("May it?")
+    ctx = SimpleNamespace(session=SimpleNamespace(client_capabilities=able))
+    assert await approvals.asked(ctx, [question], str) is None
+    assert await question.answer == "it needs an approval, and this client cannot ask for one"

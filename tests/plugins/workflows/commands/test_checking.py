@@ -108,12 +108,49 @@ def test_a_name_that_a_script_does_not_have_is_refused(folder: Path) -> None:
         _lines(_write("a", "export default workflow({scriptPath: './b.js'})"))
 
 
-def test_options_that_agents_refuse_are_named_behind_the_file(folder: Path) -> None:
-    body = "await agent('x', {lable: 'y'}).catch(() => null);\nexport default agent('x').length.z"
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("{lable: 'y'}", "agent has no option 'lable'; it has agentType, "),
+        ("{'lable': who}", "agent has no option 'lable'; it has agentType, "),
+        ("{maxTokens: 'many'}", "agent option maxTokens takes a positive whole number; got 'many'"),
+        ("{retry: {maxAttempts: 0}}", "agent retry.maxAttempts must be a positive integer"),
+        ("{retry: true}", "agent retry option must be an object"),
+        ("{label: 5}", "agent option label takes a string; got 5"),
+        ("{schema: 1}", "agent option schema takes a JSON Schema; got 1"),
+        ("{isolation: 'none'}", "agent option isolation takes 'worktree'; got 'none'"),
+    ],
+)
+def test_options_that_a_script_has_wrong_are_refused_with_their_line(
+    folder: Path, options: str, message: str
+) -> None:
+    body = f"const who = await agent('who?', {{label: 'y'}});\nexport default agent('x', {options})"
+    with pytest.raises(WorkflowError) as told:
+        _lines(_write("a", body))
+    assert str(told.value).startswith(f"a.js:3: {message}")
+
+
+@pytest.mark.parametrize("options", ["{schema: {type: 3}}", "{maxTokens: 1 - 2}"])
+def test_wrong_options_before_any_answer_are_refused(folder: Path, options: str) -> None:
+    with pytest.raises(WorkflowError, match=r"^a\.js: agent option "):
+        _lines(_write("a", f"export default agent('x', {options})"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const n = await agent('n'); export default agent('x', {maxTokens: n})",
+        "const n = await agent('n'); export default agent('x', {schema: {type: n}})",
+        "export default agent('x', {maxTokens: args?.most ?? -1})",
+        "const n = await agent('n'); export default agent('x', {['lab' + n]: 'y'})",
+    ],
+)
+def test_options_that_an_answer_may_have_made_wrong_are_named_behind_the_file(
+    folder: Path, body: str
+) -> None:
     first, note = _lines(_write("a", body))
     assert first == "a.js: a: d"
-    start = "a.js: with made-up answers, a step fails: agent has no option 'lable'; it has "
-    assert note.startswith(start)
+    assert note.startswith("a.js: with made-up answers, a step fails: agent ")
 
 
 def test_files_before_a_wrong_one_are_told(folder: Path) -> None:

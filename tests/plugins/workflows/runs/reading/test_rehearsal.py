@@ -79,7 +79,7 @@ async def test_every_wrong_name_is_told_with_its_place() -> None:
     told = [(fault.line, fault.column, fault.message[:45]) for fault in found.faults]
     assert told == [
         (4, 84, "Unknown agent: defalt; did you mean 'default'"),
-        (0, 0, "agent has no option 'labl'; it has agentType,"),
+        (4, 114, "agent has no option 'labl'; it has agentType,"),
         (5, 18, "Unknown workflow: kit; did you mean 'kid'? Kn"),
         (0, 0, "Unknown sandbox profile 'local/y'; known: loc"),
         (0, 0, "agent option schema is not a JSON Schema: 3 i"),
