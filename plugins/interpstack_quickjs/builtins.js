@@ -58,6 +58,26 @@
     },
   }.asUintN);
 
+  // Where an iterator has no `return`, as those of arrays, maps and sets have none, QuickJS calls it all
+  // the same when `map`, `filter` and their like end early, and throws.
+  const { prototype: ofIterators } = Iterator, isObject = (value) => Object(value) === value;
+  const closable = (iterator) => {
+    if (!isObject(iterator) || (iterator.return !== undefined && iterator.return !== null)) return iterator;
+    const { next } = iterator;
+    return {
+      __proto__: null,
+      next() { return apply(next, iterator, []); },
+      return() {
+        const close = iterator.return;
+        return close === undefined || close === null ? { value: undefined, done: true } : apply(close, iterator, []);
+      },
+    };
+  };
+  for (const name of ["drop", "filter", "flatMap", "map", "take"]) {
+    const original = ofIterators[name];
+    replace(ofIterators, { [name](given) { return apply(original, closable(this), [given]); } }[name]);
+  }
+
   // Without `Intl`, QuickJS takes no notice of locales and of what is asked for beside them, such as a
   // time zone: an answer for another place is wrong, and nobody would see it.
   const { isArray } = Array, TypeErrorClass = TypeError;
