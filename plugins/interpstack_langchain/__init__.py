@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         SubagentStartEvent,
         SubagentStreamEvent,
     )
-    from interpstack_langchain.js_repl.middleware import JsReplMiddleware
     from interpstack_langchain.middleware import CodeInterpreterMiddleware, REPLMiddleware
     from interpstack_langchain.options import BackgroundOptions, PTCOption
     from interpstack_langchain.stacks import PRESET
@@ -30,7 +29,6 @@ else:
             "SUBAGENT_STREAM_EVENT_TYPE": "events",
             "BackgroundOptions": "options",
             "CodeInterpreterMiddleware": "middleware",
-            "JsReplMiddleware": "js_repl.middleware",
             "PTCOption": "options",
             "REPLMiddleware": "middleware",
             "SubagentCompleteEvent": "events",
@@ -45,7 +43,6 @@ __all__ = [
     "SUBAGENT_STREAM_EVENT_TYPE",
     "BackgroundOptions",
     "CodeInterpreterMiddleware",
-    "JsReplMiddleware",
     "PTCOption",
     "REPLMiddleware",
     "SubagentCompleteEvent",

@@ -197,7 +197,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 mcp=mcp,
                 options=options,
             ),
-            self._surface(tool_name),
+            self.surface(tool_name),
             interrupt_on=interrupt_on,
             late_tools=late_tools,
             skills_backend=skills_backend,
@@ -207,8 +207,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self.state_schema = self._interpreter.channels.schema
         self.tools = self._interpreter.tools()
 
-    def _surface(self, tool_name: str) -> Surface:
-        """The tools and words by which the model uses the interpreter."""
+    def surface(self, tool_name: str) -> Surface:
+        """Make the tools and words by which the model uses the interpreter; subclasses have others.
+
+        Args:
+            tool_name: Name of the tool that takes the code.
+        """
         return Surface(tool_name)
 
     @property

@@ -13,7 +13,8 @@ import click
 import pytest
 
 from interpstack_cli import main
-from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, JsReplMiddleware
+from interpstack_js_repl import JsReplMiddleware
+from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware
 from interpstack_node.engine import NodeEngine
 from interpstack_process.engine import ProcessEngine
 from interpstack_ray.engine import RayEngine

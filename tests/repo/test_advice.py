@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interpstack.contracts.errors import install_command
 
 _EXTRA = re.compile(r"interpstack\[([^\]{}]+)\]")
@@ -131,10 +133,11 @@ def test_a_command_whose_packages_are_missing_names_the_extra() -> None:
         assert len(output.splitlines()) == 1
 
 
-def test_importing_the_preset_without_its_packages_names_the_extra() -> None:
-    code = """
+@pytest.mark.parametrize("package", ["interpstack_langchain", "interpstack_js_repl"])
+def test_importing_a_middleware_without_its_packages_names_the_extra(package: str) -> None:
+    code = f"""
 try:
-    import interpstack_langchain
+    import {package}
 except ModuleNotFoundError as error:
     print(json.dumps([str(error), error.name]))
 """

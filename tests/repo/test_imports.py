@@ -90,6 +90,11 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
     "interpstack_demo": ("interpstack_cli", "interpstack_workflows"),
     "interpstack_inspect": ("interpstack_workflows",),
+    "interpstack_js_repl": (
+        "interpstack_accounts",
+        "interpstack_display",
+        "interpstack_langchain",
+    ),
     "interpstack_langchain": (
         "interpstack_accounts",
         "interpstack_cli",
@@ -111,6 +116,7 @@ _APIS: dict[str, tuple[str, ...]] = {
 _HOSTS = {
     "interpstack_cli",
     "interpstack_durable",
+    "interpstack_js_repl",
     "interpstack_langchain",
     "interpstack_mcp",
     "interpstack_notebook",
@@ -121,9 +127,10 @@ _HOSTS = {
     "interpstack_workflows",
 }
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
-#: Plugins that may import them: the adapter, and what uses its public names as any agent does.
+#: Plugins that may import them: the adapter, what uses its public names as any agent does, and what
+#: gives agents another surface.
 _ADAPTER = "interpstack_langchain"
-_AGENTS = {_ADAPTER, "interpstack_demo"}
+_AGENTS = {_ADAPTER, "interpstack_demo", "interpstack_js_repl"}
 
 
 @attrs.frozen
@@ -383,6 +390,8 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
             "Interpreter, not in interpstack_la",
         ),
         ("demo", "from interpstack_langchain.options import Options", "another plugin"),
+        ("js_repl", "from interpstack_langchain.options import Options", "another plugin"),
+        ("langchain", "from interpstack_js_repl import JsReplMiddleware", "another plugin"),
         ("console", "from interpstack_langchain import Budget", "another plugin"),
         (
             "quickjs",

@@ -16,8 +16,8 @@ import interpstack
 _GROUP = "interpstack"
 #: Where plugins add attributes to the package `interpstack`, which public names would hide.
 _NAMES = "interpstack.names"
-#: Where plugins without hooks register: fixtures of pytest, commands.
-_OTHERS = ("pytest11", "interpstack.commands")
+#: Where plugins register that no stack loads by name: fixtures of pytest, commands, surfaces.
+_OTHERS = ("pytest11", "interpstack.commands", "interpstack.recorded_surfaces")
 #: Modules whose public names are all meant for plugins and hosts.
 _PUBLIC = ("src/interpstack/__init__.py",)
 #: Names that several classes still have, and why.

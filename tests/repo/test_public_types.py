@@ -40,8 +40,14 @@ def public_parts(module: ModuleType) -> Iterator[tuple[str, Any]]:
         if inspect.isclass(part):
             for method, value in vars(part).items():
                 function = getattr(value, "fget", getattr(value, "__func__", value))
-                if inspect.isfunction(function) and not method.startswith("_"):
+                if inspect.isfunction(function) and _is_public(method, function, part):
                     yield f"{name}.{method}", function
+
+
+def _is_public(name: str, function: Any, owner: type) -> bool:
+    """Whether a method is public, and not of another project, such as those that pydantic adds."""
+    projects = {one.__module__.partition(".")[0] for one in (function, owner)}
+    return not name.startswith("_") and len(projects) == 1
 
 
 def unreadable(module: ModuleType) -> list[str]:

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from stores import open_saver
 
-from interpstack_langchain import JsReplMiddleware
+from interpstack_js_repl import JsReplMiddleware
 
 
 class Model(GenericFakeChatModel):

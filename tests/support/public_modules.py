@@ -10,7 +10,7 @@ KERNEL_MODULES: Final = ("checks", "guests", "values")
 
 
 def public_modules(root: Path) -> set[str]:
-    """The kernel, libraries that export names, the adapter, and the modules `api` of plugins."""
+    """The kernel, libraries that export names, plugins for agents, and the modules `api`."""
     found = {
         path.parent.name
         for path in root.glob("src/*/__init__.py")
@@ -18,4 +18,4 @@ def public_modules(root: Path) -> set[str]:
     }
     apis = {f"{path.parent.name}.api" for path in root.glob("plugins/*/api.py")}
     kernel = {f"interpstack.{name}" for name in KERNEL_MODULES}
-    return found | kernel | apis | {"interpstack_langchain"}
+    return found | kernel | apis | {"interpstack_js_repl", "interpstack_langchain"}

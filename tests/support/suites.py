@@ -68,6 +68,11 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/cli/serving/": 5,
     "tests/plugins/durable/background/test_cells.py::": 2,
     "tests/plugins/inspect/": 2,  # whole in `inspect`
+    "tests/plugins/js_repl/integration/test_attacks.py::": 8,
+    "tests/plugins/js_repl/integration/": 4,
+    "tests/plugins/js_repl/test_emitted.py::": 4,
+    "tests/plugins/js_repl/test_guest_global.py::": 3,
+    "tests/plugins/js_repl/": 3,
     "tests/plugins/langchain/background/test_background_evals.py::": 3,
     "tests/plugins/langchain/background/test_fates.py::": 3,
     "tests/plugins/langchain/durability/test_spending.py::": 2,
@@ -77,11 +82,6 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/langchain/integration/test_live_sessions.py::": 8,
     "tests/plugins/langchain/integration/test_pausing_processes.py::": 3,
     "tests/plugins/langchain/integration/": 3,
-    "tests/plugins/langchain/js_repl/integration/test_attacks.py::": 8,
-    "tests/plugins/langchain/js_repl/integration/": 4,
-    "tests/plugins/langchain/js_repl/test_emitted.py::": 4,
-    "tests/plugins/langchain/js_repl/test_guest_global.py::": 3,
-    "tests/plugins/langchain/js_repl/": 3,
     "tests/plugins/langchain/replay/test_command.py::": 2,
     "tests/plugins/langchain/replay/": 3,
     "tests/plugins/langchain/rules/test_approvals.py::": 3,
@@ -159,6 +159,7 @@ VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "tests/plugins/accounts/": (1, "values that are pickled"),
     "tests/plugins/cli/repl/test_shell.py": (2, "signals, and asyncio's runner"),
     "tests/plugins/durable/": (6, "tasks and their context, values that are pickled"),
+    "tests/plugins/js_repl/": (4, "the adapter, as another package uses it"),
     "tests/plugins/langchain/": (4, "the adapter's main paths, and its dependencies"),
     "tests/plugins/monty/preparation/test_cells.py": (1, "errors and values of Python's own"),
     "tests/plugins/persistence/": (4, "values that are pickled and compressed"),
@@ -171,7 +172,7 @@ VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
 
 #: Of how many files of a folder one is drawn, before its cases are: for another version of Python,
 #: reading the tests of a folder takes longer than running a few of them.
-FILES: Final[Mapping[str, int]] = {"tests/plugins/langchain/": 4}
+FILES: Final[Mapping[str, int]] = {"tests/plugins/js_repl/": 4, "tests/plugins/langchain/": 4}
 
 _SUITES: Final = ("sampled", "versions", "whole")
 _SUITE, _SEED = "INTERPSTACK_SUITE", "INTERPSTACK_SEED"

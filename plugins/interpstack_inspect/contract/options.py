@@ -15,7 +15,7 @@ _OPTIONS: Final = (
     click.option(
         "--tool-name",
         metavar="NAME",
-        help="The interpreter's name in the agent. [default: eval and js_repl]",
+        help="The interpreter's name in the agent. [default: the usual names]",
     ),
     click.option(
         "--signing-key-env",

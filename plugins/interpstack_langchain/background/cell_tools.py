@@ -52,9 +52,7 @@ class WaitTool(EvalTool):
         seconds: float = 10.0,
         run_manager: CallbackManagerForToolRun | None = None,
     ) -> Any:
-        running = self._running()
-        running.trace_with(run_manager.get_child() if run_manager else None)
-        return run_sync(self._evaluate(id, seconds, running))
+        return run_sync(self.evaluate(self.begin(run_manager), id, seconds))
 
     async def _arun(  # type: ignore[override]
         self,
@@ -62,9 +60,7 @@ class WaitTool(EvalTool):
         seconds: float = 10.0,
         run_manager: AsyncCallbackManagerForToolRun | None = None,
     ) -> Any:
-        running = self._running()
-        running.trace_with(run_manager.get_child() if run_manager else None)
-        return await self._evaluate(id, seconds, running)
+        return await self.evaluate(self.begin(run_manager), id, seconds)
 
 
 class TerminateTool(EvalTool):

@@ -74,16 +74,36 @@ class EvalTool(BaseTool):
         return frozenset()
 
     def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
-        running = self._running()
-        running.trace_with(run_manager.get_child() if run_manager else None)
-        return run_sync(self._evaluate(code, running))
+        return run_sync(self.evaluate(self.begin(run_manager), code))
 
     async def _arun(
         self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
     ) -> Any:
+        return await self.evaluate(self.begin(run_manager), code)
+
+    def begin(
+        self, manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None
+    ) -> EvalCall:
+        """The eval that this call of the tool runs; its calls are traced below the tool's run.
+
+        Args:
+            manager: The callbacks of the tool's run.
+
+        Raises:
+            RuntimeError: The tool is not called as one of an agent's own.
+        """
         running = self._running()
-        running.trace_with(run_manager.get_child() if run_manager else None)
-        return await self._evaluate(code, running)
+        running.trace_with(manager.get_child() if manager else None)
+        return running
+
+    async def evaluate(self, running: EvalCall, *given: Any) -> Any:
+        """Pass input to the interpreter's function, and return the answer for the model.
+
+        Args:
+            running: The eval, as `begin` returned it.
+            given: The input.
+        """
+        return await self._evaluate(*given, running)
 
     def _running(self) -> EvalCall:
         running = running_eval.get(None)

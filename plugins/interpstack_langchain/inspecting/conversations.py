@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import attrs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,6 +14,7 @@ from interpstack_langchain.inspecting.questions import questions_of
 from interpstack_langchain.inspecting.turns import turns_of
 from interpstack_langchain.replay.recorded_evals import evals_of, recorded_steps
 from interpstack_langchain.replay.recorded_steps import RecordedStep
+from interpstack_langchain.replay.recorded_surfaces import usual_tools
 from interpstack_langchain.replay.serializers import (
     Checked,
     reading,
@@ -24,9 +25,6 @@ from interpstack_langchain.workflows.checkpoints import run_of_thread
 from interpstack_workflows.api import Prices
 
 __all__ = ["ReadingOptions", "read_conversation", "read_eval", "run_of_step"]
-
-#: The names that the middleware gives to its tools for code.
-_TOOLS: Final = ("eval", "js_repl")
 
 
 @attrs.frozen
@@ -41,7 +39,7 @@ class ReadingOptions:
         prices: Prices of models that do not report their cost.
     """
 
-    tools: Sequence[str] = _TOOLS
+    tools: Sequence[str] = attrs.field(factory=usual_tools)
     serde: Any = None
     serde_option: str = ""
     signing_key: bytes | None = attrs.field(default=None, repr=False)
@@ -56,7 +54,7 @@ class ReadingOptions:
         """
         named, aes = request.serializer, request.aes_key_env
         return cls(
-            tools=_TOOLS if request.tool_name is None else (request.tool_name,),
+            tools=usual_tools() if request.tool_name is None else (request.tool_name,),
             serde=serializer(named, aes),
             serde_option="--serializer" if named else "--aes-key-env" if aes else "",
             signing_key=signing_key(request.signing_key_env),

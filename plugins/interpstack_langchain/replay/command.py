@@ -25,6 +25,7 @@ from interpstack_langchain.replay.recorded_evals import (
     recorded_evals,
     records_before,
 )
+from interpstack_langchain.replay.recorded_surfaces import usual_tools
 from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, reading, signing_key
 from interpstack_langchain.replay.serializers import serializer as made_serializer
@@ -41,8 +42,6 @@ _CHARS: Final = 200
 _PAGE_CHARS: Final = 10_000
 #: Exit statuses of deviations from the record, the most serious first.
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
-#: The names that the middleware gives to its tools for code.
-_TOOLS: Final = ("eval", "js_repl")
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
 
@@ -87,8 +86,8 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
 @click.option(
     "--engine",
     metavar="NAME",
-    help="Engine to run the code in. [default: the engine of its stored state; else node for "
-    "js_repl, quickjs for others]",
+    help="Engine to run the code in. [default: the engine of its stored state; else the usual one "
+    "of the interpreter, which is quickjs for eval]",
 )
 @reading_options
 @click.option(
@@ -153,7 +152,7 @@ def command(
     with open_checkpointer(url, serde) as saver, asyncio.Runner() as runner, replayer:
         Checked.install(saver, option)
         with reading(f"thread {thread!r}"):
-            evals = recorded_evals(saver, thread, [tool_name] if tool_name else _TOOLS)
+            evals = recorded_evals(saver, thread, [tool_name] if tool_name else usual_tools())
         for found in pick(evals, number):
             replay = partial(_replayed, saver, replayer, evals=evals, chars=form.chars)
             shown.append(runner.run(_with_earlier(replay, found, evals, alone=number is not None)))

@@ -13,10 +13,13 @@ from interpstack import ConfigurationError
 from interpstack_agents import joined
 from interpstack_langchain.background.cell_records import CELLS, running_ids
 from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
-from interpstack_langchain.js_repl.plugin import JsReplPlugin
 from interpstack_langchain.replay.recorded_cells import RecordedCells, SuspendedCell
 from interpstack_langchain.replay.recorded_steps import RecordedStep
-from interpstack_langchain.replay.repl_calls import RecordedCode, repl_plugin, takes_code
+from interpstack_langchain.replay.recorded_surfaces import (
+    RecordedCode,
+    RecordedSurface,
+    recorded_surfaces,
+)
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import turn_of, with_writes
 
@@ -51,9 +54,8 @@ class RecordedEval:
         earlier: Names of the message's calls of the interpreter before it.
         not_begun: The reason why the eval did not run; empty if it did.
         step: The step that began it.
-        tool_name: The interpreter's.
+        surface: The surface of the interpreter.
         cell: The cell in the background that the eval became, if it was put aside.
-        repl: The plugin with the helpers of its code, if it is a cell of a `js_repl`.
     """
 
     number: int = 0
@@ -65,9 +67,13 @@ class RecordedEval:
     earlier: Sequence[str]
     not_begun: str
     step: RecordedStep = attrs.field(repr=False)
-    tool_name: str
+    surface: RecordedSurface
     cell: SuspendedCell | None = None
-    repl: JsReplPlugin | None = None
+
+    @property
+    def tool_name(self) -> str:
+        """Name of the interpreter's tool for code."""
+        return self.surface.tool
 
     @property
     def saved(self) -> CheckpointTuple:
@@ -174,24 +180,52 @@ def records_before(
     return records, after.get("interpreter_record") or []
 
 
+@attrs.frozen
+class _Call:
+    """A call of an interpreter's tool.
+
+    Attributes:
+        step: The step that began it.
+        name: The model's id for it; see `RecordedEval.call_id`.
+        entries: Its journal.
+    """
+
+    step: RecordedStep
+    name: str
+    entries: Sequence[Record]
+
+    @classmethod
+    def of(cls, step: RecordedStep, name: str) -> _Call:
+        return cls(step, name, recorded_entries(_key(step, name), step.saved.pending_writes or ()))
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        args: Mapping[str, Any] = self.step.calls[self.name]["args"]
+        return args
+
+
 def _evals(steps: Sequence[RecordedStep], tool: str) -> list[RecordedEval]:
     """The evals of one interpreter, without numbers."""
-    cells = RecordedCells.of(steps, Channels.of(tool))
-    own = {tool, f"{tool}_reset", *cells.tools}
-    calls = [
-        (step, name)
+    named = [
+        _Call.of(step, name)
         for step in steps
         for name, call in step.calls.items()
-        if call["name"] == tool and takes_code(call["args"])
+        if call["name"] == tool
     ]
-    journals = [
-        recorded_entries(_key(step, name), step.saved.pending_writes or ()) for step, name in calls
-    ]
-    repl = repl_plugin(tool, (step.calls[name]["args"] for step, name in calls), journals)
-    return [
-        _eval(step, name, tool, own, entries=entries, repl=repl, cell=cells.of_call(step, name))
-        for (step, name), entries in zip(calls, journals, strict=True)
-    ]
+    surface, calls = _read(tool, named)
+    cells = RecordedCells.of(steps, Channels.of(tool))
+    own = {*surface.tools, *cells.tools}
+    return [_eval(call, surface, own, cells.of_call(call.step, call.name)) for call in calls]
+
+
+def _read(tool: str, named: Sequence[_Call]) -> tuple[RecordedSurface, Sequence[_Call]]:
+    """The surface to which a tool belongs, and the calls that hold code in it."""
+    for kind in recorded_surfaces():
+        calls = [call for call in named if kind.takes_code(call.args)]
+        surface = kind.of(tool, [one.args for one in calls], [one.entries for one in calls])
+        if surface is not None:
+            return surface, calls
+    raise AssertionError("the plain surface takes every tool")
 
 
 def _key(step: RecordedStep, name: str) -> str:
@@ -199,50 +233,37 @@ def _key(step: RecordedStep, name: str) -> str:
 
 
 def _eval(
-    step: RecordedStep,
-    name: str,
-    tool: str,
-    own: set[str],
-    *,
-    entries: Sequence[Record],
-    repl: JsReplPlugin | None,
-    cell: SuspendedCell | None,
+    call: _Call, surface: RecordedSurface, own: set[str], cell: SuspendedCell | None
 ) -> RecordedEval:
-    code = RecordedCode.of(step.calls[name]["args"], tool, is_repl=repl is not None)
+    step, name = call.step, call.name
+    code = surface.code(call.args)
     earlier = step.before(name, own)
     answer = str(step.answers[name].text) if name in step.answers else None
     if cell is not None:
         answer = None if cell.last is None else cell.last.answer
-    blocked = not entries and any(one not in step.answers for one in earlier)
+    blocked = not call.entries and any(one not in step.answers for one in earlier)
     return RecordedEval(
         key=_key(step, name),
         call_id=name,
         code=code,
-        entries=entries,
+        entries=call.entries,
         answer=answer,
         earlier=earlier,
         not_begun=code.fault
         or (_BLOCKED if blocked and name not in step.answers else "")
-        or _refused(step, name, earlier, Channels.of(tool), entries=entries),
+        or _refused(call, earlier, Channels.of(surface.tool)),
         step=step,
-        tool_name=tool,
+        surface=surface,
         cell=cell,
-        repl=repl,
     )
 
 
-def _refused(
-    step: RecordedStep,
-    name: str,
-    earlier: Sequence[str],
-    channels: Channels,
-    *,
-    entries: Sequence[Record],
-) -> str:
+def _refused(call: _Call, earlier: Sequence[str], channels: Channels) -> str:
     """The reason why an eval was answered and not run: a cell had the variables."""
-    answer = step.answers.get(name)
-    wrote = {channel for channel, _ in channels.known(step.tasks.get(name, ()))}
-    if entries or answer is None or answer.status != "error" or "interpreter_record" in wrote:
+    step = call.step
+    answer = step.answers.get(call.name)
+    wrote = {channel for channel, _ in channels.known(step.tasks.get(call.name, ()))}
+    if call.entries or answer is None or answer.status != "error" or "interpreter_record" in wrote:
         return ""
     state = {CELLS: step.saved.checkpoint["channel_values"].get(channels.own(CELLS)) or {}}
     writes = [write for one in earlier for write in step.tasks.get(one, ())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 
@@ -17,7 +17,6 @@ from interpstack import (
     SessionState,
 )
 from interpstack_agents import Persistence, RecordRejected, are_records, persistence_mode
-from interpstack_langchain.js_repl.plugin import JsReplPlugin
 from interpstack_langchain.replay.read_only import NothingIsCalled, ReadOnlyStore, Rerun
 from interpstack_langchain.replay.recorded_evals import Record, RecordedEval
 from interpstack_langchain.replay.runs import remarks, restore, run_again
@@ -75,8 +74,8 @@ class Replayer:
     """Runs evals again; a context manager that closes the engines it opened.
 
     Args:
-        engine: To run them in; `None` for the one that their state is of, else `node` for a
-            `js_repl` and `quickjs` for others.
+        engine: To run them in; `None` for the one that their state is of, else the usual one of
+            their surface.
         limits: The limits of each eval.
         signing_key: Records of other keys are refused; `None` to check none.
     """
@@ -85,7 +84,7 @@ class Replayer:
     limits: Limits
     signing_key: bytes | None = None
     _live: dict[tuple[str, str], _Live] = attrs.field(factory=dict, init=False)
-    _stacks: dict[tuple[str, JsReplPlugin | None], InterpreterStack] = attrs.field(
+    _stacks: dict[tuple[str, Hashable | None], InterpreterStack] = attrs.field(
         factory=dict, init=False
     )
 
@@ -118,7 +117,7 @@ class Replayer:
         """
         state, notes = self._state(found, before)
         recorded = _engine_of(state) or self._engine_after(found, before, after)
-        name = self.engine or recorded or ("node" if found.repl else "quickjs")
+        name = self.engine or recorded or found.surface.usual_engine
         self._check_language(found, timeline.language or self._language_of(recorded), name)
         newest = _newest(before) if not notes else ""
         live = self._live.pop((found.owner, found.tool_name), None)
@@ -131,7 +130,8 @@ class Replayer:
                     return first
             await live.opened.aclose()
         async with AsyncExitStack() as opening:
-            session = await opening.enter_async_context(self._stack(name, found.repl).session())
+            stack = self._stack(name, found.surface.plugin)
+            session = await opening.enter_async_context(stack.session())
             fresh = _Live(session, opening.pop_all(), name, newest)
         session.bind(_rerun(found, bridges).offer())
         notes += await restore(session, state)
@@ -209,14 +209,14 @@ class Replayer:
         mode = persistence_mode(PluginManager(["persistence"]), "thread")
         return mode(signing_key=self.signing_key)
 
-    def _stack(self, engine: str, repl: JsReplPlugin | None = None) -> InterpreterStack:
-        if (engine, repl) not in self._stacks:
+    def _stack(self, engine: str, helpers: Hashable | None = None) -> InterpreterStack:
+        if (engine, helpers) not in self._stacks:
             # What was shown is shown again, so `display` comes before the names that are refused.
-            shows = ["console", "display", *([] if repl is None else [repl])]
+            shows = ["console", "display", *([] if helpers is None else [helpers])]
             plugins = ["persistence", "durable", *shows, NothingIsCalled()]
             made = InterpreterStack(engine, plugins, limits=self.limits)
-            self._stacks[engine, repl] = made
-        return self._stacks[engine, repl]
+            self._stacks[engine, helpers] = made
+        return self._stacks[engine, helpers]
 
 
 def _rerun(found: RecordedEval, bridges: Mapping[str, bool]) -> Rerun:

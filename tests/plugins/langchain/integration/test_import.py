@@ -29,10 +29,17 @@ from interpstack_workflows.api import open_store
 open_store("sqlite:///:memory:")
 print(json.dumps(sorted(sys.modules)))
 """
+_RECORDED = """
+import json, sys
+
+from interpstack_langchain.api import RecordedSurface
+
+print(json.dumps(sorted(sys.modules)))
+"""
 #: Packages that are loaded when something of theirs is used.
 _LATE = ("deepagents", "click", "jsrun", "prompt_toolkit", "pydantic_monty", "quickjs_rs", "rich")
-#: Parts of the plugin that few agents have.
-_OWN_LATE = ("interpstack_langchain.js_repl", "interpstack_langchain.background.background")
+#: What few agents have.
+_OWN_LATE = ("interpstack_js_repl", "interpstack_langchain.background.background")
 
 
 def _told(code: str) -> Any:
@@ -54,10 +61,15 @@ def test_a_store_of_workflows_needs_no_agent() -> None:
     assert [name for name in modules if name.startswith(agents) and "core" not in name] == []
 
 
-def test_a_middleware_that_few_agents_have_is_loaded_by_its_name() -> None:
-    assert "JsReplMiddleware" in dir(interpstack_langchain)
-    assert interpstack_langchain.JsReplMiddleware.__module__ == (
-        "interpstack_langchain.js_repl.middleware"
-    )
-    with pytest.raises(AttributeError, match="has no attribute 'JsRepl'"):
-        interpstack_langchain.JsRepl  # type: ignore[attr-defined]  # noqa: B018
+def test_a_middleware_is_loaded_by_its_name() -> None:
+    assert "REPLMiddleware" in dir(interpstack_langchain)
+    assert interpstack_langchain.REPLMiddleware.__module__ == "interpstack_langchain.middleware"
+    with pytest.raises(AttributeError, match="has no attribute 'REPL'"):
+        interpstack_langchain.REPL  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_names_for_other_packages_are_loaded_one_by_one() -> None:
+    modules = _told(_RECORDED)
+    assert "interpstack_langchain.replay.recorded_surfaces" in modules
+    others = ("interpstack_langchain.evals", "interpstack_langchain.middleware", "langchain_core")
+    assert [name for name in modules if name.startswith(others)] == []

@@ -13,14 +13,10 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from interpstack import GuestLanguage, run_sync
-from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.evals.eval_runner import Evals
-from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
-from interpstack_langchain.evals.surface import Surface
-from interpstack_langchain.js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
-from interpstack_langchain.js_repl.inputs import InputFault, check_fields, read_input
-from interpstack_langchain.js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
-from interpstack_langchain.options import Options
+from interpstack_js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
+from interpstack_js_repl.inputs import InputFault, check_fields, read_input
+from interpstack_js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
+from interpstack_langchain.api import EvalCall, Evals, EvalTool, Options, Surface, traced_as
 
 __all__ = ["JsReplSurface", "JsReplTool", "ResetTool"]
 
@@ -110,15 +106,14 @@ class JsReplTool(EvalTool):
         timeout_ms: int | None,
         manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None,
     ) -> Any:
-        running = self._running()
-        running.trace_with(manager.get_child() if manager else None)
+        running = self.begin(manager)
         try:
             given = read_input(code, timeout_ms, tool=self.name)
         except InputFault as fault:
             raise ToolException(str(fault)) from None
         seconds = self.cell_seconds if given.timeout_ms is None else given.timeout_ms / 1000
         running.limit_wall(seconds)
-        return await self._evaluate(given.source, running)
+        return await self.evaluate(running, given.source)
 
 
 class ResetTool(EvalTool):

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 
-from interpstack_langchain import JsReplMiddleware
+from interpstack_js_repl import JsReplMiddleware
 
 MADE: list[str] = []
 

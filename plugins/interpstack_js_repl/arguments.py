@@ -8,9 +8,8 @@ from typing import Any, Final, Literal, TypedDict
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
 from interpstack_accounts.api import Budget
-from interpstack_langchain.durability.spending import CostOf
-from interpstack_langchain.js_repl.guest_global import has_helpers
-from interpstack_langchain.options import BackgroundOptions, PTCOption, WrongType
+from interpstack_js_repl.guest_global import has_helpers
+from interpstack_langchain.api import BackgroundOptions, CostOf, PTCOption, WrongType
 
 __all__ = ["InterpreterArguments", "check_others", "check_ready"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_langchain.js_repl.time_limit import TimeLimit
+from interpstack_js_repl.time_limit import TimeLimit
 
 
 def test_only_wall_time_is_limited() -> None:

@@ -8,8 +8,9 @@ from typing import Any, get_type_hints
 import pytest
 
 from interpstack import ConfigurationError, InterpreterStack
-from interpstack_langchain import PRESET, CodeInterpreterMiddleware, JsReplMiddleware
-from interpstack_langchain.js_repl.arguments import InterpreterArguments
+from interpstack_js_repl import JsReplMiddleware
+from interpstack_js_repl.arguments import InterpreterArguments
+from interpstack_langchain import PRESET, CodeInterpreterMiddleware
 
 #: Plugins that a ready stack needs beside the helpers.
 ALL = ["langchain", "persistence", "durable", "console", "display"]

@@ -10,8 +10,8 @@ import pytest
 from langchain_core.tools import tool
 
 from interpstack import GuestException, HostTool
-from interpstack_langchain.js_repl import guest_global
-from interpstack_langchain.js_repl.guest_global import tool_input
+from interpstack_js_repl import guest_global
+from interpstack_js_repl.guest_global import tool_input
 
 ENDED: list[str] = []
 

@@ -13,19 +13,16 @@ from langchain_core.language_models import BaseChatModel
 from interpstack import ConfigurationError, Engine, InterpreterStack
 from interpstack_agents import Preset
 from interpstack_javascript import JAVASCRIPT
-from interpstack_langchain.evals.surface import Surface
-from interpstack_langchain.js_repl.arguments import (
+from interpstack_js_repl.arguments import (
     InterpreterArguments,
     check_others,
     check_ready,
 )
-from interpstack_langchain.js_repl.freeform import takes_custom_tools
-from interpstack_langchain.js_repl.guest_global import HelperPaths
-from interpstack_langchain.js_repl.plugin import JsReplPlugin
-from interpstack_langchain.js_repl.tools import JsReplSurface
-from interpstack_langchain.middleware import CodeInterpreterMiddleware
-from interpstack_langchain.options import WrongType
-from interpstack_langchain.stacks import PRESET
+from interpstack_js_repl.freeform import takes_custom_tools
+from interpstack_js_repl.guest_global import HelperPaths
+from interpstack_js_repl.plugin import JsReplPlugin
+from interpstack_js_repl.tools import JsReplSurface
+from interpstack_langchain.api import PRESET, CodeInterpreterMiddleware, Surface, WrongType
 
 __all__ = ["JsReplMiddleware"]
 
@@ -135,7 +132,7 @@ class JsReplMiddleware(CodeInterpreterMiddleware):
         )
         return JsReplPlugin(namespace=namespace, paths=paths)
 
-    def _surface(self, tool_name: str) -> Surface:
+    def surface(self, tool_name: str) -> Surface:
         return self._repl
 
 

@@ -14,8 +14,8 @@ from js_repl_samples import PNG
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from interpstack_langchain import JsReplMiddleware
-from interpstack_langchain.js_repl.freeform import raw_text, takes_custom_tools
+from interpstack_js_repl import JsReplMiddleware
+from interpstack_js_repl.freeform import raw_text, takes_custom_tools
 
 
 class Client(GenericFakeChatModel):
@@ -65,7 +65,7 @@ async def test_the_model_gets_a_custom_tool_and_sends_raw_text(repl: Any) -> Non
     assert reset["type"] == "function"
 
 
-GRAMMAR = (files("interpstack_langchain") / "js_repl" / "source.lark").read_text("utf-8")
+GRAMMAR = (files("interpstack_js_repl") / "source.lark").read_text("utf-8")
 SOURCE = next(line[9:-1] for line in GRAMMAR.splitlines() if line.startswith("SOURCE: /"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack_langchain.js_repl.inputs import Input, InputFault, check_fields, read_input
+from interpstack_js_repl.inputs import Input, InputFault, check_fields, read_input
 
 FENCE = "`" * 3
 PAIRS = "js_repl pragma expects space-separated key=value pairs (supported keys: timeout_ms); got "

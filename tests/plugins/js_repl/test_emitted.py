@@ -12,7 +12,7 @@ from langchain_core.tools import tool
 
 from interpstack import Cell, CellContext, GuestException, Outcome, hookimpl
 from interpstack_display.api import Attachment, attachments_of
-from interpstack_langchain.js_repl.emitted import judged, take_image, take_note
+from interpstack_js_repl.emitted import judged, take_image, take_note
 
 BASE64 = base64.b64encode(PNG).decode()
 URL = f"data:image/png;base64,{BASE64}"

@@ -21,12 +21,12 @@ from interpstack import (
     hookimpl,
 )
 from interpstack.checks import listed
-from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.js_repl.emitted import judged
-from interpstack_langchain.js_repl.guest_global import HelperPaths, helper_bridges, helper_source
-from interpstack_langchain.js_repl.names import spoken, tool_name
-from interpstack_langchain.js_repl.prompt import JsReplShown, js_repl_section
-from interpstack_langchain.js_repl.time_limit import TimeLimit
+from interpstack_js_repl.emitted import judged
+from interpstack_js_repl.guest_global import HelperPaths, helper_bridges, helper_source
+from interpstack_js_repl.names import spoken, tool_name
+from interpstack_js_repl.prompt import JsReplShown, js_repl_section
+from interpstack_js_repl.time_limit import TimeLimit
+from interpstack_langchain.api import EvalCall
 
 __all__ = ["HELPERS_RECORD", "JsReplPlugin"]
 

@@ -11,10 +11,8 @@ from js_repl_samples import PNG
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from interpstack_langchain import CodeInterpreterMiddleware, JsReplMiddleware
-from interpstack_langchain.js_repl.guest_global import HelperPaths
-from interpstack_langchain.js_repl.plugin import JsReplPlugin
-from interpstack_langchain.replay.repl_calls import RecordedCode, repl_plugin
+from interpstack_js_repl import JsReplMiddleware
+from interpstack_langchain import CodeInterpreterMiddleware
 
 URL = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
 MADE: list[str] = []
@@ -115,34 +113,3 @@ async def test_both_interpreters_of_usual_names_are_listed(thread: Any, said: An
     found = await agent.replayed()
     assert [one["tool"] for one in found] == ["js_repl", "eval", "eval", "js_repl"]
     assert [one["text"] for one in found] == [one["recorded_answer"] for one in found]
-
-
-@pytest.mark.parametrize(
-    ("args", "is_repl", "expected"),
-    [
-        ({"code": "1"}, False, RecordedCode("1", "1")),
-        ({"__arg1": "// interpstack:\n1"}, True, RecordedCode("// interpstack:\n1", "\n1")),
-        ({"code": "1", "timeout_ms": 5}, True, RecordedCode("1", "1")),
-    ],
-)
-def test_the_source_of_a_call(args: Any, is_repl: bool, expected: RecordedCode) -> None:
-    assert RecordedCode.of(args, "js_repl", is_repl=is_repl) == expected
-
-
-@pytest.mark.parametrize("args", [{"code": "1", "more": 1}, {"code": 1}, {"code": " "}])
-def test_input_that_was_refused_has_no_source(args: Any) -> None:
-    found = RecordedCode.of(args, "js_repl", is_repl=True)
-    assert found.source == ""
-    assert found.fault.startswith("js_repl ")
-
-
-def test_the_helpers_of_a_record_are_taken_before_the_usual_ones() -> None:
-    paths = HelperPaths(cwd="/a", home=None, tmp="/t")
-    plugin = JsReplPlugin(namespace="agent", own=("node", "node_reset"), paths=paths)
-    journals = [[], [{"js_repl": plugin.record}]]
-    assert repl_plugin("node", [], journals) == plugin
-    assert repl_plugin("node", [{"code": "1"}], [[], [{}]]) is None
-    usual = repl_plugin("js_repl", [{"code": "1"}], [])
-    assert usual is not None
-    assert usual.namespace == "codex"
-    assert repl_plugin("node", [{"__arg1": "1"}], []) is not None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import Bridge
-from interpstack_langchain.js_repl.names import bridge_part, spoken, tool_name
+from interpstack_js_repl.names import bridge_part, spoken, tool_name
 
 USUAL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

@@ -11,7 +11,8 @@ from langchain_core.tools import tool
 from langgraph.types import Command
 
 from interpstack import BridgeError, ConfigurationError, InterpreterStack
-from interpstack_langchain import PRESET, JsReplMiddleware
+from interpstack_js_repl import JsReplMiddleware
+from interpstack_langchain import PRESET
 
 PAID: list[str] = []
 

@@ -24,19 +24,19 @@ from interpstack.checks import shown
 from interpstack.values import from_json, read_json
 from interpstack_agents import as_single_field, has_many_parts, plain_input, unknown_field
 from interpstack_javascript import JAVASCRIPT
-from interpstack_langchain.js_repl.emitted import take_image, take_note
-from interpstack_langchain.js_repl.names import bridge_part
+from interpstack_js_repl.emitted import take_image, take_note
+from interpstack_js_repl.names import bridge_part
 
 __all__ = ["HelperPaths", "has_helpers", "helper_bridges", "helper_source", "tool_input"]
 
-_OWNER: Final = "interpstack_langchain.js_repl"
+_OWNER: Final = "interpstack_js_repl"
 #: Characters of a JSON text that are read on the event loop.
 _AT_ONCE_CHARS: Final = 2**14
 #: Values in a JSON text: code makes millions of them for nothing, and the host has each in memory.
 _MOST_VALUES: Final = 300_000
 _STRINGS: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 #: Read when this is imported: an event loop must not wait for files.
-_SOURCE: Final = (files("interpstack_langchain") / "js_repl" / "guest_global.js").read_text("utf-8")
+_SOURCE: Final = (files("interpstack_js_repl") / "guest_global.js").read_text("utf-8")
 
 
 @attrs.frozen

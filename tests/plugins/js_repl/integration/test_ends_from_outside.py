@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 
-PROGRAM = Path(__file__).parents[4] / "support" / "js_repl_agent.py"
+PROGRAM = Path(__file__).parents[3] / "support" / "js_repl_agent.py"
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 #: A cell that has changed a variable when it is ended.
 CELL = "n = 2; await codex.tool('pay', 'ann'); n = 3; await codex.tool('slow'); n = 4"

@@ -8,12 +8,12 @@ from typing import Final
 import attrs
 
 from interpstack import GuestLanguage, HostOffer
-from interpstack_langchain.options import Options
+from interpstack_langchain.api import Options
 
 __all__ = ["DESCRIPTION", "RESET_DESCRIPTION", "JsReplShown", "js_repl_section"]
 
 #: Read when this is imported: an event loop must not wait for files.
-_TEXT: Final = (files("interpstack_langchain") / "js_repl" / "prompt.md").read_text("utf-8").strip()
+_TEXT: Final = (files("interpstack_js_repl") / "prompt.md").read_text("utf-8").strip()
 #: Characters of the signatures of all tools.
 _SIGNATURES: Final = 8000
 

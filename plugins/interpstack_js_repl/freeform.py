@@ -17,7 +17,7 @@ __all__ = ["as_custom_tool", "raw_text", "takes_custom_tools", "with_custom_answ
 #: The field in which LangChain passes the raw text of a custom tool's call.
 _RAW: Final = "__arg1"
 #: Text that may be source. Read when this is imported: an event loop must not wait for files.
-_GRAMMAR: Final = (files("interpstack_langchain") / "js_repl" / "source.lark").read_text("utf-8")
+_GRAMMAR: Final = (files("interpstack_js_repl") / "source.lark").read_text("utf-8")
 #: Models of OpenAI that take custom tools.
 _MODELS: Final = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|codex)", re.ASCII)
 

@@ -18,11 +18,11 @@ from interpstack import (
     Outcome,
     Request,
 )
+from interpstack_js_repl.guest_global import HelperPaths
+from interpstack_js_repl.plugin import HELPERS_RECORD, JsReplPlugin
+from interpstack_js_repl.time_limit import TimeLimit
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.js_repl.guest_global import HelperPaths
-from interpstack_langchain.js_repl.plugin import HELPERS_RECORD, JsReplPlugin
-from interpstack_langchain.js_repl.time_limit import TimeLimit
 
 CELL = Cell(source="1")
 

@@ -12,8 +12,11 @@ from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from replayed_threads import said, thread
 
-from interpstack_langchain import JsReplMiddleware
+from interpstack_js_repl import JsReplMiddleware
+
+__all__ = ["Repl", "ScriptedModel", "call", "repl", "said", "thread"]
 
 
 class ScriptedModel(GenericFakeChatModel):

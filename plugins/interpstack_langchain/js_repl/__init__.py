@@ -1,1 +1,0 @@
-"""The preset `js_repl`: a persistent JavaScript REPL whose helpers are on one global, `codex`."""
