@@ -76,7 +76,7 @@ def shared_parameter(
     """
     if not any(_has_function(function, pause) for function in functions):
         return None
-    names = _Names(pause)
+    names = _UsedNames(pause)
     names.look(program)
     return names.shared(_STEPS + _STEPS_A_UNIT * length)
 
@@ -99,7 +99,7 @@ def _has_function(function: Node, pause: Callable[[], None]) -> bool:
 
 
 @attrs.define(eq=False)
-class _Scope:
+class _NameScope:
     """Names that a part of a source declares.
 
     Attributes:
@@ -110,13 +110,17 @@ class _Scope:
         uses: For parameters: how each is used, and by whom.
     """
 
-    outer: _Scope | None
+    outer: _NameScope | None
     names: set[str] = attrs.Factory(set)
     is_later: bool = False
-    parameters: _Scope | None = None
-    uses: dict[str, _Uses] = attrs.Factory(dict)
+    parameters: _NameScope | None = None
+    uses: dict[str, _ParameterUses] = attrs.Factory(dict)
 
-    def of_var(self) -> _Scope:
+    def declare_parameters(self) -> None:
+        """Make the names parameters, whose uses are noted."""
+        self.uses = {name: _ParameterUses() for name in sorted(self.names)}
+
+    def of_var(self) -> _NameScope:
         """The scope in which `var` declares here."""
         scope = self
         while scope.outer is not None and scope.parameters is None and not scope.is_later:
@@ -125,7 +129,7 @@ class _Scope:
 
 
 @attrs.define
-class _Uses:
+class _ParameterUses:
     """How a parameter is used.
 
     Attributes:
@@ -140,6 +144,25 @@ class _Uses:
     is_read: bool = False
     is_written: bool = False
 
+    def note(self, start: int, *, writes: bool, in_body: bool, later: bool) -> None:
+        """Note one use.
+
+        Args:
+            start: Its place.
+            writes: Whether it assigns.
+            in_body: Whether it is in the body.
+            later: Whether it is in a function, which may run after the defaults were made.
+        """
+        if in_body:
+            if writes and self.written is None:
+                self.written = start
+            elif not writes and self.read is None:
+                self.read = start
+        elif later and writes:
+            self.is_written = True
+        elif later:
+            self.is_read = True
+
     @property
     def shared(self) -> int | None:
         """The place in the body that would use another copy than a default value does."""
@@ -148,7 +171,7 @@ class _Uses:
         return self.read if self.is_written else None
 
 
-class _Names:
+class _UsedNames:
     """The names in a source, with the scopes that they are used in.
 
     Args:
@@ -157,10 +180,10 @@ class _Names:
 
     def __init__(self, pause: Callable[[], None]) -> None:
         self._pause = pause
-        self._top = _Scope(None)
-        self._parameters: list[_Scope] = []
-        self._used: list[tuple[Node, _Scope, bool]] = []
-        self._waiting: list[tuple[Node, _Scope]] = []
+        self._top = _NameScope(None)
+        self._parameters: list[_NameScope] = []
+        self._used: list[tuple[Node, _NameScope, bool]] = []
+        self._waiting: list[tuple[Node, _NameScope]] = []
 
     def look(self, program: Node) -> None:
         """Look at all nodes, without recursion."""
@@ -184,7 +207,7 @@ class _Names:
             if number % _PER_PAUSE == 0:
                 self._pause()
             name, later, body = node["name"], False, None
-            at: _Scope | None = scope
+            at: _NameScope | None = scope
             while at is not None and name not in at.names:
                 steps += 1
                 later, body = later or at.is_later, at.parameters
@@ -193,14 +216,14 @@ class _Names:
                 return SharedParameter("Functions nest too deep in default values", node["start"])
             if at is None or name not in at.uses:
                 continue
-            _note(at.uses[name], node["start"], writes, in_body=body is at, later=later)
+            at.uses[name].note(node["start"], writes=writes, in_body=body is at, later=later)
         for parameters in self._parameters:
             for name, uses in parameters.uses.items():
                 if (start := uses.shared) is not None:
                     return SharedParameter(_message(name), start)
         return None
 
-    def _enter(self, node: Node, scope: _Scope) -> None:
+    def _enter(self, node: Node, scope: _NameScope) -> None:
         kind = node["type"]
         if kind == "Identifier":
             self._used.append((node, scope, False))
@@ -218,9 +241,9 @@ class _Names:
             self._assign(node.get("left") or node["argument"], scope, reads=reads)
             self._push(node.get("right"), scope)
         elif kind in _BLOCKS:
-            self._block(node, _Scope(scope))
+            self._block(node, _NameScope(scope))
         elif kind in _LATER:
-            inner = _Scope(scope, is_later=True)
+            inner = _NameScope(scope, is_later=True)
             self._member(node, scope, inner)
         elif kind in _MEMBERS or kind == "MemberExpression":
             self._member(node, scope, scope)
@@ -233,11 +256,11 @@ class _Names:
         elif not kind.startswith("TS") and kind != "MetaProperty":
             self._waiting += [(each, scope) for each in children(node)]
 
-    def _push(self, node: Node | None, scope: _Scope) -> None:
+    def _push(self, node: Node | None, scope: _NameScope) -> None:
         if node is not None:
             self._waiting.append((node, scope))
 
-    def _function(self, node: Node, scope: _Scope) -> None:
+    def _function(self, node: Node, scope: _NameScope) -> None:
         own = node.get("id")
         if own is not None and node["type"] == "FunctionDeclaration":
             scope.names.add(own["name"])
@@ -245,13 +268,13 @@ class _Names:
             if around.parameters is None or own["name"] not in around.parameters.names:
                 around.names.add(own["name"])
         elif own is not None:
-            scope = _Scope(scope, {own["name"]})
-        parameters = _Scope(scope, is_later=True)
+            scope = _NameScope(scope, {own["name"]})
+        parameters = _NameScope(scope, is_later=True)
         for each in node["params"]:
             self._bind(each, parameters, parameters)
-        parameters.uses = {name: _Uses() for name in sorted(parameters.names)}
+        parameters.declare_parameters()
         self._parameters.append(parameters)
-        body = _Scope(parameters, parameters=parameters)
+        body = _NameScope(parameters, parameters=parameters)
         if node["type"] != "ArrowFunctionExpression":
             parameters.names.add("arguments")
         found = node.get("body")
@@ -260,9 +283,9 @@ class _Names:
         else:
             self._push(found, body)
 
-    def _class(self, node: Node, scope: _Scope) -> None:
+    def _class(self, node: Node, scope: _NameScope) -> None:
         own = node.get("id")
-        inner = _Scope(scope)
+        inner = _NameScope(scope)
         if own is not None:
             inner.names.add(own["name"])
             if node["type"] == "ClassDeclaration":
@@ -271,7 +294,7 @@ class _Names:
         for each in (node["body"], *node.get("decorators", ())):
             self._push(each, inner)
 
-    def _block(self, node: Node, inner: _Scope) -> None:
+    def _block(self, node: Node, inner: _NameScope) -> None:
         if node["type"] == "CatchClause" and node.get("param") is not None:
             self._bind(node["param"], inner, inner)
             self._push(node["body"], inner)
@@ -285,7 +308,7 @@ class _Names:
             if each is not left or each["type"] == "VariableDeclaration"
         ]
 
-    def _member(self, node: Node, scope: _Scope, inner: _Scope) -> None:
+    def _member(self, node: Node, scope: _NameScope, inner: _NameScope) -> None:
         """A member of an object or of a class: its name is a name only in brackets."""
         name = node.get("property") or node.get("key")
         for each in children(node):
@@ -294,13 +317,13 @@ class _Names:
             elif node.get("computed"):
                 self._push(each, scope)
 
-    def _bind(self, pattern: Node, scope: _Scope, target: _Scope) -> None:
+    def _bind(self, pattern: Node, scope: _NameScope, target: _NameScope) -> None:
         """Declare the names of a pattern, and look at its default values and computed names."""
         for name in self._targets(pattern, scope):
             if name["type"] == "Identifier":
                 target.names.add(name["name"])
 
-    def _assign(self, pattern: Node, scope: _Scope, *, reads: bool) -> None:
+    def _assign(self, pattern: Node, scope: _NameScope, *, reads: bool) -> None:
         """Note the names that a pattern assigns to, and look at the rest of it."""
         for target in self._targets(pattern, scope):
             if target["type"] != "Identifier":
@@ -310,7 +333,7 @@ class _Names:
             if reads:
                 self._used.append((target, scope, False))
 
-    def _targets(self, pattern: Node, scope: _Scope) -> Iterator[Node]:
+    def _targets(self, pattern: Node, scope: _NameScope) -> Iterator[Node]:
         """What a pattern binds or assigns to; its default values and computed names wait."""
         patterns: list[Node | None] = [pattern]
         while patterns:
@@ -337,18 +360,6 @@ class _Names:
                 patterns.append(node["expression"])
             else:
                 yield node
-
-
-def _note(uses: _Uses, start: int, writes: bool, *, in_body: bool, later: bool) -> None:
-    if in_body:
-        if writes and uses.written is None:
-            uses.written = start
-        elif not writes and uses.read is None:
-            uses.read = start
-    elif later and writes:
-        uses.is_written = True
-    elif later:
-        uses.is_read = True
 
 
 def _message(name: str) -> str:

@@ -31,6 +31,7 @@ _OFFERED = frozenset(
         "response.stream",
         "saver.conn",
         "saver.serde",
+        "self.context.protocol_version",
         "self.process.returncode",
         "warnings.showwarning",
         "weakref.finalize(self, _leave, self._place).atexit",
