@@ -22,6 +22,7 @@ from interpstack import (
     Limits,
     SessionClosed,
 )
+from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import (
     BackgroundCells,
     CellAnswer,
@@ -51,6 +52,11 @@ USES_LIVE = (
     "const own = new Map([[pairs, () => 5]]); count(); const a = await kit.slow({n: count()});"
     "const b = await kit.slow({n: pairs.get('a') instanceof Pair ? count() : 0});"
     "[a, b, pairs.get('a').twice(), own.get(pairs)(), count()].join()"
+)
+#: One call, then two together, then one more.
+FOUR = (
+    "await kit.slow({n: 1}); await Promise.all([2, 3].map(n => kit.slow({n})));"
+    "await kit.slow({n: 4}).catch(error => error.name)"
 )
 SLEEP = "await new Promise(done => setTimeout(done, 300)); 'awake'"
 
@@ -127,7 +133,10 @@ class Kit:
         ]
         async with (
             InterpreterStack(
-                engine, ["console", "durable"], bridges=bridges, limits=Limits(**limits)
+                engine,
+                ["accounts", "console", "durable"],
+                bridges=bridges,
+                limits=Limits(**limits),
             ) as stack,
             stack.session() as session,
         ):
@@ -226,6 +235,40 @@ async def test_another_process_continues_a_cell(kit: Kit, engine: str) -> None:
         assert third.outcome is not None
         assert third.outcome.text == "3"
     assert kit.begun == [1, 2]
+
+
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+@pytest.mark.parametrize("account", ["same", "another"])
+async def test_an_account_counts_the_calls_that_an_earlier_look_left_in_flight_once(
+    kit: Kit, account: str, suspends: bool, process: str
+) -> None:
+    kit.store("1").suspends = suspends
+    around = Account(Budget())
+    first = Account(Budget(requests=3), around)
+    second = first if account == "same" else Account(first.budget, around)
+    kit.let(1)
+    async with kit.cells("quickjs") as cells:
+        with first.use():
+            await cells.eval(FOUR, yield_after=0.5)
+        if process == "same":
+            answer = await continued(kit, cells, second)
+    if process == "another":
+        async with kit.cells("quickjs") as others:
+            others.adopt("1", FOUR)
+            answer = await continued(kit, others, second)
+    assert answer.outcome is not None
+    assert answer.outcome.text == "BudgetExceeded"
+    assert set(kit.begun) == {1, 2, 3}
+    assert second.used("requests") == around.used("requests") == 3
+
+
+async def continued(kit: Kit, cells: BackgroundCells, account: Account) -> CellAnswer:
+    """The answer to another look at the first cell, which draws on an account."""
+    for n in range(2, 5):
+        kit.let(n)
+    with account.use():
+        return await cells.wait("1", 30)
 
 
 async def test_a_call_that_ends_between_looks_is_recorded_at_once(kit: Kit) -> None:
