@@ -86,6 +86,7 @@ class Kit:
         approved: Whether `pay` may be called.
         paid: Inputs of the calls of `pay` that had their effect.
         callers: Who waited when the calls of `slow` began, and the host's object of that time.
+        tokens: Tokens that each call of `slow` draws at its end.
     """
 
     begun: list[int] = attrs.field(factory=list)
@@ -95,6 +96,7 @@ class Kit:
     approved: bool = False
     paid: list[int] = attrs.field(factory=list)
     callers: list[tuple[str, Any]] = attrs.field(factory=list)
+    tokens: int = 0
     stores: dict[str, MemoryJournalStore] = attrs.field(factory=dict)
 
     def let(self, n: int) -> None:
@@ -108,6 +110,8 @@ class Kit:
         except asyncio.CancelledError:
             self.cancelled.append(n)
             raise
+        if (account := Account.current()) is not None:
+            account.spend({"tokens": self.tokens})
         self.ended.append(n)
         return n
 
@@ -269,6 +273,24 @@ async def continued(kit: Kit, cells: BackgroundCells, account: Account) -> CellA
         kit.let(n)
     with account.use():
         return await cells.wait("1", 30)
+
+
+async def test_an_account_counts_what_a_call_in_flight_uses_during_a_later_look(kit: Kit) -> None:
+    kit.tokens = 5
+    around = Account(Budget())
+    first, second = (Account(Budget(tokens=5), around) for _ in range(2))
+    code = "await kit.slow({n: 1}); await kit.slow({n: 2}).catch(error => error.name)"
+    async with kit.cells("quickjs") as cells:
+        with first.use():
+            await cells.eval(code, yield_after=0.05)
+        with second.use():
+            await cells.wait("1", 0.05)
+            kit.let(1)
+            answer = await cells.wait("1", 30)
+    assert answer.outcome is not None
+    assert answer.outcome.text == "BudgetExceeded"
+    assert second.used("tokens") == around.used("tokens") == 5
+    assert kit.begun == [1]
 
 
 async def test_a_call_that_ends_between_looks_is_recorded_at_once(kit: Kit) -> None:
