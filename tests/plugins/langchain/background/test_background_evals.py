@@ -511,8 +511,8 @@ async def test_a_budget_counts_calls_in_flight_once(
     if process == "another":
         await agent.middleware.aclose()
         agent = chat(**options)
-    for n in (1, 2, 3):
-        bank.gate(n).set()
+    for n in (1, 2, 3):  # the calls end during the wait
+        asyncio.get_running_loop().call_later(0.5, bank.gate(n).set)
     agent.say([wait(first)])
     state = await agent.send(None if turn == "same" else {"messages": [("user", "go")]})
     assert answers(state["messages"])[-1] == f"<result>{kind}</result>"
