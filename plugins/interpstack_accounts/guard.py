@@ -114,9 +114,11 @@ class AccountGuard(CellGuard):
     def resumed(self, bridges: BridgeSet, made: Mapping[str, int]) -> None:
         if not self.fresh:
             return
+        total: dict[str, float] = {}
         for name, count in made.items():
-            drawn = _drawn(name, bridges.get(name))
-            self.account.spend({kind: count * amount for kind, amount in drawn.items()})
+            for kind, amount in _drawn(name, bridges.get(name)).items():
+                total[kind] = total.get(kind, 0) + count * amount
+        self.account.restore(total)  # its parents have their own records
 
     def amounts(self) -> Mapping[str, float]:
         return self.account.drawn()

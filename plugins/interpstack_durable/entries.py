@@ -5,7 +5,9 @@ Kinds of entries:
         requests (`refused`), amounts drawn on a budget (`drawn`), and the times at which the guest
         began to compute before its requests and had made them (`computed`). Entries of earlier
         releases lack `computed`, and earlier releases ignore it.
-    undelivered answers (`kept`): Settlements that the guest has not received yet.
+    undelivered answers (`kept`): Settlements that the guest has not received yet, and amounts drawn
+        on a budget (`drawn`). A cell in the background that is put aside has such an entry even
+        without answers if it draws on a budget.
     notes: Values by key.
     pause: The last step before a pause, with its notes.
 

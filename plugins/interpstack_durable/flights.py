@@ -38,12 +38,14 @@ class Flight:
 
     Attributes:
         task: Runs it.
+        amounts: Returns the resources that the run which began it has used, by kind.
         end: The answer, or the exception that the handler raised for the host; cancelled without
             either.
         pid: The process that it is in.
     """
 
     task: asyncio.Task[Any]
+    amounts: Callable[[], Mapping[str, float]] = dict[str, float]
     end: Future[Settlement] = attrs.field(factory=Future)
     pid: int = attrs.field(factory=os.getpid)
 
@@ -147,13 +149,15 @@ class Flights:
             running.append(request)
             key = requests.key(request.id)
             if self.get(key) is None:  # else it was left before
-                flight = Flight(task)
+                flight = Flight(task, requests.guards.amounts)
                 requests.detach(request.id, flight)
                 self.add(key, flight)
         return running
 
     async def landed(self, run: CellRun, request: Request) -> Settlement | None:
         """The answer of a call that an earlier run left running; `None` if there is none.
+
+        What the call has used counts in this run, too, whose account may be another.
 
         Raises:
             BaseException: The exception that its handler raised for the host.
@@ -168,10 +172,17 @@ class Flights:
         except asyncio.CancelledError:
             raise  # the call goes on
         except BaseException:
-            self.drop(key)
+            self._take(key, flight, run, request)
             raise
-        self.drop(key)
+        self._take(key, flight, run, request)
         return settlement
+
+    def _take(self, key: str, flight: Flight, run: CellRun, request: Request) -> None:
+        """Forget a call that has ended, and count what it has used."""
+        self.drop(key)
+        used = Step(time.time(), drawn=flight.amounts())
+        for guard in run.requests.guards:
+            guard.restored(used, (request,))
 
     def stop(self, key: str) -> None:
         """Stop a call that was left running, because its answer is no longer needed."""

@@ -151,12 +151,13 @@ class Journal(abc.ABC):
 
         A pause waits for running calls, and the first of them may have ended long before the last.
         A computing guest receives answers only when it is idle. The next recorded step contains
-        these answers again.
+        these answers again. A cell that is put aside also records the amounts that its calls in
+        flight have drawn, even if there are no answers.
 
         Args:
             asked: The guest's requests since the last step, in order; `None` while the guest
                 computes and may make more requests.
-            ended: The answers.
+            ended: The answers, and the amounts drawn by now.
         """
 
     @abc.abstractmethod

@@ -97,10 +97,19 @@ class Answers:
 
     async def keep(self, asked: Sequence[Request] | None) -> bool:
         """Keep those that are not in the journal; False if there are none."""
+        if not self.unkept:
+            return False
+        await self._keep(asked)
+        return True
+
+    async def suspend(self) -> None:
+        """Keep those that are not in the journal, and the amounts drawn by calls in flight."""
+        if self.unkept or self.held.run.requests.guards.amounts():
+            await self._keep(None)
+
+    async def _keep(self, asked: Sequence[Request] | None) -> None:
         requests = self.held.run.requests
         ended = tuple(requests.settled[self._kept :])
-        if not ended:
-            return False
         step = Step(time.time(), ended, requests.guards.amounts())
 
         async def keeping() -> None:
@@ -108,7 +117,6 @@ class Answers:
             self._kept += len(ended)
 
         await to_end(keeping(), STORE_SECONDS)
-        return True
 
 
 async def compute(

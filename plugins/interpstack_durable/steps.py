@@ -293,8 +293,11 @@ class JournalSteps(StepSource):
     # -- pauses ----------------------------------------------------------------------------
 
     async def _put_aside(self) -> BaseException:
-        """Leave the cell because a look is over; calls in flight continue."""
-        await self._answers.keep(None)
+        """Leave the cell because a look is over; calls in flight continue.
+
+        The next run may skip the steps before the image, so the amounts are recorded first.
+        """
+        await self._answers.suspend()
         waits_for = [shown_request(request) for request in self.outstanding]
         self.flights.leave_running(self.run)
         await self._stored.suspend(self._held, self._told, tuple(self._asked))

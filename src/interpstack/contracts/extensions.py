@@ -74,11 +74,12 @@ class CellGuard(CellExtension):
         """Wait until the handler of an admitted request may begin to work."""
 
     def restored(self, step: Step, asked: Iterable[Request]) -> None:
-        """Count the use of earlier runs up to a recorded step.
+        """Count the use of earlier runs, of which this guard may know a part or all.
 
         Args:
-            step: The replayed step; `Step.drawn` has the `amounts` at that time.
-            asked: Requests that the guest has made and that are not answered yet.
+            step: A recorded step, or the end of a call that an earlier run left in flight;
+                `Step.drawn` has the `amounts` of that run at that time.
+            asked: Requests that the guest has made and that were not answered before this step.
         """
 
     def replayed(self, bridge: Bridge | None, request: Request, settlement: Settlement) -> None:

@@ -208,14 +208,23 @@ async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(
         assert (await host.run(stack)).text == "1,2"
 
 
-async def test_a_call_that_was_left_alone_is_drawn_once(host: Host) -> None:
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+@pytest.mark.parametrize("process", ["same", "another"])
+async def test_a_call_that_was_left_alone_is_drawn_once(
+    host: Host, process: str, suspends: bool
+) -> None:
+    host.memory.suspends = suspends
+    source = f"{BOTH} + await kit.slow({{n: 3}}).catch(error => ` ${{error.name}}`)"
     account = Account(Budget(requests=2))
-    with host.stack() as stack, account.use():
-        with pytest.raises(Waits):
-            await host.run(stack)
+    with host.stack() as stack, host.stack() as other:
+        with pytest.raises(Waits), account.use():
+            await host.run(stack, source)
         host.memory.decided = True
-        host.go.set()
-        assert (await host.run(stack)).text == "1,2"
+        if process == "another":
+            account, stack = Account(account.budget), other
+        asyncio.get_running_loop().call_later(0.1, host.go.set)
+        with account.use():
+            assert (await host.run(stack, source)).text == "1,2 BudgetExceeded"
     assert account.used("requests") == 2
 
 

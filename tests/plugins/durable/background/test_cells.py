@@ -22,6 +22,7 @@ from interpstack import (
     Limits,
     SessionClosed,
 )
+from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import (
     BackgroundCells,
     CellAnswer,
@@ -52,6 +53,11 @@ USES_LIVE = (
     "const b = await kit.slow({n: pairs.get('a') instanceof Pair ? count() : 0});"
     "[a, b, pairs.get('a').twice(), own.get(pairs)(), count()].join()"
 )
+#: One call, then two together, then one more.
+FOUR = (
+    "await kit.slow({n: 1}); await Promise.all([2, 3].map(n => kit.slow({n})));"
+    "await kit.slow({n: 4}).catch(error => error.name)"
+)
 SLEEP = "await new Promise(done => setTimeout(done, 300)); 'awake'"
 
 
@@ -80,6 +86,7 @@ class Kit:
         approved: Whether `pay` may be called.
         paid: Inputs of the calls of `pay` that had their effect.
         callers: Who waited when the calls of `slow` began, and the host's object of that time.
+        tokens: Tokens that each call of `slow` draws at its end.
     """
 
     begun: list[int] = attrs.field(factory=list)
@@ -89,6 +96,7 @@ class Kit:
     approved: bool = False
     paid: list[int] = attrs.field(factory=list)
     callers: list[tuple[str, Any]] = attrs.field(factory=list)
+    tokens: int = 0
     stores: dict[str, MemoryJournalStore] = attrs.field(factory=dict)
 
     def let(self, n: int) -> None:
@@ -102,6 +110,8 @@ class Kit:
         except asyncio.CancelledError:
             self.cancelled.append(n)
             raise
+        if (account := Account.current()) is not None:
+            account.spend({"tokens": self.tokens})
         self.ended.append(n)
         return n
 
@@ -127,7 +137,10 @@ class Kit:
         ]
         async with (
             InterpreterStack(
-                engine, ["console", "durable"], bridges=bridges, limits=Limits(**limits)
+                engine,
+                ["accounts", "console", "durable"],
+                bridges=bridges,
+                limits=Limits(**limits),
             ) as stack,
             stack.session() as session,
         ):
@@ -226,6 +239,58 @@ async def test_another_process_continues_a_cell(kit: Kit, engine: str) -> None:
         assert third.outcome is not None
         assert third.outcome.text == "3"
     assert kit.begun == [1, 2]
+
+
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
+@pytest.mark.parametrize("account", ["same", "another"])
+async def test_an_account_counts_the_calls_that_an_earlier_look_left_in_flight_once(
+    kit: Kit, account: str, suspends: bool, process: str
+) -> None:
+    kit.store("1").suspends = suspends
+    around = Account(Budget())
+    first = Account(Budget(requests=3), around)
+    second = first if account == "same" else Account(first.budget, around)
+    kit.let(1)
+    async with kit.cells("quickjs") as cells:
+        with first.use():
+            await cells.eval(FOUR, yield_after=0.5)
+        if process == "same":
+            answer = await continued(kit, cells, second)
+    if process == "another":
+        async with kit.cells("quickjs") as others:
+            others.adopt("1", FOUR)
+            answer = await continued(kit, others, second)
+    assert answer.outcome is not None
+    assert answer.outcome.text == "BudgetExceeded"
+    assert set(kit.begun) == {1, 2, 3}
+    assert second.used("requests") == around.used("requests") == 3
+
+
+async def continued(kit: Kit, cells: BackgroundCells, account: Account) -> CellAnswer:
+    """The answer to another look at the first cell, which draws on an account."""
+    for n in range(2, 5):  # the calls end during the look
+        asyncio.get_running_loop().call_later(0.1, kit.let, n)
+    with account.use():
+        return await cells.wait("1", 30)
+
+
+async def test_an_account_counts_what_a_call_in_flight_uses_during_a_later_look(kit: Kit) -> None:
+    kit.tokens = 5
+    around = Account(Budget())
+    first, second = (Account(Budget(tokens=5), around) for _ in range(2))
+    code = "await kit.slow({n: 1}); await kit.slow({n: 2}).catch(error => error.name)"
+    async with kit.cells("quickjs") as cells:
+        with first.use():
+            await cells.eval(code, yield_after=0.05)
+        with second.use():
+            await cells.wait("1", 0.05)
+            kit.let(1)
+            answer = await cells.wait("1", 30)
+    assert answer.outcome is not None
+    assert answer.outcome.text == "BudgetExceeded"
+    assert second.used("tokens") == around.used("tokens") == 5
+    assert kit.begun == [1]
 
 
 async def test_a_call_that_ends_between_looks_is_recorded_at_once(kit: Kit) -> None:

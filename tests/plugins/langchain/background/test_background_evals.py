@@ -8,14 +8,16 @@ import re
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Annotated, Any
+from contextlib import nullcontext
+from typing import Annotated, Any, Final
 
 import attrs
 import pytest
-from langchain.agents.middleware import AgentState
+from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from interpstack import ConfigurationError
@@ -24,6 +26,7 @@ from interpstack_langchain import BackgroundOptions
 from interpstack_langchain.background import holds
 from interpstack_langchain.durability import databases
 
+CONFIG: Final[Any] = {"configurable": {"thread_id": "t"}}
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
 TWO = (
@@ -102,6 +105,10 @@ def call(name: str, **args: Any) -> AIMessage:
 
 def wait(text: str, seconds: float = 60) -> AIMessage:
     return call("wait", id=cell_of(text), seconds=seconds)
+
+
+def answers(messages: Any) -> list[str]:
+    return [one.text for one in messages if isinstance(one, ToolMessage)]
 
 
 def cell_of(text: str) -> str:
@@ -463,6 +470,53 @@ async def test_a_budget_holds_over_the_looks_of_a_cell(chat: Any, bank: Bank) ->
     (said,) = await two.run(wait(first))
     assert said.endswith("<result>BudgetExceeded</result>")
     assert bank.begun == [1, 2]
+
+
+class Breaks(AgentMiddleware[Any, Any, Any]):
+    """Fails at the second call of the model."""
+
+    calls = 0
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        self.calls += 1
+        if self.calls == 2:
+            raise ConnectionError("died")
+        return await handler(request)
+
+
+@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["replayed", "suspended"])
+@pytest.mark.parametrize(
+    ("budget", "kind"),
+    [
+        (Budget(requests=2), "requests"),
+        (Budget(tool_requests={"slow": 2}), "tool_requests:slow"),
+    ],
+    ids=["requests", "of a tool"],
+)
+@pytest.mark.parametrize("process", ["same", "another"])
+@pytest.mark.parametrize("turn", ["same", "later"])
+async def test_a_budget_counts_calls_in_flight_once(
+    chat: Any, bank: Bank, turn: str, process: str, budget: Budget, kind: str, store: Any
+) -> None:
+    """Although another process makes the calls again."""
+    code = (
+        "await Promise.all([1, 2].map(n => tools.slow({n})));"
+        "await tools.slow({n: 3}).catch(error => error.budget)"
+    )
+    options = {"checkpointer": InMemorySaver(), "budget": budget, "agent_options": {"store": store}}
+    agent = chat(**options, before=[Breaks()] if turn == "same" else [])
+    with pytest.raises(ConnectionError) if turn == "same" else nullcontext():
+        await agent.turn(code)
+    (first,) = answers((await agent.agent.aget_state(CONFIG)).values["messages"])
+    if process == "another":
+        await agent.middleware.aclose()
+        agent = chat(**options)
+    for n in (1, 2, 3):  # the calls end during the wait
+        asyncio.get_running_loop().call_later(0.5, bank.gate(n).set)
+    agent.say([wait(first)])
+    state = await agent.send(None if turn == "same" else {"messages": [("user", "go")]})
+    assert answers(state["messages"])[-1] == f"<result>{kind}</result>"
+    assert set(bank.begun) == {1, 2}
 
 
 class Notes(AgentState[Any]):
