@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from interpstack.values import same_json
 from interpstack_workflows.runs.failures import StepFailed
 
 __all__ = ["wait_seconds"]
@@ -36,8 +37,9 @@ def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
         raise _wrong(f"{kind}: key takes a string that is not empty; got {key!r:.100}")
     if choices is not None and not (isinstance(choices, list) and choices):
         raise _wrong(f"{kind}: choices takes an array that is not empty; got {choices!r:.100}")
-    if choices and "default" in options and options["default"] not in choices:
-        raise _wrong(f"{kind}: default takes one of the choices; got {options['default']!r:.100}")
+    usual = options.get("default")
+    if choices and "default" in options and not any(same_json(usual, one) for one in choices):
+        raise _wrong(f"{kind}: default takes one of the choices; got {usual!r:.100}")
     seconds = _timeout(options.get("timeoutMs"))
     if seconds is None and options.get("default") is not None:
         raise _wrong(f"{kind}: default is the value after timeoutMs, which is missing")

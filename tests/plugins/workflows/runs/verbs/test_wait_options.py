@@ -20,6 +20,11 @@ _WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("ask", {"choices": "a"}, "ask: choices takes an array that is not empty; got 'a'"),
     ("ask", {"choices": []}, "ask: choices takes an array that is not empty; got []"),
     ("ask", {"choices": ["a"], "default": "b"}, "ask: default takes one of the choices; got 'b'"),
+    (
+        "ask",
+        {"choices": [1], "default": True, "timeoutMs": 1},
+        "ask: default takes one of the choices; got True",
+    ),
     ("ask", {"default": 0}, "ask: default is the value after timeoutMs, which is missing"),
     ("wait", {"default": "x", "timeoutMs": None}, "wait: default is the value after timeoutMs"),
     ("ask", {"key": 1}, "ask: key takes a string that is not empty; got 1"),
