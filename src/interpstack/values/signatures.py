@@ -188,9 +188,11 @@ def _is_alike(value: Any, kind: Any) -> bool:
     """Whether a value is a container as an annotation describes, so that a part of it is wrong."""
     annotation, base = _meant(kind)
     container = _CONTAINERS.get(base) if isinstance(base, Hashable) else None
+    if isinstance(value, MapValue):
+        return container is dict
     if isinstance(value, dict):
         return container is dict or _is_record(annotation, base)
-    return isinstance(value, list) and container in (list, set)
+    return isinstance(value, (list, SetValue)) and container in (list, set)
 
 
 def _named(kind: Any) -> str:
@@ -299,7 +301,8 @@ class _Checker:
         key_kind, kind = get_args(annotation) or (Any, Any)
         made: dict[Any, Any] = {}
         for key, item in value.items() if isinstance(value, dict) else value.entries:
-            where = f"{path}.{key!s:.100}"
+            step = key if isinstance(key, str) else shown(key, self.language.literal)
+            where = f"{path}.{step:.100}"
             own = key if type(key) is key_kind is str else self._key(key, key_kind, where, True)
             if own in made:
                 raise _Mismatch(f"field {path!r} takes each key once; got {where!r} again")
