@@ -8,6 +8,9 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack.checks import shown
+from interpstack_javascript import JAVASCRIPT
+
 __all__ = ["PRAGMAS", "Input", "InputFault", "check_fields", "read_input"]
 
 #: How a first line of options begins.
@@ -58,7 +61,7 @@ def check_fields(fields: Any, *, tool: str = "js_repl") -> None:
             f"{more}. Put everything else into the source"
         )
     if not isinstance(fields.get("code"), str):
-        got = type(fields["code"]).__name__ if "code" in fields else "nothing"
+        got = shown(fields["code"], JAVASCRIPT.literal) if "code" in fields else "nothing"
         raise InputFault(f"{tool} takes JavaScript source text in the field code; got {got}")
     given = fields.get("timeout_ms")
     if given is not None:

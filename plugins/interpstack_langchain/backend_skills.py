@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from interpstack.checks import shown
 from interpstack_langchain.evals.eval_call import running_eval
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class BackendSkills:
         from deepagents.backends.protocol import BackendProtocol  # loaded with the backend
 
         if not isinstance(backend, BackendProtocol):
-            raise TypeError(f"skills_backend takes a deepagents backend; got {backend!r}")
+            raise TypeError(f"skills_backend takes a deepagents backend; got {shown(backend)}")
         self._backend = backend
         self._endings = endings
 

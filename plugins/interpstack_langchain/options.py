@@ -9,6 +9,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
+from interpstack.checks import shown
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -41,61 +42,63 @@ def _number(kind: type, *, least: int, optional: bool = False, none: str = "for 
         what = "a positive integer" if least == 1 else f"a whole number of at least {least}"
         what = "a number above 0" if kind is float else what
         also = f"{', ' if most else ' '}or None {none}" if optional else ""
-        return f"{attribute.name} takes {what}{most}{also}; got {value!r:.60}"
+        return f"{attribute.name} takes {what}{most}{also}; got {shown(value)}"
 
     return validate
 
 
 def _flag(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, bool):
-        raise WrongType(f"{attribute.name} takes True or False; got {value!r}")
+        raise WrongType(f"{attribute.name} takes True or False; got {shown(value)}")
 
 
 def _seconds(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     """A number of seconds, where 0 is to wait for nothing."""
     name = attribute.name
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise WrongType(f"{name} takes a number of seconds of at least 0; got {value!r:.60}")
+        raise WrongType(f"{name} takes a number of seconds of at least 0; got {shown(value)}")
     if not 0 <= value <= _MOST[float]:
         raise ConfigurationError(
-            f"{name} takes a number of seconds from 0 to {_MOST[float]}; got {value!r:.60}"
+            f"{name} takes a number of seconds from 0 to {_MOST[float]}; got {shown(value)}"
         )
 
 
 def _tool_name(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
-        raise WrongType(f"{attribute.name} takes a string; got {value!r}")
+        raise WrongType(f"{attribute.name} takes a string; got {shown(value)}")
     plain = value.isascii() and value.replace("_", "").replace("-", "").isalnum()
     if not plain or len(value) > _NAME_CHARS:
         raise ConfigurationError(
             f"{attribute.name} takes at most {_NAME_CHARS} letters, digits, '_' and '-', as model "
-            f"providers do, and at least one letter or digit; got {value!r:.100}"
+            f"providers do, and at least one letter or digit; got {shown(value)}"
         )
 
 
 def _tool_names(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise WrongType(f"{attribute.name} takes two names of tools; got {value!r:.60}")
+        raise WrongType(f"{attribute.name} takes two names of tools; got {shown(value)}")
     for name in value:
         _tool_name(instance, attribute, name)
     if value[0] == value[1]:
-        raise ConfigurationError(f"{attribute.name} takes two different names; got {value!r:.60}")
+        raise ConfigurationError(f"{attribute.name} takes two different names; got {shown(value)}")
 
 
 def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not isinstance(value, str):
-        raise WrongType(f"mode takes 'thread', 'turn', 'call' or a plugin's mode; got {value!r}")
+        raise WrongType(
+            f"mode takes 'thread', 'turn', 'call' or a plugin's mode; got {shown(value)}"
+        )
 
 
 def _tool_errors(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if value not in ("tell", "raise"):
-        raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {value!r:.60}")
+        raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {shown(value)}")
 
 
 def _attachments(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if value not in ("auto", "always", "never"):
         raise ConfigurationError(
-            f"attachments takes 'auto', 'always' or 'never'; got {value!r:.60}"
+            f"attachments takes 'auto', 'always' or 'never'; got {shown(value)}"
         )
 
 
@@ -107,7 +110,7 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
     if value is None:
         return
     if not isinstance(value, (str, bytes)):
-        raise WrongType(f"snapshot_signing_key takes bytes, a string or None; got {value!r}")
+        raise WrongType(f"snapshot_signing_key takes bytes, a string or None; got {shown(value)}")
     if len(value) < 16:
         raise ConfigurationError(
             "snapshot_signing_key takes at least 16 bytes; make one with secrets.token_bytes(32)"
@@ -119,12 +122,12 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
         return ()
     # A tool can be iterated over, too: it yields its fields.
     if isinstance(value, (str, Mapping, BaseTool)) or not isinstance(value, Iterable):
-        raise WrongType(f"ptc takes a list of tool names and tools; got {value!r:.100}")
+        raise WrongType(f"ptc takes a list of tool names and tools; got {shown(value)}")
     items = tuple(value)
     for item in items:
         name = item.name if isinstance(item, BaseTool) else item
         if not isinstance(name, str):
-            raise WrongType(f"ptc takes a list of tool names and tools; got {item!r} in it")
+            raise WrongType(f"ptc takes a list of tool names and tools; got {shown(item)} in it")
         if name == "task":
             raise ConfigurationError(
                 "ptc cannot hold 'task': code dispatches subagents with the global task(), which "
@@ -153,7 +156,7 @@ def _background(value: Any) -> BackgroundOptions | None:
     if isinstance(value, BackgroundOptions):
         return value
     if value is not None and not isinstance(value, bool):
-        raise WrongType(f"background takes True, False or BackgroundOptions; got {value!r:.60}")
+        raise WrongType(f"background takes True, False or BackgroundOptions; got {shown(value)}")
     return BackgroundOptions() if value else None
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, Engine, HostOffer, HostTool, InterpreterStack
+from interpstack.checks import shown
 from interpstack_agents import Preset
 from interpstack_langchain.options import Options, WrongType
 from interpstack_subagents.api import Subagents
@@ -89,12 +90,12 @@ class StackArguments:
         """
         if isinstance(self.plugins, (str, Mapping)) or not isinstance(self.plugins, Iterable):
             raise WrongType(
-                f"plugins takes a list of plugin names and plugins; got {self.plugins!r}"
+                f"plugins takes a list of plugin names and plugins; got {shown(self.plugins)}"
             )
         if not isinstance(self.preset, Preset):
             raise WrongType(
                 "preset takes a Preset, such as interpstack_langchain.PRESET.without('skills'); "
-                f"got {self.preset!r:.60}"
+                f"got {shown(self.preset)}"
             )
         added = list(self.plugins)
         for name in added:
@@ -167,7 +168,7 @@ class StackArguments:
             WrongType: The object is not a stack.
         """
         if not isinstance(stack, InterpreterStack):
-            raise WrongType(f"stack takes an InterpreterStack; got {stack!r:.60}")
+            raise WrongType(f"stack takes an InterpreterStack; got {shown(stack)}")
         self._check_arguments(options)
         wanted = ["langchain", "persistence"]
         wanted += ["durable"] if options.durable else []

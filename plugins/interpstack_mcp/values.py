@@ -12,6 +12,7 @@ from typing import Any, Final
 from mcp import types
 
 from interpstack import GuestException
+from interpstack.values import same_json
 from interpstack_mcp.connections.counted import TooManyValues, ValueCount
 
 __all__ = ["BLOCKS", "bounded", "content_beside", "to_arguments", "to_value"]
@@ -174,7 +175,7 @@ def _says(text: str, value: Any) -> bool:
         return True
     try:
         ValueCount(_REPEATED_VALUES).add(text.encode("utf-8", "replace"))
-        return bool(json.loads(text) == value)
+        return same_json(json.loads(text), value)
     except (ValueError, RecursionError, TooManyValues):
         return False
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 
 __all__ = ["PayloadKind", "Payloads"]
 
@@ -25,13 +26,15 @@ def _kept(kind: PayloadKind, name: str, text: str) -> str | None:
 
 def _check_chars(payloads: Payloads, attribute: Any, value: int) -> None:
     if type(value) is not int or not 0 < value <= _MOST:
-        raise ConfigurationError(f"chars takes a whole number from 1 to {_MOST}; got {value!r}")
+        raise ConfigurationError(
+            f"chars takes a whole number from 1 to {_MOST}; got {shown(value)}"
+        )
 
 
 def _check_redact(payloads: Payloads, attribute: Any, value: Any) -> None:
     if not callable(value):
         raise ConfigurationError(
-            f"redact takes a function of a kind, a name and a text; got {value!r:.60}"
+            f"redact takes a function of a kind, a name and a text; got {shown(value)}"
         )
 
 

@@ -21,6 +21,7 @@ from interpstack import (
     __version__,
     hookimpl,
 )
+from interpstack.checks import shown
 from interpstack_otel.logs import log_left, logs_runs
 from interpstack_otel.metrics import Instruments
 from interpstack_otel.names import SCOPE
@@ -60,10 +61,10 @@ class OpenTelemetry:
     ) -> None:
         if payloads is not None and not isinstance(payloads, Payloads):
             raise ConfigurationError(
-                f"payloads takes a Payloads object, or None for no payloads; got {payloads!r:.60}"
+                f"payloads takes a Payloads object, or None for no payloads; got {shown(payloads)}"
             )
         if not isinstance(polls, bool):
-            raise ConfigurationError(f"polls takes True or False; got {polls!r:.60}")
+            raise ConfigurationError(f"polls takes True or False; got {shown(polls)}")
         self._tracers, self._meters = tracer_provider, meter_provider
         self._telemetry = Telemetry(
             tracer=trace.get_tracer(SCOPE, __version__, tracer_provider),

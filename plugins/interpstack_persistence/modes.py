@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from interpstack import ConfigurationError, Image, SessionState
+from interpstack.checks import shown
 from interpstack_agents import Persistence
 from interpstack_persistence.records import pack_record, unpack_record
 
@@ -24,7 +25,7 @@ class _Recorded(Persistence):
         earlier: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[Mapping[str, Any], str]:
         if not isinstance(state, SessionState):
-            raise ConfigurationError(f"dump takes a SessionState; got {state!r:.60}")
+            raise ConfigurationError(f"dump takes a SessionState; got {shown(state)}")
         return pack_record(state, owner, sequence, earlier, self.max_bytes, self.signing_key)
 
     def load(

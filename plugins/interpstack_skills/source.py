@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from interpstack import ConfigurationError, call_blocking
+from interpstack.checks import shown
 from interpstack_skills.api import SkillSource
 
 __all__ = ["MAX_BYTES", "MAX_FILES", "DirectorySkills", "as_source", "checked_files"]
@@ -37,7 +38,9 @@ def as_source(given: Any, endings: tuple[str, ...]) -> SkillSource:
     if callable(getattr(given, "files", None)):
         source: SkillSource = given
         return source
-    raise ConfigurationError(f"skills takes a directory or an object with files(); got {given!r}")
+    raise ConfigurationError(
+        f"skills takes a directory or an object with files(); got {shown(given)}"
+    )
 
 
 def checked_files(files: Any, endings: tuple[str, ...]) -> Mapping[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any, Final
@@ -26,6 +27,8 @@ __all__ = [
 #: The largest values: what every engine, timer and number of a guest can still hold.
 _MOST: Final = 2**53
 _MOST_SECONDS: Final = 10**9
+#: Where the text of an object says where it is in memory, which differs from run to run.
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
 
 class Value:
@@ -54,9 +57,9 @@ def _fields(value: Any, use: str) -> list[tuple[attrs.Attribute[Any], Any]]:
 
 
 def shown(value: Any, write: Callable[[Any], str] = repr) -> str:
-    """A wrong value in short form, for messages."""
+    """A wrong value in short form, for messages; addresses of objects are left out."""
     try:
-        text = write(value)
+        text = _ADDRESS.sub("", write(value))
     except Exception:  # noqa: BLE001 - any class may say how its objects are shown
         # Python does not write whole numbers of very many digits, either.
         text = f"a value of type {type(value).__name__}"

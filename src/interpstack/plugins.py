@@ -16,7 +16,7 @@ import attrs
 import pluggy
 
 from interpstack.cells.wrappers import Each
-from interpstack.checks import Value, expect
+from interpstack.checks import Value, expect, shown
 from interpstack.contracts import hookspecs
 from interpstack.contracts.engine import Engine
 from interpstack.contracts.errors import (
@@ -214,7 +214,9 @@ class PluginManager:
                 raise PluginLoadError(plugin, error) from error
             for cls in classes:
                 if not (isinstance(cls, type) and issubclass(cls, Engine)):
-                    raise ConfigurationError(f"{cls!r} is registered as an engine but is not one")
+                    raise ConfigurationError(
+                        f"{shown(cls)} is registered as an engine but is not one"
+                    )
                 if cls.name in found:
                     raise ConfigurationError(
                         f"engine {cls.name!r} is registered by {_name_of(found[cls.name])} and "

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from interpstack import ConfigurationError, Image, InterpreterStack, PluginManager, SessionState
+from interpstack.checks import shown
 
 __all__ = ["Persistence", "RecordRejected", "persistence_mode", "persistence_modes"]
 
@@ -115,7 +116,7 @@ def persistence_mode(stack: InterpreterStack | PluginManager, name: str) -> type
         ConfigurationError: None of them registers it.
     """
     if not isinstance(stack, (InterpreterStack, PluginManager)):
-        raise ConfigurationError(f"persistence_mode takes an InterpreterStack; got {stack!r:.60}")
+        raise ConfigurationError(f"persistence_mode takes an InterpreterStack; got {shown(stack)}")
     modes = persistence_modes(stack)
     if name not in modes:
         known = ", ".join(sorted(modes)) or "none; add the plugin 'persistence'"

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack.checks import repeated
+from interpstack.checks import repeated, shown
 
 __all__ = ["Preset"]
 
@@ -33,7 +33,7 @@ class _PresetSlot:
 
 def _as_slots(plugins: Iterable[Any]) -> tuple[_PresetSlot, ...]:
     if isinstance(plugins, str) or not isinstance(plugins, Iterable):
-        raise ConfigurationError(f"a Preset takes a list of plugins; got {plugins!r:.100}")
+        raise ConfigurationError(f"a Preset takes a list of plugins; got {shown(plugins)}")
     slots = [
         one if isinstance(one, _PresetSlot) else _PresetSlot(_name_of(one), one) for one in plugins
     ]
@@ -116,7 +116,7 @@ class Preset:
             raise ConfigurationError("with_ takes before= or after=, not both")
         own = isinstance(plugin, str) and plugin in self
         if own and before is None and after is None:
-            raise ConfigurationError(f"the preset has {plugin!r} already; list it once")
+            raise ConfigurationError(f"the preset has {shown(plugin)} already; list it once")
         slot = self._slots[self._find(plugin)] if own else _PresetSlot(_name_of(plugin), plugin)
         if not own:
             self._new(plugin)
@@ -165,7 +165,7 @@ def _name_of(plugin: Any) -> str:
     name = name or type(plugin).__qualname__
     if plugin is None or isinstance(plugin, (int, float, bytes, list, tuple, dict, set)):
         raise ConfigurationError(
-            f"{plugin!r:.100} is not a plugin; pass the name of an installed plugin, or an object "
+            f"{shown(plugin)} is not a plugin; pass the name of an installed plugin, or an object "
             "with functions marked by @hookimpl"
         )
     return str(name)

@@ -14,6 +14,7 @@ from uuid import UUID
 import attrs
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_javascript.literals import literal
 from interpstack_javascript.signatures import describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
@@ -50,6 +51,9 @@ class _JavaScript(GuestLanguage):
 
     def name_fault(self, name: str) -> str:
         return _fault_of(name, self.title)
+
+    def literal(self, value: Any) -> str:
+        return literal(value)
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         listed = ", ".join(f"{name}: {value}" for name, value in fields.items())

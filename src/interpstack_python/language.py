@@ -15,6 +15,7 @@ from uuid import UUID
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
+from interpstack_python.literals import own_value
 from interpstack_python.signatures import describe_tool
 
 __all__ = ["PYTHON"]
@@ -48,7 +49,7 @@ class _PythonLanguage(GuestLanguage):
         return ""
 
     def literal(self, value: Any) -> str:
-        return repr(value)
+        return repr(own_value(value))
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         listed = ", ".join(f"{name}={value}" for name, value in fields.items())

@@ -8,10 +8,18 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    model_validator,
+)
 from pydantic.dataclasses import dataclass
 
-from interpstack import Bridge, InterpreterStack, MapValue, bridge
+from interpstack import UNDEFINED, Bridge, InterpreterStack, MapValue, bridge
 
 
 class Line(BaseModel):
@@ -43,9 +51,50 @@ class Renaming(BaseModel):
         return {"q": data["query"]} if "query" in data else data
 
 
+class Named(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    inner_name: int = Field(alias="innerName")
+
+
+class Keeping(Named):
+    model_config = ConfigDict(extra="allow")
+
+
+class Ignoring(Named):
+    model_config = ConfigDict(extra="ignore")
+
+
+class Aliased(BaseModel):
+    inner_name: int = Field(0, alias="innerName")
+    other: int = Field(0, alias="a", validation_alias="b")
+
+
+class Paths(BaseModel):
+    first: int = Field(0, validation_alias=AliasChoices(AliasPath("all", 0), "one"))
+    second: int = Field(0, validation_alias=AliasPath("all", 1))
+
+
+class Counts(RootModel[dict[str, int]]):
+    pass
+
+
+class Table(BaseModel):
+    rows: dict[int, str]
+
+
 @dataclass
 class Native:
     n: int
+
+
+@dataclass(config=ConfigDict(populate_by_name=True))
+class NativeNamed:
+    inner_name: int = Field(alias="innerName")
+
+
+#: A field under its name and under its alias, and the words about it.
+_TWICE = {"inner_name": 1, "innerName": 2}
+_BOTH = "field '%s' takes one of 'innerName' and 'inner_name', which are the same field; give one"
 
 
 def bound(annotation: Any, value: Any) -> Any:
@@ -73,6 +122,11 @@ def bound(annotation: Any, value: Any) -> Any:
         (Open, {"x": 1}, Open(x=1)),  # type: ignore[call-arg]
         (Lenient, {"x": 1}, Lenient()),
         (Native, {"n": 1}, Native(1)),
+        (Named, {"inner_name": 1, "innerName": UNDEFINED}, Named(inner_name=1)),
+        (Keeping, _TWICE, Keeping.model_validate(_TWICE)),
+        (Paths, {"all": [1, 2]}, Paths.model_validate({"all": [1, 2]})),
+        (Paths, {"all": [], "one": 2}, Paths.model_validate({"one": 2})),
+        (Counts, {"a": 1}, Counts({"a": 1})),
         (Annotated[int, Field(gt=1)], 2, 2),
     ],
     ids=str,
@@ -92,6 +146,20 @@ def test_a_model_is_built_from_data(annotation: Any, value: Any, made: Any) -> N
         (Order | None, {"lines": [{"item": 2}]}, "field 'it.lines[0].item': Input should"),
         (Native, {"n": "x"}, "field 'it.n': Input should be"),
         (Native, {"n": 1, "m": 1}, "no field 'it.m'; its object has n"),
+        (Named, _TWICE, _BOTH % "it"),
+        (Ignoring, _TWICE, _BOTH % "it"),
+        (NativeNamed, _TWICE, _BOTH % "it"),
+        (list[Named], [_TWICE], _BOTH % "it[0]"),
+        (dict[str, Named], {"k": _TWICE}, _BOTH % "it.k"),
+        (Order, {"lines": [], "user": "a", "owner": "b"}, "takes one of 'owner' and 'user', which"),
+        (Paths, {"all": [1], "one": 2}, "takes one of 'all' and 'one', which"),
+        (Aliased, {"inner_name": 1}, "no field 'it.inner_name'; its object has innerName, b"),
+        (Aliased, {"a": 1, "b": 1}, "no field 'it.a'; its object has innerName, b"),
+        (
+            Table,
+            {"rows": MapValue([(1, "a"), (True, "b")])},
+            "field 'it': two of its keys are the same in Python, as 1 and true are",
+        ),
         (Annotated[int, Field(gt=1)], 1, "field 'it': Input should be greater than 1"),
         (list[Annotated[str, Field(max_length=1)]], ["ab"], "field 'it[0]': String should have"),
     ],

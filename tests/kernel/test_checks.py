@@ -25,8 +25,10 @@ class _Mute:
         (_Mute(), "a value of type _Mute"),
         (10**5000, "a value of type int"),
         ("x" * 100, "'" + "x" * 56 + "..."),
+        (lambda: 1, "<function <lambda>>"),
+        ([object()], "[<object object>]"),
     ],
-    ids=["short", "mute", "huge", "long"],
+    ids=["short", "mute", "huge", "long", "function", "object"],
 )
 def test_wrong_values_are_shown_in_short(value: Any, text: str) -> None:
     assert shown(value) == text

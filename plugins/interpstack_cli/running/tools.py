@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from interpstack import Bridge, BridgeError, ConfigurationError, GuestLanguage, HostTool
+from interpstack.checks import shown
 from interpstack_cli.running.references import attribute_of, import_named, nearest
 
 __all__ = ["Tools", "load_tools"]
@@ -50,52 +51,58 @@ def load_tools(references: Iterable[str], language: GuestLanguage) -> Tools:
         ConfigurationError: A reference cannot be imported, or is nothing to call.
         BridgeError: A function cannot be called with named fields.
     """
-    found = {id(item): (item, reference) for reference in references for item in _named(reference)}
-    items = [_item(item, reference, language) for item, reference in found.values()]
+    found = {
+        id(item): (item, reference, place)
+        for reference in references
+        for place, item in _named(reference)
+    }
+    items = [_item(*one, language) for one in found.values()]
     return Tools(
         tuple(item for item in items if isinstance(item, Bridge)),
         tuple(item for item in items if isinstance(item, HostTool)),
     )
 
 
-def _named(reference: str) -> Iterable[Any]:
-    """The objects that a reference names; several references may name the same one."""
+def _named(reference: str) -> Iterable[tuple[str, Any]]:
+    """The objects that a reference names, each with its place; several may name the same one."""
     module_name, _, attribute = reference.partition(":")
     given = f"--tools {reference}"
     module = import_named(given, module_name)
     return _items(attribute_of(given, module, attribute, _offer(module, attribute)), reference)
 
 
-def _items(target: Any, reference: str) -> Iterable[Any]:
+def _items(target: Any, reference: str) -> Iterable[tuple[str, Any]]:
     if isinstance(target, ModuleType):
         found = _public(target)
         if not found:
             raise ConfigurationError(f"--tools {reference}: {_offer(target)}")
-        return found.values()
-    return target if isinstance(target, (list, tuple)) else [target]
+        return [(f"{target.__name__}:{name}", item) for name, item in found.items()]
+    if not isinstance(target, (list, tuple)):
+        return [(reference, target)]
+    return [(f"{reference}[{number}]", item) for number, item in enumerate(target)]
 
 
-def _item(item: Any, reference: str, language: GuestLanguage) -> Bridge | HostTool:
+def _item(item: Any, reference: str, place: str, language: GuestLanguage) -> Bridge | HostTool:
+    module, _, attribute = reference.partition(":")
+    advice = "" if attribute else _OF_A_MODULE.format(module=module)
     if isinstance(item, HostTool):
         return item
     if isinstance(item, Bridge):
         return item if item.on_loop else _off_loop(item)
     if not callable(item):
         raise ConfigurationError(
-            f"--tools {reference}: cannot call {_shown(item)}; accepted are {_ACCEPTED}"
+            f"--tools {reference}: cannot call {shown(item)}; accepted are {_ACCEPTED}"
         )
     name = getattr(item, "__name__", "")
     if not name.isidentifier():
         raise ConfigurationError(
-            f"--tools {reference}: {_shown(item)} has no name of its own; decorate a function "
-            "with @bridge('tools.NAME')"
+            f"--tools {reference}: {place} has no name of its own; decorate a function with "
+            f"@bridge('tools.NAME'){advice}"
         )
     owner = f"{getattr(item, '__module__', None) or 'builtins'}.{item.__qualname__}"
     try:
         plain = Bridge(name=f"tools.{language.identifier(name)}", handler=item, owner=owner)
     except BridgeError as error:
-        module, _, attribute = reference.partition(":")
-        advice = "" if attribute else _OF_A_MODULE.format(module=module)
         raise BridgeError(f"--tools {reference}: {error}{advice}") from error
     return plain if plain.on_loop else _off_loop(plain)
 
@@ -121,11 +128,6 @@ def _public(module: ModuleType) -> dict[str, Any]:
 def _offer(module: ModuleType, wanted: str = "") -> str:
     names = nearest(wanted, _public(module))
     return f"it offers: {names}" if names else f"module {module.__name__!r} has no public function"
-
-
-def _shown(item: Any) -> str:
-    text = repr(item)
-    return text if len(text) <= 60 else f"a {type(item).__name__}"
 
 
 def _off_loop(blocking: Bridge) -> Bridge:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError, Outcome, Session, SessionClosed
+from interpstack.checks import shown
 from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.looks import StillRunning, check_seconds, cut_off
 from interpstack_durable.background.memory_store import MemoryJournalStore
@@ -50,7 +51,7 @@ class CellAnswer:
 def _check_session(session: Any) -> None:
     if not isinstance(session, Session):
         raise ConfigurationError(
-            f"BackgroundCells takes a session, as stack.session(…) makes it; got {session!r:.60}"
+            f"BackgroundCells takes a session, as stack.session(…) makes it; got {shown(session)}"
         )
     # The plugin may have been passed as a module, under that name.
     names = {name for name, _ in session.stack.each("interpstack_open_cell")}
@@ -62,7 +63,7 @@ def _check_session(session: Any) -> None:
 
 def _check_id(value: Any) -> None:
     if not isinstance(value, str):
-        raise ConfigurationError(f"id must be a string, as CellAnswer.id is; got {value!r:.60}")
+        raise ConfigurationError(f"id must be a string, as CellAnswer.id is; got {shown(value)}")
 
 
 #: Cells of sessions that are open; they end with their session.
@@ -169,7 +170,7 @@ class BackgroundCells:
     def _adopt(self, id: str, code: str) -> RunningCell:  # noqa: A002
         _check_id(id)
         if not isinstance(code, str):
-            raise ConfigurationError(f"code must be a string; got {code!r:.60}")
+            raise ConfigurationError(f"code must be a string; got {shown(code)}")
         self._check_bound()
         if self._cell is not None:
             raise self._taken(self._cell)

@@ -24,6 +24,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain.durability.spending_records import SpendingRecorder
 from interpstack_langchain.evals.eval_call import running_eval
@@ -60,9 +61,9 @@ class Spending:
             ConfigurationError: There is a function for the cost, but no budget for it.
         """
         if budget is not None and not isinstance(budget, Budget):
-            raise TypeError(f"budget takes a Budget or None; got {budget!r}")
+            raise TypeError(f"budget takes a Budget or None; got {shown(budget)}")
         if cost_of is not None and not callable(cost_of):
-            raise TypeError(f"cost_of takes a function of an AIMessage; got {cost_of!r}")
+            raise TypeError(f"cost_of takes a function of an AIMessage; got {shown(cost_of)}")
         if budget is None and cost_of is not None:
             raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
         return None if budget is None else cls(budget, cost_of)

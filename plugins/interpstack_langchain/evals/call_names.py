@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from interpstack import ConfigurationError
+from interpstack.values import same_json
 
 __all__ = ["SiblingCalls", "last_calls", "unique_names"]
 
@@ -113,7 +114,9 @@ def _name(
         return call_id
     place = _place(request)
     if place not in same:
-        alike = [n for n in same if all(calls[n][key] == call[key] for key in ("name", "args"))]
+        alike = [
+            n for n in same if all(same_json(calls[n][key], call[key]) for key in ("name", "args"))
+        ]
         place = next(iter(alike), same[0])
     return names[place]
 

@@ -16,6 +16,7 @@ import attrs
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_langchain.tools.tool_names import CallableTools
 
 __all__ = ["ApprovalRules", "HasApprovalRules", "Policy"]
@@ -150,7 +151,7 @@ def _check(name: Any, wanted: Any) -> None:
         raise TypeError(f"interrupt_on takes names of tools as keys; got {name!r}")
     if not isinstance(wanted, bool | Mapping):
         raise TypeError(
-            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {wanted!r:.80}"
+            f"interrupt_on[{name!r}] takes True, False or an InterruptOnConfig; got {shown(wanted)}"
         )
     if isinstance(wanted, Mapping):
         _check_config(f"interrupt_on[{name!r}]", wanted)
@@ -165,7 +166,7 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
     decisions = wanted.get("allowed_decisions", [])
     if not isinstance(decisions, Sequence) or isinstance(decisions, str):
         raise TypeError(
-            f"{where}: 'allowed_decisions' takes a list of decisions; got {decisions!r:.80}"
+            f"{where}: 'allowed_decisions' takes a list of decisions; got {shown(decisions)}"
         )
     if not decisions:  # some releases of LangChain would skip the approval
         raise ConfigurationError(
@@ -176,12 +177,14 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
     when, description = wanted.get("when"), wanted.get("description")
     if when is not None and not callable(when):
-        raise TypeError(f"{where}: 'when' takes a function of a request; got {when!r:.80}")
+        raise TypeError(f"{where}: 'when' takes a function of a request; got {shown(when)}")
     if not (description is None or isinstance(description, str) or callable(description)):
-        raise TypeError(f"{where}: 'description' takes text or a function; got {description!r:.80}")
+        raise TypeError(
+            f"{where}: 'description' takes text or a function; got {shown(description)}"
+        )
     for key, function in (("when", when), ("description", description)):
         if inspect.iscoroutinefunction(function):  # its coroutine would stand for the answer
             raise TypeError(
                 f"{where}: {key!r} takes a plain function, since it is not awaited; "
-                f"got {function!r:.80}"
+                f"got {shown(function)}"
             )

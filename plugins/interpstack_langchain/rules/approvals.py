@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
 from interpstack import GuestException, Request
+from interpstack.values import same_json
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
@@ -176,7 +177,7 @@ def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] |
     if payload is None:
         return None
     question = {"digest": _digest(call), "payload": _stored(payload)}
-    if shown["args"] != plain(call["args"]):  # what the rule made of them is shown, and so made
+    if not same_json(shown["args"], plain(call["args"])):  # what a rule made is shown, and made
         question["changed"] = {"name": call["name"], "args": storable(shown["args"])}
     return question
 

@@ -17,6 +17,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 
 from interpstack import GuestException
+from interpstack.values import same_json
 from interpstack_langchain.rules.approvals import Approvals, applied, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.shown_values import storable
@@ -99,7 +100,7 @@ def noted(answer: Any, made: ToolCallRequest, request: ToolCallRequest) -> Any:
         request: The call of the model.
     """
     call = made.tool_call
-    if call == request.tool_call:
+    if same_json(call, request.tool_call):
         return answer
     args = json.dumps(storable(call["args"]), ensure_ascii=False, default=repr)
     notice = f"A reviewer changed this call. Made instead: {call['name']} with {args}."

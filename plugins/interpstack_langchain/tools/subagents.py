@@ -8,6 +8,7 @@ from typing import Any, Final
 from langchain_core.tools import BaseTool
 
 from interpstack import CellContext
+from interpstack.values import same_json
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
 from interpstack_langchain.tools.task_tool import RESPONSE_SCHEMA, is_task, parsed_answer
@@ -54,7 +55,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         if not is_task(tool):
             return await reported(tool, args, context)
         event = {"type": SUBAGENT_STREAM_EVENT_TYPE, "id": running.event_id(context)}
-        label = wanted.label if args == given else ""
+        label = wanted.label if same_json(args, given) else ""
         call = run_tool(tool, args, context)
         return await running.progress.around(event, _described(args, label), call)
 

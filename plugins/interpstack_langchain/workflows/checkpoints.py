@@ -14,6 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.types import RESUME
 
 from interpstack import ConfigurationError, InterpstackError, call_blocking, to_end
+from interpstack.checks import shown
 from interpstack_langchain.workflows.whole_methods import runs_method, whole
 from interpstack_workflows.api import UnknownRun, WorkflowError, WorkflowStore
 
@@ -57,7 +58,7 @@ class CheckpointsOfRuns(WorkflowStore):
         if not isinstance(saver, BaseCheckpointSaver):
             raise ConfigurationError(
                 "CheckpointWorkflowStore takes a checkpointer, such as SqliteSaver; "
-                f"got {saver!r:.80}"
+                f"got {shown(saver)}"
             )
         self._saver = saver
         self._is_async = type(saver).aput_writes is not BaseCheckpointSaver.aput_writes

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from interpstack import ConfigurationError, Engine, InterpreterStack
+from interpstack.checks import shown
 from interpstack_commands import Sandbox
 from interpstack_workflows.api import (
     Scheduler,
@@ -74,7 +75,7 @@ def check_ready(runner: Any, given: Mapping[str, Any]) -> None:
     """
     if not isinstance(runner, WorkflowRunner):
         raise ConfigurationError(
-            f"WorkflowMiddleware takes a WorkflowRunner; got {runner!r:.80}; agents are passed as"
+            f"WorkflowMiddleware takes a WorkflowRunner; got {shown(runner)}; agents are passed as"
             " agents={name: agent}"
         )
     if given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -46,7 +47,9 @@ def check_arguments(tool: str, given: Mapping[str, Any], *, names_session: bool)
             raise ConfigurationError(f"{tool} has no argument {name!r:.100}; it takes {known}")
         if value is not None and not isinstance(value, fields[name]):
             wanted = _WORDS[fields[name]]
-            raise ConfigurationError(f"{tool} takes {wanted} as {name}; got {shown(value)}")
+            raise ConfigurationError(
+                f"{tool} takes {wanted} as {name}; got {shown(value, json.dumps)}"
+            )
 
 
 def tools_for(

@@ -3,7 +3,7 @@
 A tuple, a set and a frozenset of the guest become a list and sets on the wire, as for every
 engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take
 the nearest form: `undefined` is `None`, a Map a dictionary (a list of pairs if its keys cannot be
-hashed), a Set a set (or a list).
+hashed, or are equal in Python, as 1 and true are), a Set a set (or a list).
 """
 
 from __future__ import annotations
@@ -207,13 +207,15 @@ def _whole(text: str) -> str:
 
 def _mapping(pairs: list[tuple[Any, Any]]) -> Any:
     try:
-        return dict(pairs)
+        made = dict(pairs)
     except TypeError:
-        return [list(pair) for pair in pairs]
+        made = {}
+    return made if len(made) == len(pairs) else [list(pair) for pair in pairs]
 
 
 def _set(items: list[Any], frozen: bool) -> Any:
     try:
-        return frozenset(items) if frozen else set(items)
+        made = frozenset(items) if frozen else set(items)
     except TypeError:
         return items
+    return made if len(made) == len(items) else items

@@ -84,7 +84,6 @@ class AnswerSchema:
         self._validator = bounded(schema, registry=Registry())
         for ref in _unresolved(schema):
             raise SchemaFault(f"{what}: {ref} names nothing in the schema; add it under $defs")
-        self._takes_text = schema.get("type") == "string"
 
     @classmethod
     async def read(cls, schema: Any) -> AnswerSchema:
@@ -98,9 +97,9 @@ class AnswerSchema:
     async def read_answer(self, answer: Any) -> tuple[Any, list[str]]:
         """The value of an answer, and its faults; see `faults`.
 
-        Text is read as JSON, unless the schema wants text. The JSON may be in a fence of Markdown,
-        with prose around it, as models write it; of several fences, none is chosen. Text that does
-        not fit as JSON may fit as text, as `42` does where the schema lists the text "42".
+        Text is read as JSON. The JSON may be in a fence of Markdown, with prose around it, as
+        models write it; of several fences, none is chosen. Text that does not fit as JSON may fit
+        as text, as `42` does where the schema wants text.
         """
         value = self.value(answer)
         faults = await self.faults(value)
@@ -109,8 +108,8 @@ class AnswerSchema:
         return value, faults
 
     def value(self, answer: Any) -> Any:
-        """The JSON value of a text; the answer itself if it is none, or the schema wants text."""
-        if not isinstance(answer, str) or self._takes_text:
+        """The JSON value of a text; the answer itself if it is none."""
+        if not isinstance(answer, str):
             return answer
         for text in (answer, _unfenced(answer), _fenced(answer)):
             try:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentFailed
 
 __all__ = ["FunctionAgent", "agent_of"]
@@ -69,7 +70,7 @@ def _takes_call(function: Callable[..., Any]) -> bool:
     if not taken or needed:
         raise ConfigurationError(
             "a function that is an agent takes one argument, the prompt or the call; "
-            f"got {function!r:.100}"
+            f"got {shown(function)}"
         )
     first = taken[0]
     return first.name == "call" or first.annotation in (AgentCall, "AgentCall")

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from interpstack import ConfigurationError, InterpreterStack, installed
+from interpstack.checks import shown
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.functions import agent_of
 from interpstack_workflows.errors import UnknownAgent
@@ -31,7 +32,7 @@ def find_agents(targets: Mapping[str, Any], stack: InterpreterStack) -> dict[str
         ConfigurationError: A name is wrong, or no plugin knows one of the objects.
     """
     if not isinstance(targets, Mapping):
-        raise ConfigurationError(f"agents takes agents by name; got {targets!r:.100}")
+        raise ConfigurationError(f"agents takes agents by name; got {shown(targets)}")
     for name in targets:
         if not isinstance(name, str) or not name:
             raise ConfigurationError(
@@ -70,7 +71,7 @@ def _agent(target: Any, name: str, stack: InterpreterStack) -> Agent:
         )
     if not isinstance(agent, Agent):
         raise ConfigurationError(
-            f"agent {name!r}: {target!r:.100} is not an agent; pass an async function of the prompt"
+            f"agent {name!r}: {shown(target)} is not an agent; pass an async function of the prompt"
             ", an Agent, or an object that an installed plugin knows, such as a LangGraph graph"
         )
     return agent

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from interpstack import ConfigurationError, call_blocking
-from interpstack.checks import listed
+from interpstack.checks import listed, shown
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
@@ -70,7 +70,7 @@ class WorkflowCatalog:
             return self._file(what, what.name)
         if not isinstance(what, str):
             raise UnknownWorkflow(
-                f"a workflow is a Path, the name of a known one, or a source; got {what!r:.80}"
+                f"a workflow is a Path, the name of a known one, or a source; got {shown(what)}"
             )
         if what in self._named or ("\n" not in what and what in self.names()):
             return self._by_name(what)

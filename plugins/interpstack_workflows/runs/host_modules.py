@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_javascript.cells import TypeScriptError, strip_types
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.runtime.boundary import WorkflowModuleInput
@@ -39,7 +40,7 @@ def read_modules(modules: Mapping[str, Path | str] | None) -> dict[str, str]:
         ConfigurationError: A specifier is wrong, or a file cannot be read.
     """
     if modules is not None and not isinstance(modules, Mapping):
-        raise ConfigurationError(f"WorkflowRunner: {_ACCEPTED}; got {modules!r:.80}")
+        raise ConfigurationError(f"WorkflowRunner: {_ACCEPTED}; got {shown(modules)}")
     read = {name: _source(name, given) for name, given in (modules or {}).items()}
     WorkflowModuleInput(source="", modules=read)  # checks the specifiers
     if sum(len(text.encode("utf-8", "surrogatepass")) for text in read.values()) > _BYTES:
@@ -51,7 +52,7 @@ def _source(name: Any, given: Any) -> str:
     if isinstance(given, str):
         return given
     if not isinstance(given, Path) or given.suffix not in (*ENDINGS, ".json"):
-        raise ConfigurationError(f"WorkflowRunner: {_ACCEPTED}; got {name!r:.80}: {given!r:.80}")
+        raise ConfigurationError(f"WorkflowRunner: {_ACCEPTED}; got {name!r:.80}: {shown(given)}")
     try:
         text = given.read_text("utf-8")
         if given.suffix in _TYPED:

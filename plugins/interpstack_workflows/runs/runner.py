@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from interpstack import Engine, InterpreterStack, call_blocking
+from interpstack.values import same_json
 from interpstack_commands import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.agents.selectors import Models
 from interpstack_workflows.budgets.prices import Prices
@@ -32,7 +33,6 @@ from interpstack_workflows.runs.verbs.waits import CONTRADICTED, check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.steps.host_values import plain_json
-from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.opening import open_store
 from interpstack_workflows.stores.store import Message, WorkflowRecord, WorkflowStore
 from interpstack_worktrees import GitWorktrees
@@ -342,7 +342,7 @@ class WorkflowRunner(RunnerViews):
         """
         sent = await self._parts.store.messages(run_id, 0)
         answers = [one.value for _, one in sent if one.kind == "answer" and one.id == ask_id]
-        if answers and canonical(answers[0]) != canonical(value):
+        if answers and not same_json(answers[0], value):
             raise WorkflowError(CONTRADICTED.format(run_id=run_id, ask_id=ask_id))
         return bool(answers)
 

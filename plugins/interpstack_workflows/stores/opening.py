@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.store import WorkflowStore
 
@@ -61,6 +62,6 @@ def _opened(point: EntryPoint, url: str, create: bool) -> WorkflowStore:
     store = function(url, create=create)
     if not isinstance(store, WorkflowStore):
         raise ConfigurationError(
-            f"{point.value} returned {store!r:.80}, which is not a WorkflowStore"
+            f"{point.value} returned {shown(store)}, which is not a WorkflowStore"
         )
     return store

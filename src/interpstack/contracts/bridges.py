@@ -102,7 +102,9 @@ class Bridge(GuestBridge):
     def __attrs_post_init__(self) -> None:
         _check_name(self.name)
         if not callable(self.handler):
-            raise BridgeError(f"bridge {self.name!r}: handler {self.handler!r} is not a function")
+            raise BridgeError(
+                f"bridge {self.name!r}: handler {shown(self.handler)} is not a function"
+            )
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)
@@ -265,7 +267,7 @@ class BridgeRegistry:
             BridgeError: No code of the guest's language could call it by this name.
         """
         if not isinstance(item, Bridge):
-            raise BridgeError(f"{item!r} is not a bridge; decorate the function with @bridge")
+            raise BridgeError(f"{shown(item)} is not a bridge; decorate the function with @bridge")
         fault = "" if item.hidden else self._speaks.name_fault(item.name)
         if fault:
             raise BridgeError(f"bridge {item.name!r} (from {item.owner}) cannot be used: {fault}")

@@ -9,14 +9,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 import attrs
 
 from interpstack.checks import Value
 from interpstack.contracts.offer import HostTool
+from interpstack.values.decoding import UNDEFINED, ErrorValue, MapValue, SetValue
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
+
+#: Values of guests that JSON does not have.
+_WORDS: Final[Sequence[tuple[type, str]]] = (
+    (MapValue, "map"),
+    (SetValue, "set"),
+    (ErrorValue, "error"),
+    (bytes, "bytes"),
+    (datetime, "date"),
+)
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -82,6 +93,13 @@ class EditorRules(Value):
     quiet: bool = False
 
 
+def _word(value: Any) -> str:
+    """A word for a value of a guest that JSON does not have; empty for any other value."""
+    if value is UNDEFINED:
+        return "undefined"
+    return next((word for kind, word in _WORDS if isinstance(value, kind)), "")
+
+
 @attrs.frozen(eq=False, kw_only=True, repr=False)
 class GuestLanguage(Value):
     """One guest language. Languages subclass it, and override the methods.
@@ -127,8 +145,12 @@ class GuestLanguage(Value):
         return ""
 
     def literal(self, value: Any) -> str:
-        """A value as code writes it, for messages; effectively as JSON, other types by name."""
-        return json.dumps(value, ensure_ascii=False, default=lambda item: type(item).__name__)
+        """A value as code writes it, for messages; effectively as JSON, other types by a word."""
+        if word := _word(value):
+            return word
+        return json.dumps(
+            value, ensure_ascii=False, default=lambda item: _word(item) or type(item).__name__
+        )
 
     def call(self, function: str, fields: Mapping[str, str]) -> str:
         """Code that calls a function of the host, without waiting; values are code, too."""

@@ -1,8 +1,8 @@
 """Values: their forms for guests, as JSON, and in stores.
 
 `to_json` and `from_json` write and read the values of the engine protocol, `read_json` reads a
-guest's JSON while other threads go on, and `to_storable` and `from_storable` keep every text of a
-record through any store.
+guest's JSON while other threads go on, `same_json` compares values of JSON, and `to_storable` and
+`from_storable` keep every text of a record through any store.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack.values.codec import ProtocolError, from_json, to_json
+    from interpstack.values.json_equality import same_json
     from interpstack.values.json_text import read_json
     from interpstack.values.stored_texts import from_storable, to_storable
 else:
@@ -23,6 +24,7 @@ else:
             "from_json": "codec",
             "from_storable": "stored_texts",
             "read_json": "json_text",
+            "same_json": "json_equality",
             "to_json": "codec",
             "to_storable": "stored_texts",
         },
@@ -33,6 +35,7 @@ __all__ = [
     "from_json",
     "from_storable",
     "read_json",
+    "same_json",
     "to_json",
     "to_storable",
 ]

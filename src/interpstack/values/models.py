@@ -18,12 +18,23 @@ import attrs
 
 from interpstack.values.decoding import UNDEFINED, MapValue, SetValue
 
-__all__ = ["Field", "constrained", "dropped", "faults", "fields_of", "native", "validator_of"]
+__all__ = [
+    "Field",
+    "constrained",
+    "dropped",
+    "faults",
+    "fields_of",
+    "native",
+    "unknown_field",
+    "validator_of",
+]
 
 #: Modules of the metadata that constrain an annotation, as in `Annotated[int, Field(gt=0)]`.
 _CONSTRAINTS: Final = ("pydantic", "annotated_types")
 #: Faults of one value that a message names.
 _FAULTS: Final = 5
+#: The way from an object to a value in it.
+_Path = tuple[str | int, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -124,9 +135,12 @@ def native(value: Any) -> Any:
     if isinstance(value, MapValue):
         pairs = [(native(key), native(item)) for key, item in value.entries]
         try:
-            return dict(pairs)
+            made = dict(pairs)
         except TypeError:  # a key that Python cannot find
             return pairs
+        if len(made) < len(pairs):
+            raise ValueError("two of its keys are the same in Python, as 1 and true are")
+        return made
     if isinstance(value, (list, SetValue)):
         return [native(item) for item in (value if isinstance(value, list) else value.items)]
     return None if value is UNDEFINED else value
@@ -145,16 +159,19 @@ def _path(path: str, steps: Iterable[Any]) -> str:
     return path + "".join(f"[{one}]" if isinstance(one, int) else f".{one!s:.100}" for one in steps)
 
 
-def dropped(given: Any, made: Any, path: str) -> tuple[str, Sequence[str]] | None:
-    """The first field that validation left out without a word, and the fields that there are.
+def dropped(given: Any, made: Any, path: str) -> str | None:
+    """What validation left out without a word: the words of a fault, or `None`.
 
-    A model whose author set `extra`, or validates the data before their fields, decides itself.
+    A model whose author validates the data before their fields decides itself, and so does one
+    whose author set `extra` about fields that the model does not have.
 
     Args:
         given: The data.
         made: What validation made of them.
         path: The path to the data.
     """
+    if getattr(type(made), "__pydantic_root_model__", False):
+        return dropped(given, made.root, path)
     if isinstance(given, list):
         if not isinstance(made, (list, tuple)) or len(given) != len(made):
             return None
@@ -167,12 +184,13 @@ def dropped(given: Any, made: Any, path: str) -> tuple[str, Sequence[str]] | Non
     elif isinstance(made, dict):
         pairs = [(one, made[key], f"{path}.{key}") for key, one in given.items() if key in made]
     else:
-        names = _names(type(made))
-        if names is None:
+        kind = type(made)
+        spellings = _spellings(kind)
+        if spellings is None:
             return None
-        for key in given:
-            if key not in names and _is_closed(type(made)):
-                return f"{path}.{key}", list(dict.fromkeys(names.values()))
+        names = {path[0]: name for name, paths in spellings.items() for path in paths}
+        if not _reads_early(kind) and (fault := _misspelt(given, spellings, _extra(kind), path)):
+            return fault
         pairs = [
             (one, getattr(made, names[key], None), f"{path}.{key}")
             for key, one in given.items()
@@ -182,25 +200,68 @@ def dropped(given: Any, made: Any, path: str) -> tuple[str, Sequence[str]] | Non
     return next((one for one in found if one is not None), None)
 
 
-def _names(kind: type) -> dict[str, str] | None:
-    """The names under which data may have each field of a class, with that of the field."""
+def unknown_field(place: str, fields: Iterable[str]) -> str:
+    """The words about a field that an object does not have."""
+    return f"there is no field {place!r}; its object has {', '.join(fields) or 'none'}"
+
+
+def _misspelt(
+    given: Mapping[str, Any], spellings: Mapping[str, Sequence[_Path]], extra: Any, path: str
+) -> str:
+    """A field that the model does not have, or has under two names; empty if there is none."""
+    known = {spelt[0] for paths in spellings.values() for spelt in paths}
+    for key in given:
+        if key not in known and extra is None:
+            return unknown_field(
+                f"{path}.{key}", [str(paths[0][0]) for paths in spellings.values()]
+            )
+    for paths in spellings.values():
+        found = dict.fromkeys(spelt[0] for spelt in paths if _has(given, spelt))
+        if len(found) > 1 and extra != "allow":
+            both = " and ".join(map(repr, found))
+            return f"field {path!r} takes one of {both}, which are the same field; give one"
+    return ""
+
+
+def _has(given: Any, path: _Path) -> bool:
+    """Whether data have a value at a path of names and numbers."""
+    for step in path:
+        try:
+            given = given[step]
+        except (LookupError, TypeError):
+            return False
+    return True
+
+
+def _spellings(kind: type) -> Mapping[str, Sequence[_Path]] | None:
+    """The places where data may have each field of a class; `None` without fields."""
     fields = getattr(kind, "model_fields", None) or getattr(kind, "__pydantic_fields__", None)
     if fields is None:
         known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
-        return None if known is None else {one.name: one.name for one in known}
-    made: dict[str, str] = {}
+        return None if known is None else {one.name: [(one.name,)] for one in known}
+    config = _config(kind)
+    by_alias = config.get("validate_by_alias") is not False
+    by_name = config.get("populate_by_name") or config.get("validate_by_name")
+    made: dict[str, Sequence[_Path]] = {}
     for name, about in fields.items():
-        made[name] = name
-        for alias in (about.alias, about.validation_alias):
-            for one in getattr(alias, "choices", (alias,)):
-                first = getattr(one, "path", (one,))[0]
-                if isinstance(first, str):
-                    made[first] = name
+        alias = about.alias if about.validation_alias is None else about.validation_alias
+        choices = getattr(alias, "choices", (alias,)) if alias is not None and by_alias else ()
+        paths = [tuple(getattr(one, "path", (one,))) for one in choices]
+        made[name] = [*paths, (name,)] if by_name or not paths else paths
     return made
 
 
-def _is_closed(kind: type) -> bool:
-    config = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None) or {}
+def _config(kind: type) -> Mapping[str, Any]:
+    found = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None)
+    return found or {}
+
+
+def _extra(kind: type) -> Any:
+    """What the author of a model set for fields that the model does not have."""
+    return _config(kind).get("extra")
+
+
+def _reads_early(kind: type) -> bool:
+    """Whether a model reads the data before their fields are validated."""
     rules = getattr(getattr(kind, "__pydantic_decorators__", None), "model_validators", {})
-    early = any(rule.info.mode in ("before", "wrap") for rule in rules.values())
-    return config.get("extra") is None and not early
+    return any(rule.info.mode in ("before", "wrap") for rule in rules.values())

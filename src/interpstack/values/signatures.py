@@ -27,12 +27,14 @@ from interpstack.checks import Value, shown
 from interpstack.contracts.errors import BridgeError
 from interpstack.contracts.languages import GuestLanguage
 from interpstack.values.decoding import UNDEFINED, MapValue, SetValue
+from interpstack.values.json_equality import same_json
 from interpstack.values.models import (
     constrained,
     dropped,
     faults,
     fields_of,
     native,
+    unknown_field,
     validator_of,
 )
 
@@ -176,10 +178,6 @@ def _choices(annotation: Any, base: Any, value: Any = None) -> Sequence[tuple[An
     return [(one.value if isinstance(one, Enum) else one, one) for one in values]
 
 
-def _unknown(place: str, fields: Sequence[str]) -> _Mismatch:
-    return _Mismatch(f"there is no field {place!r}; its object has {', '.join(fields) or 'none'}")
-
-
 def _is_record(annotation: Any, base: Any) -> bool:
     """Whether the values of an annotation are objects with fields of their own."""
     is_class = typing.is_typeddict(base) or validator_of(base) is not None
@@ -190,9 +188,11 @@ def _is_alike(value: Any, kind: Any) -> bool:
     """Whether a value is a container as an annotation describes, so that a part of it is wrong."""
     annotation, base = _meant(kind)
     container = _CONTAINERS.get(base) if isinstance(base, Hashable) else None
+    if isinstance(value, MapValue):
+        return container is dict
     if isinstance(value, dict):
         return container is dict or _is_record(annotation, base)
-    return isinstance(value, list) and container in (list, set)
+    return isinstance(value, (list, SetValue)) and container in (list, set)
 
 
 def _named(kind: Any) -> str:
@@ -222,10 +222,10 @@ class _Checker:
         if typing.is_typeddict(base):
             return self._typed_dict(value, base, path)
         if (validate := validator_of(base)) is not None:
-            given = native(value)
+            given = self._validated(value, native, path)
             made = self._validated(given, validate, path)
             if lost := dropped(given, made, path):
-                raise _unknown(*lost)
+                raise _Mismatch(lost)
             return made
         if fields_of(annotation) is not None:
             return self._record(value, annotation, path)
@@ -284,10 +284,16 @@ class _Checker:
         return items if isinstance(items, (list, tuple)) else self._refuse(value, accepted, path)
 
     def _set(self, value: Any, annotation: Any, path: str) -> Any:
-        items = enumerate(self._items(value, annotation, path))
         kind = (*get_args(annotation), Any)[0]
-        made = {self._key(v, kind, f"{path}[{n}]") for n, v in items}
-        return frozenset(made) if frozenset in (get_origin(annotation), annotation) else made
+        made: dict[Any, Any] = {}
+        for number, item in enumerate(self._items(value, annotation, path)):
+            where = f"{path}[{number}]"
+            own = self._key(item, kind, where)
+            # The items of a guest's Set differ, and so do 1 and true in a list.
+            if own in made and (isinstance(value, SetValue) or not same_json(own, made[own])):
+                raise _Mismatch(f"field {path!r} takes each item once; got {where!r} again")
+            made[own] = own
+        return frozenset(made) if frozenset in (get_origin(annotation), annotation) else set(made)
 
     def _dict(self, value: Any, annotation: Any, path: str) -> Any:
         if not isinstance(value, (dict, MapValue)):
@@ -295,7 +301,8 @@ class _Checker:
         key_kind, kind = get_args(annotation) or (Any, Any)
         made: dict[Any, Any] = {}
         for key, item in value.items() if isinstance(value, dict) else value.entries:
-            where = f"{path}.{key!s:.100}"
+            step = key if isinstance(key, str) else shown(key, self.language.literal)
+            where = f"{path}.{step:.100}"
             own = key if type(key) is key_kind is str else self._key(key, key_kind, where, True)
             if own in made:
                 raise _Mismatch(f"field {path!r} takes each key once; got {where!r} again")
@@ -325,7 +332,7 @@ class _Checker:
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
         for key in given:
             if key not in fields:
-                raise _unknown(f"{path}.{key!s:.100}", list(fields))
+                raise _Mismatch(unknown_field(f"{path}.{key!s:.100}", fields))
         for key in [key for key, (_, must) in fields.items() if must and key not in given]:
             self._refuse(value, accepted, path, f" with the field {key!r}")
         return {k: self.check(v, fields[k][0], f"{path}.{k}") for k, v in given.items()}

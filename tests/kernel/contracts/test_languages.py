@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from interpstack import (
+    UNDEFINED,
     Cell,
     ConfigurationError,
     GuestLanguage,
     HostTool,
     InterpreterStack,
+    MapValue,
+    SetValue,
     hookimpl,
 )
 from interpstack_testing import FakeEngine
@@ -53,6 +56,9 @@ def test_a_language_that_nobody_registers_is_neutral() -> None:
         'tools.find(text: "x", most: 5)'
     )
     assert language.usage("find", {"text": True, "most": False}) == "find(text, [most])"
+    values = [[1, None, UNDEFINED], MapValue([]), {"a": SetValue([])}, b"x"]
+    texts = ['[1, null, "undefined"]', "map", '{"a": "set"}', "bytes"]
+    assert [*map(language.literal, values)] == texts
     signature = language.signature("web_search", TOOL)
     assert signature == "- `web_search`: Find pages. Fields, as JSON Schema: `{}`"
     assert language.listing("tools", [signature]) == f"On `tools`:\n\n{signature}"

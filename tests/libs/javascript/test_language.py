@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
-from interpstack import Bridge, BridgeError, InterpreterStack
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    Bridge,
+    BridgeError,
+    ErrorValue,
+    InterpreterStack,
+    MapValue,
+    SetValue,
+)
 from interpstack_javascript import JAVASCRIPT, TYPESCRIPT, language
 from interpstack_quickjs.engine import QuickJSEngine
 
@@ -24,6 +36,27 @@ def test_a_call_takes_one_object() -> None:
     )
     assert JAVASCRIPT.usage("task", {"a": True, "b": False}) == "task({a, b?})"
     assert (JAVASCRIPT.call("task", {}), JAVASCRIPT.usage("task", {})) == ("task()", "task()")
+
+
+def test_values_are_written_as_code_writes_them() -> None:
+    nested = 'new Map([[{"a": undefined}, new Set([new Uint8Array([97])])]])'
+    early = timezone(timedelta(hours=1))
+    values = [
+        ([1, True, None, "ä", {"a": 1.5}], '[1, true, null, "ä", {"a": 1.5}]'),
+        (math.nan, "NaN"),
+        (BigInt(-5), "-5n"),
+        (BigInt(-(2**9000)), f"{-(2**9000):#x}n"),
+        (datetime(2030, 1, 2, tzinfo=early), 'new Date("2030-01-01T23:00:00Z")'),
+        (ErrorValue("Own error", "bad"), 'new Error("bad")'),
+        (MapValue([({"a": UNDEFINED}, SetValue([b"a"]))]), nested),
+        ("x" * 1000, f'"{"x" * 1000}"'),
+    ]
+    assert [JAVASCRIPT.literal(value) for value, _ in values] == [text for _, text in values]
+
+
+def test_long_values_are_cut() -> None:
+    assert JAVASCRIPT.literal(bytes(10**6)).endswith("0, …")
+    assert len(JAVASCRIPT.literal([["x"] * 1000] * 1000)) < 300
 
 
 def test_typescript_is_a_dialect() -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import Bridge, BridgeError, InterpreterStack
+from interpstack import (
+    UNDEFINED,
+    BigInt,
+    Bridge,
+    BridgeError,
+    ErrorValue,
+    InterpreterStack,
+    MapValue,
+    SetValue,
+)
 from interpstack_python import PYTHON
 
 
@@ -58,3 +67,13 @@ def test_other_names_are_called(name: str) -> None:
 
 def test_values_in_messages_are_written_as_in_code() -> None:
     assert PYTHON.literal([True, None, "a"]) == "[True, None, 'a']"
+    guests = [
+        (UNDEFINED, "None"),
+        (BigInt(5), "5"),
+        (MapValue([(1, SetValue([2]))]), "{1: {2}}"),
+        (MapValue([([1], 2), (1, [UNDEFINED])]), "[[[1], 2], [1, [None]]]"),
+        (SetValue([1, True]), "[1, True]"),
+        ({"raised": ErrorValue("KeyError", "k")}, "{'raised': KeyError('k')}"),
+        (b"a", "b'a'"),
+    ]
+    assert [(value, PYTHON.literal(value)) for value, _ in guests] == guests

@@ -68,7 +68,8 @@ def test_the_surface() -> None:
             f'js_repl takes the fields code and timeout_ms only; got "{"x" * 60}"… and 1 more. '
             "Put everything else into the source",
         ),
-        ({"code": 1}, "js_repl takes JavaScript source text in the field code; got int"),
+        ({"code": 1}, "js_repl takes JavaScript source text in the field code; got 1"),
+        ({"code": None}, "js_repl takes JavaScript source text in the field code; got null"),
         ({}, "js_repl takes JavaScript source text in the field code; got nothing"),
         (
             {"code": "1", "timeout_ms": "soon"},
@@ -81,7 +82,7 @@ def test_the_surface() -> None:
             '"-1". For 15 seconds, pass timeout_ms=15000',
         ),
     ],
-    ids=["unknown", "many unknown", "no text", "no code", "no number", "below 0"],
+    ids=["unknown", "many unknown", "no text", "null", "no code", "no number", "below 0"],
 )
 async def test_wrong_arguments_are_told_to_the_model(
     chat: Any, given: dict[str, Any], said: str

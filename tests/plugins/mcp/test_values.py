@@ -39,6 +39,10 @@ def test_dates_are_written_as_javascript_writes_them(date: datetime, text: str) 
     assert to_arguments({"at": date}) == {"at": text}
 
 
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
 def _result(structured: Any, *blocks: Any, **fields: Any) -> types.CallToolResult:
     content = [types.TextContent(text=one) if isinstance(one, str) else one for one in blocks]
     return types.CallToolResult(content=content, structured_content=structured, **fields)
@@ -59,11 +63,13 @@ def test_structured_content_is_the_value_of_a_tool_with_a_schema() -> None:
     [
         ({"a": 1}, ['{"a":1}'], {"a": 1}),
         ({"a": 1}, ['{\n  "a": 1\n}', LINK], {"a": 1, "content": [LINKED]}),
-        ({"a": 1}, ["one"], {"a": 1, "content": [{"type": "text", "text": "one"}]}),
+        ({"a": 1}, ["one"], {"a": 1, "content": [_text("one")]}),
         ({"content": 1}, [LINK], {"content": 1, "content_": [LINKED]}),
         ({"result": [1, 2]}, ["1", "2"], {"result": [1, 2]}),
         ({"result": "3"}, ["3"], {"result": "3"}),
         ({"result": 3}, ["3"], {"result": 3}),
+        ({"a": 1}, ['{"a": true}'], {"a": 1, "content": [_text('{"a": true}')]}),
+        ({"a": [1]}, ['{"a": [1.0]}'], {"a": [1]}),
         ({"a": 1}, [], {"a": 1}),
         ([1], ["no JSON"], [1]),
     ],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -13,8 +12,6 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from interpstack_workflows.api import AgentCall
 
 __all__ = ["NoAnswer", "is_state", "prompt_of", "value_of"]
-
-_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
 
 class NoAnswer(Exception):
@@ -43,9 +40,9 @@ def value_of(output: Any, call: AgentCall) -> Any:
     if isinstance(output, BaseMessage):
         if not (text := str(output.text)) and getattr(output, "tool_calls", None):
             raise NoAnswer("the model calls tools, and nothing runs them; make an agent of it")
-        return _unfenced(text, call)
+        return text
     if not is_state(output):
-        return _unfenced(output, call) if isinstance(output, str) else _plain(output)
+        return _plain(output)
     written = [one for one in output["messages"] if isinstance(one, AIMessage)]
     text = str(written[-1].text) if written else ""
     structured = output.get("structured_response")
@@ -53,19 +50,13 @@ def value_of(output: Any, call: AgentCall) -> Any:
         return _plain(structured)
     if not written:
         raise NoAnswer("the agent ended without a message of its model")
-    return _unfenced(text, call)
+    return text
 
 
 def is_state(output: Any) -> bool:
     """Whether an output is the state of a graph with messages."""
     messages = output.get("messages") if isinstance(output, Mapping) else None
     return isinstance(messages, list) and any(isinstance(one, BaseMessage) for one in messages)
-
-
-def _unfenced(text: str, call: AgentCall) -> str:
-    """A text for a script; of JSON in a fence, as models like to write it, the JSON."""
-    fenced = _FENCED.match(text) if call.schema is not None else None
-    return text if fenced is None else fenced[1]
 
 
 def _plain(value: Any) -> Any:

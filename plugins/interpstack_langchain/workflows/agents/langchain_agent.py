@@ -15,6 +15,7 @@ from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 
 from interpstack import ConfigurationError
+from interpstack.checks import shown
 from interpstack_langchain.workflows.agents.answers import prompt_of, value_of
 from interpstack_langchain.workflows.agents.graph_calls import GraphCall, takes_messages
 from interpstack_langchain.workflows.agents.metering import Meter
@@ -177,12 +178,12 @@ def _checked(target: Any) -> Runnable[Any, Any]:
     """
     if isinstance(target, PregelProtocol) and not isinstance(target, Pregel):
         raise ConfigurationError(
-            f"{target!r:.80} runs elsewhere; call it in an async function of the prompt"
+            f"{shown(target)} runs elsewhere; call it in an async function of the prompt"
         )
     if not isinstance(target, Runnable):
         raise ConfigurationError(
             "LangChainAgent takes a compiled graph, a chat model, another runnable, or a function"
-            f" of the call that returns one; got {target!r:.80}"
+            f" of the call that returns one; got {shown(target)}"
         )
     if not isinstance(target, Pregel):
         return target

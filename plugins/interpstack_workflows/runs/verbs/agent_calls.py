@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from interpstack.checks import shown
 from interpstack_workflows.agents.agent import (
     Agent,
     AgentAnswer,
@@ -372,7 +373,7 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
         AgentFailed: The object is not an `AgentAnswer`, or its value is not JSON.
     """
     if not isinstance(answer, AgentAnswer):
-        raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {answer!r:.100}")
+        raise AgentFailed(f"agent {name!r} has to return an AgentAnswer; got {shown(answer)}")
     kind = type(answer.value)
     if kind in _PLAIN and (kind is not str or len(answer.value) <= _SHORT_CHARS):
         return answer

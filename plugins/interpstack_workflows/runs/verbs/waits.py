@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack.values import same_json
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.stores.store import Message
 
@@ -158,7 +159,7 @@ def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[s
         _check_decisions(ask_id, value, questions[ask_id].get("approvals") or ())
         return
     choices = (questions[ask_id].get("options") or {}).get("choices")
-    if isinstance(choices, list) and value not in choices:
+    if isinstance(choices, list) and not any(same_json(value, one) for one in choices):
         raise WorkflowError(f"The answer {value!r} is not one of the choices: {choices}")
 
 

@@ -49,10 +49,17 @@ search = HostTool(name="web_search", call=_search, description="Search.", input_
 
 several = [fetch, today]
 nameless = partial(read_file, size=2)
+unnamed = [fetch, lambda: 1]
 limit = 3
 
 class Kind:
     def method(self): ...
+"""
+LAMBDA = """
+double = lambda n: 2 * n
+
+class Kind:
+    nothing = object()
 """
 
 
@@ -63,6 +70,7 @@ def _module(tmp_path, monkeypatch):
     (tmp_path / "cli_raises.py").write_text("raise ValueError('not today')")
     (tmp_path / "cli_exits.py").write_text("raise SystemExit(3)")
     (tmp_path / "cli_other.py").write_text("def fetch(): ...\ndef log(*parts): ...")
+    (tmp_path / "cli_lambda.py").write_text(LAMBDA)
     (tmp_path / "cli_empty.py").write_text("_private = print")
     yield
     for name in [name for name in sys.modules if name.startswith("cli_")]:
@@ -130,7 +138,14 @@ def test_wrong_calls_fail_in_the_code(run, code, told):
         ("cli_tools:reed_file", "has no 'reed_file'; it offers: read_file, fetch, fails, who,"),
         ("cli_tools:Kind.nope", "has no 'Kind.nope'"),
         ("cli_tools:limit", "cannot call 3; accepted are a function, a Bridge, a HostTool, a list"),
-        ("cli_tools:nameless", "has no name of its own; decorate a function with @bridge"),
+        ("cli_tools:nameless", "cli_tools:nameless has no name of its own; decorate a function"),
+        ("cli_tools:unnamed", "cli_tools:unnamed[1] has no name of its own; decorate a function"),
+        (
+            "cli_lambda",
+            "--tools cli_lambda: cli_lambda:double has no name of its own; decorate a function "
+            "with @bridge('tools.NAME'); name those that code needs, as in --tools cli_lambda:NAME",
+        ),
+        ("cli_lambda:Kind.nothing", "cannot call <object object>; accepted are"),
         ("cli_empty", "module 'cli_empty' has no public function"),
         ("math:sqrt", "'x' cannot be passed by name"),
     ],

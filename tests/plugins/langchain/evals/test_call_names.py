@@ -62,6 +62,8 @@ def test_two_calls_of_one_id_are_told_apart() -> None:
     assert by_task == ["a", "a#2"]
     assert [_name(one, first, second) for one in (first, second)] == ["a", "a#2"]
     assert _name(first, first) == "a"
+    number, truth = call("a", code="1", extra=[1]), call("a", code="1", extra=[True])
+    assert [_name(one, number, truth) for one in (number, truth)] == ["a", "a#2"]
 
 
 def test_an_id_may_have_been_answered_in_an_earlier_turn() -> None:

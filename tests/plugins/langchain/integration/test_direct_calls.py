@@ -36,6 +36,13 @@ def note(text: str) -> Command[Any]:
 
 
 @tool
+def keep(value: Any) -> str:
+    """Keep a value."""
+    done.append(f"keep {value}")
+    return "kept"
+
+
+@tool
 def read() -> str:
     """Read."""
     done.append("read")
@@ -141,6 +148,17 @@ async def test_the_model_is_told_of_an_edit(talk: Any, use_async: bool) -> None:
         "A reviewer changed this call. Made instead: pay with "
         '{"to": "Ann", "euros": 5}.\nreceipt Ann 5'
     )
+
+
+async def test_an_edit_from_a_number_to_true_is_an_edit(talk: Any, use_async: bool) -> None:
+    agent = Direct(
+        talk, use_async=use_async, tools=[keep], ptc=["keep"], interrupt_on={"keep": True}
+    )
+    await agent.begin(calls(("keep", {"value": 1})))
+    edited = {"name": "keep", "args": {"value": True}}
+    result = answer(await agent.decide({"type": "edit", "edited_action": edited}))
+    assert done == ["keep True"]
+    assert str(result.content).startswith("A reviewer changed this call.")
 
 
 async def test_an_edit_may_name_another_tool(talk: Any, use_async: bool) -> None:

@@ -152,6 +152,27 @@ async def test_a_predicate_that_fails_lets_no_call_through(
     assert "the approval rule of pay failed; the call was not made" in caplog.text
 
 
+@tool
+def keep(value: Any) -> str:
+    """Keep a value."""
+    return f"kept {value}"
+
+
+def as_true(call: Any, *given: Any) -> str:
+    """A description that shows a flag as such, and so changes the call."""
+    call["args"]["value"] = True
+    return "keep"
+
+
+@both
+async def test_what_a_rule_makes_of_a_number_is_made_as_it_is_shown(talk: Any) -> None:
+    rule = {**CONFIGURATIONS[1], "description": as_true}
+    conversation = talk(tools=[keep], ptc=["keep"], interrupt_on={"keep": rule})
+    (asked,) = (await conversation.turn("await tools.keep({value: 1})"))["__interrupt__"]
+    assert asked.value["action_requests"][0]["args"] == {"value": True}
+    assert told(await conversation.decide(APPROVE)) == "<result>kept True</result>"
+
+
 async def awaited(*given: Any) -> bool:
     return False
 

@@ -33,9 +33,9 @@ def test_only_clients_without_sessions_are_asked_for_the_name_of_one() -> None:
         ("run_code", {"cod": "1"}, "run_code has no argument 'cod'; it takes code"),
         ("run_code", {"session": "x"}, "run_code has no argument 'session'; it takes code"),
         ("reset", {"all": True}, "reset has no argument 'all'; it takes no arguments"),
-        ("wait", {"terminate": "yes"}, "wait takes true or false as terminate; got 'yes'"),
+        ("wait", {"terminate": "yes"}, 'wait takes true or false as terminate; got "yes"'),
         ("wait", {"terminate": 1}, "wait takes true or false as terminate; got 1"),
-        ("search_tools", {"query": ["a"]}, r"search_tools takes a string as query; got \['a'\]"),
+        ("search_tools", {"query": ["a"]}, r"search_tools takes a string as query; got \[\"a\"\]"),
     ],
 )
 def test_arguments_that_a_tool_does_not_take_are_refused(

@@ -22,7 +22,6 @@ _SCORE = {
     [
         (_SCORE, {"score": 1}, {"score": 1}),
         (_SCORE, '{"score": 1}', {"score": 1}),
-        ({"type": "string"}, "5", "5"),
         ({}, "not json", "not json"),
         ({"$defs": {"n": {"type": "number"}}, "$ref": "#/$defs/n"}, "5", 5),
     ],
@@ -33,6 +32,8 @@ async def test_answers_that_fit(schema: Any, answer: Any, value: Any) -> None:
     assert await checked.faults(value) == []
 
 
+#: What is no text.
+_NONE = {"type": ["number", "boolean", "null", "object", "array"]}
 _PROSE = "Sure! Here it is:\n\n```json\n%s\n```\nAnything else?"
 
 
@@ -41,6 +42,25 @@ _PROSE = "Sure! Here it is:\n\n```json\n%s\n```\nAnything else?"
     [
         ({"type": ["string", "null"]}, "42", "42"),
         ({"type": ["string", "null"]}, "null", None),
+        *(
+            (schema, answer, value)
+            for schema in ({"type": "string"}, {"type": ["string"]}, {"minLength": 1, "not": _NONE})
+            for answer, value in (
+                ('"x"', "x"),
+                ('```json\n"x"\n```', "x"),
+                ('Here:\n```\n"x"\n```', "x"),
+                ("x", "x"),
+                ('say "x"', 'say "x"'),
+                ("123", "123"),
+                ("null", "null"),
+                ('{"a": 1}', '{"a": 1}'),
+                (_PROSE % '{"score": 1}', _PROSE % '{"score": 1}'),
+                ("```\nplain prose\n```", "```\nplain prose\n```"),
+            )
+        ),
+        ({"type": "string", "enum": ["x"]}, '"x"', "x"),
+        ({"type": "string", "enum": ["x"]}, "x", "x"),
+        ({"type": "string", "const": '"x"'}, '"x"', '"x"'),
         ({"enum": ["1", "2"]}, "1", "1"),
         ({"const": "true"}, "true", "true"),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "42", 42),
@@ -217,7 +237,3 @@ def test_fenced_json_is_its_value(answer: str) -> None:
 )
 def test_other_text_is_no_fenced_json(answer: str) -> None:
     assert AnswerSchema({"type": "object"}).value(answer) == answer
-
-
-def test_fenced_text_stays_text_where_text_is_wanted() -> None:
-    assert AnswerSchema({"type": "string"}).value("```json\n1\n```") == "```json\n1\n```"

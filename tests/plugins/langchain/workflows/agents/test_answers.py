@@ -35,8 +35,7 @@ def test_a_prompt_says_which_schema_is_wanted() -> None:
         (AIMessage("text"), _TEXT, "text"),
         (AIMessage([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), _TEXT, "ab"),
         ({"messages": [AIMessage("a"), AIMessage("b"), HumanMessage("c")]}, _TEXT, "b"),
-        ('```json\n{"a": 1}\n```', _JSON, '{"a": 1}'),
-        ("```json\n1\n```", _TEXT, "```json\n1\n```"),
+        ('```json\n{"a": 1}\n```', _JSON, '```json\n{"a": 1}\n```'),  # the schema decides
         (_Found(day=date(2020, 1, 2)), _TEXT, {"day": "2020-01-02"}),
         ({"messages": ["no message"]}, _TEXT, {"messages": ["no message"]}),
         ([1, (2, None)], _TEXT, [1, [2, None]]),

@@ -50,6 +50,20 @@ async def test_a_second_answer_that_contradicts_is_refused(together: bool) -> No
         assert (await (await one.resume("run_a")).rest()).result == ["yes", "b"]
 
 
+async def test_answers_are_compared_as_json() -> None:
+    store = _SlowStore()
+    async with runner(Prompts(), store) as one:
+        waiting = await one.run(script("return ask('A?', {choices: [1]})"), run_id="run_a")
+        ask = waiting.waiting_for[0]["id"]
+        with pytest.raises(WorkflowError, match="not one of the choices"):
+            await one.answer("run_a", ask, True)
+    async with runner(Prompts(), store) as one, runner(Prompts(), store) as two:
+        await one.answer("run_a", ask, 1)
+        await two.answer("run_a", ask, 1.0)  # the same number once more
+        with pytest.raises(WorkflowError, match=_REFUSED):
+            await two.answer("run_a", ask, True)
+
+
 async def test_a_refused_answer_is_never_taken() -> None:
     store = MemoryWorkflowStore()
     async with runner(Prompts(), store) as one:

@@ -77,7 +77,7 @@ async def test_signals_are_taken_in_their_order_even_if_early() -> None:
     [
         ("{timeoutMs: 20, default: 'none'}", "none"),
         ("{timeoutMs: 20}", "WaitTimeout: nothing arrived in time for 'go'"),
-        ("{timeoutMs: 'x'}", "TypeError: timeoutMs takes milliseconds, 0 or more; got 'x'"),
+        ("{timeoutMs: 'x'}", 'TypeError: timeoutMs takes milliseconds, 0 or more; got "x"'),
     ],
 )
 async def test_waits_have_time_limits(options: str, expected: str) -> None:

@@ -17,16 +17,21 @@ _WRONG: list[tuple[str, dict[str, Any], str]] = [
         "ask has no option 'choice'; it has choices, default, key, timeoutMs",
     ),
     ("wait", {"choices": ["a"]}, "wait has no option 'choices'; it has default, key, timeoutMs"),
-    ("ask", {"choices": "a"}, "ask: choices takes an array that is not empty; got 'a'"),
+    ("ask", {"choices": "a"}, 'ask: choices takes an array that is not empty; got "a"'),
     ("ask", {"choices": []}, "ask: choices takes an array that is not empty; got []"),
-    ("ask", {"choices": ["a"], "default": "b"}, "ask: default takes one of the choices; got 'b'"),
+    ("ask", {"choices": ["a"], "default": "b"}, 'ask: default takes one of the choices; got "b"'),
+    (
+        "ask",
+        {"choices": [1], "default": True, "timeoutMs": 1},
+        "ask: default takes one of the choices; got true",
+    ),
     ("ask", {"default": 0}, "ask: default is the value after timeoutMs, which is missing"),
     ("wait", {"default": "x", "timeoutMs": None}, "wait: default is the value after timeoutMs"),
     ("ask", {"key": 1}, "ask: key takes a string that is not empty; got 1"),
-    ("wait", {"key": ""}, "wait: key takes a string that is not empty; got ''"),
+    ("wait", {"key": ""}, 'wait: key takes a string that is not empty; got ""'),
     ("ask", {"timeoutMs": -1}, "timeoutMs takes milliseconds, 0 or more; got -1"),
-    ("ask", {"timeoutMs": True}, "timeoutMs takes milliseconds, 0 or more; got True"),
-    ("wait", {"timeoutMs": "1"}, "timeoutMs takes milliseconds, 0 or more; got '1'"),
+    ("ask", {"timeoutMs": True}, "timeoutMs takes milliseconds, 0 or more; got true"),
+    ("wait", {"timeoutMs": "1"}, 'timeoutMs takes milliseconds, 0 or more; got "1"'),
     ("wait", {"timeoutMs": 31_536_000_001}, "timeoutMs takes at most 31536000000, 365 days"),
 ]
 
@@ -60,5 +65,5 @@ async def test_a_script_with_wrong_options_waits_for_nobody() -> None:
         rehearsal = await one.rehearse(script("return wait('go', {timeout: 5})"))
     assert result.status == "failed"
     assert result.error is not None
-    assert result.error["message"] == _WRONG[2][2].replace("'a'", "'yes'")
+    assert result.error["message"] == _WRONG[2][2].replace('"a"', '"yes"')
     assert "wait has no option 'timeout'" in str(rehearsal.faults)

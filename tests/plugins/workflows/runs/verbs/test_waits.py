@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -79,3 +80,22 @@ def test_answers_that_nobody_wants_are_refused() -> None:
     check_answer("run_a", "r/1", "n", [asked])
     with pytest.raises(WorkflowError, match="open are: none"):
         check_answer("run_a", "r/1", "n", [])
+
+
+@pytest.mark.parametrize(
+    ("choices", "answer", "fits"),
+    [
+        ([1, 2], True, False),
+        ([0], False, False),
+        ([True], 1, False),
+        ([{"pay": 1}], {"pay": True}, False),
+        ([[0]], [False], False),
+        ([1, 2], 1.0, True),
+        ([True, 1], True, True),
+    ],
+)
+def test_choices_are_compared_as_json(choices: list[Any], answer: Any, fits: bool) -> None:
+    asked = {"id": "r/1", "kind": "ask", "question": "Ship?", "options": {"choices": choices}}
+    refused = pytest.raises(WorkflowError, match="is not one of the choices")
+    with contextlib.nullcontext() if fits else refused:
+        check_answer("run_a", "r/1", answer, [asked])
