@@ -67,6 +67,8 @@ _EXPORTS: Final = frozenset(
 _LEAVES: Final = frozenset({"Identifier", "Literal", "PrivateIdentifier", "ThisExpression"})
 #: TypeScript's declarations that make variables.
 _TYPED: Final = frozenset({"TSEnumDeclaration", "TSModuleDeclaration"})
+#: Names that nothing in strict code may declare.
+_RESTRICTED: Final = frozenset({"arguments", "eval"})
 #: Nodes that preparation asks about.
 _NOTED: Final = (
     _FUNCTIONS
@@ -536,6 +538,11 @@ class _Script:
         name = bound["name"]
         former = self._kinds.get(name)
         lexical = ("let", "const")
+        if (name == "let" and kind in lexical) or (self._is_strict and name in _RESTRICTED):
+            raise SourceError(
+                f"'{name}' cannot be declared here. Choose another name",
+                self._place(bound["start"]),
+            )
         if former is not None and (kind in lexical or former in lexical):
             raise SourceError(
                 f"Identifier '{name}' has already been declared", self._place(bound["start"])

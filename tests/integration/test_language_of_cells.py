@@ -104,6 +104,8 @@ FAULTS = {
     "const without a value": (["const x;"], "SyntaxError", "initializer", (1, 7)),
     "declared twice": (["let a; let a"], "SyntaxError", "'a' has already been declared", (1, 12)),
     "declared as two kinds": (["var a;\n const a = 1"], "SyntaxError", "'a' has already been declared", (2, 8)),
+    "let of let": (["let  // a name\nlet = 1"], "SyntaxError", "'let' cannot be declared here", (2, 1)),
+    "eval in strict code": (["'use strict'; var eval;"], "SyntaxError", "'eval' cannot be declared here", (1, 19)),
     "before its declaration": (["let x = x"], "ReferenceError", "Cannot access 'x' before initialization", None),
     "typeof before": (["typeof x; let x = 1"], "ReferenceError", "Cannot access 'x'", None),
     "assigned before": (["x = 1; let x"], "ReferenceError", "Cannot access 'x'", None),

@@ -61,9 +61,10 @@ def _end_in_quickjs(program: Program) -> str:
             status, thrown = guest.evaluate(f"(0, eval)({json.dumps(script)})")
             if status != STATUS_OK:
                 return guest.text_of(thrown, "name") or "thrown"
-        return ""
     except Trapped:
         return "RangeError"  # the stack ran out, which nothing bounds without the kernel
+    else:
+        return ""
     finally:
         guest.close()
 
