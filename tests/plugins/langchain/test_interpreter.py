@@ -9,7 +9,7 @@ import pytest
 from graph_tasks import tool_request
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
 from interpstack import ConfigurationError, SessionClosed
@@ -110,9 +110,9 @@ def test_counts_of_limits_leave_with_the_response(make: Any) -> None:
 
 
 def test_a_call_that_only_code_may_make_is_refused(make: Any) -> None:
-    assert make().refused(tool_request("c", "look")) is None
-    found = make(tools_only=True)
-    answer = found.refused(tool_request("c", "look"))
+    request = tool_request("c", "look")
+    assert make().direct_call(request) is request
+    answer = make(tools_only=True).direct_call(request)
     assert (answer.status, answer.name, answer.tool_call_id) == ("error", "look", "c")
     assert "direct tool calls are disabled; use eval and" in answer.text
 
@@ -121,8 +121,9 @@ def test_a_call_that_code_of_another_interpreter_makes_is_not_refused(make: Any)
     found = make(tools_only=True)
     token = noting.set(NativeCall("c"))
     try:
-        assert found.refused(tool_request("c", "look")) is None
-        assert found.refused(tool_request("d", "look")) is not None
+        request = tool_request("c", "look")
+        assert found.direct_call(request) is request
+        assert isinstance(found.direct_call(tool_request("d", "look")), ToolMessage)
     finally:
         noting.reset(token)
 
