@@ -17,7 +17,7 @@ import attrs
 
 from interpstack import ConfigurationError, run_guest, start_anew_after_fork, to_end
 from interpstack.checks import shown
-from interpstack_stores import SessionBusy, SessionStore, SessionStoreError, SessionTaken
+from interpstack_state import BlobStore, StateBusy, StateError, StateTaken
 
 __all__ = ["Claim", "Terms", "check_seconds"]
 
@@ -39,7 +39,7 @@ class Terms:
         patience_seconds: Seconds to wait for a busy session.
     """
 
-    open_store: Callable[[], SessionStore]
+    open_store: Callable[[], BlobStore]
     claim_seconds: float
     patience_seconds: float
     _threads: list[ThreadPoolExecutor] = attrs.field(factory=list, init=False)
@@ -54,7 +54,7 @@ class Terms:
         self._lock = threading.Lock()
         self._left, self._threads = self._left + self._threads, []
 
-    async def call(self, function: Callable[[SessionStore], _T]) -> _T:
+    async def call(self, function: Callable[[BlobStore], _T]) -> _T:
         """Call the store in a thread."""
         return await self.run(lambda: function(self.open_store()))
 
@@ -94,8 +94,8 @@ class Claim:
         """Claim the session under a new token, and return the saved state.
 
         Raises:
-            SessionBusy: Another process has used it for as long as this one may wait.
-            SessionStoreError: The store failed, or refuses the state.
+            StateBusy: Another process has used it for as long as this one may wait.
+            StateError: The store failed, or refuses the state.
         """
         self.token = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(16)}"
         left, pause = self.terms.patience_seconds, _FIRST_LOOK
@@ -103,7 +103,7 @@ class Claim:
             while True:
                 try:
                     return await self._claimed()
-                except SessionBusy as error:
+                except StateBusy as error:
                     if left <= 0:
                         raise
                     pause = min(2 * pause, _LAST_LOOK, left, max(error.wait_seconds, _FIRST_LOOK))
@@ -131,13 +131,13 @@ class Claim:
         seconds = self.terms.claim_seconds if keep else 0.0
         return await self._kept(lambda store, token: store.save(self.key, token, data, seconds))
 
-    async def _kept(self, change: Callable[[SessionStore, str], None]) -> bool:
+    async def _kept(self, change: Callable[[BlobStore, str], None]) -> bool:
         token = self.token  # it may be dropped before the thread begins
         if not token:
             return False
         try:
             await self.terms.call(lambda store: change(store, token))
-        except SessionTaken:
+        except StateTaken:
             self.token = ""
             return False
         return True
@@ -146,7 +146,7 @@ class Claim:
         """Give the session free, if that is possible; else the claim ends by itself."""
         try:
             await self.renew(0.0)
-        except SessionStoreError as error:
+        except StateError as error:
             _log.warning("the claim of session %r is left to end: %s", self.key, error)
         self.drop()
 
@@ -179,7 +179,7 @@ class Claim:
                     lost()
                     return
                 renewed()
-            except SessionStoreError as error:
+            except StateError as error:
                 _log.warning("the claim of session %r was not renewed: %s", self.key, error)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from interpstack import to_end
 from interpstack.checks import expect
 from interpstack_sessions.claims import Claim, Terms, check_seconds
-from interpstack_stores import SessionStore, SessionTaken, StoreUnavailable, check_key
+from interpstack_state import BlobStore, StateTaken, StoreUnavailable, check_key
 
 __all__ = ["HeldKeys"]
 
@@ -23,7 +23,7 @@ class HeldKeys:
     """Holds keys of a store for blocks of code, one process at a time.
 
     A server holds the key of a conversation during a turn of its agent. The state of the agent is
-    elsewhere, such as in a checkpointer, so the rows in the store have none; `SessionStore.expire`
+    elsewhere, such as in a checkpointer, so the rows in the store have none; `BlobStore.expire`
     removes them.
 
     Args:
@@ -36,9 +36,9 @@ class HeldKeys:
     """
 
     def __init__(
-        self, store: SessionStore, *, claim_seconds: float = 30.0, patience_seconds: float = 10.0
+        self, store: BlobStore, *, claim_seconds: float = 30.0, patience_seconds: float = 10.0
     ) -> None:
-        expect(store, SessionStore, "store takes a SessionStore")
+        expect(store, BlobStore, "store takes a BlobStore")
         check_seconds("claim_seconds", claim_seconds, 0.1)
         check_seconds("patience_seconds", patience_seconds, 0)
         self._terms = Terms(lambda: store, float(claim_seconds), float(patience_seconds))
@@ -48,8 +48,8 @@ class HeldKeys:
         """Hold a key for a block; the claim is renewed meanwhile.
 
         Raises:
-            SessionBusy: Another process or block held the key for longer than `patience_seconds`.
-            SessionTaken: This process did not respond for longer than its claim held, and another
+            StateBusy: Another process or block held the key for longer than `patience_seconds`.
+            StateTaken: This process did not respond for longer than its claim held, and another
                 process has the key now; the block was cancelled.
             StoreUnavailable: The store failed before the block, or did not renew the claim in time;
                 then the block was cancelled, a tenth of `claim_seconds` before the claim ended.
@@ -66,7 +66,7 @@ class HeldKeys:
             if not bound.expired():
                 raise  # of the block itself
             if not claim.token:
-                raise SessionTaken(key) from None
+                raise StateTaken(key) from None
             raise StoreUnavailable(
                 f"the claim of session {key!r:.80} was not renewed in time, so another process may "
                 "hold it; this block was cancelled"

@@ -22,7 +22,7 @@ from interpstack import (
 )
 from interpstack_sessions.claims import Claim
 from interpstack_sessions.packing import pack, rejected, unpack
-from interpstack_stores import SessionStoreError
+from interpstack_state import StateError
 
 __all__ = ["StoreKeeper"]
 
@@ -111,7 +111,7 @@ class StoreKeeper(StateKeeper):
             return outcome if self.claim.token else await self._taken(slot, outcome)
         try:
             saved = await self._save(slot, keep=False)
-        except (SessionStoreError, EngineFailure) as error:
+        except (StateError, EngineFailure) as error:
             _log.warning("session %r was not saved: %s", self.session.key, error)
             self._ended = True
             why = f"Variables are not saved yet, and are in the memory of one process: {error}."

@@ -13,7 +13,7 @@ from typing import Final
 from interpstack import SessionState
 from interpstack_agents import RecordRejected
 from interpstack_persistence.api import compress, decompress, pack_payload, unpack_payload
-from interpstack_stores import StateRejected
+from interpstack_state import StateRejected
 
 __all__ = ["pack", "rejected", "unpack"]
 

@@ -19,7 +19,7 @@ from interpstack import (
 from interpstack.checks import expect, shown
 from interpstack_sessions.claims import Claim, Terms, check_seconds
 from interpstack_sessions.keeper import StoreKeeper
-from interpstack_stores import SessionStore, check_key, open_store
+from interpstack_state import BlobStore, check_key, open_store
 
 __all__ = ["VARIABLE", "StoredSessions", "plugin"]
 
@@ -41,7 +41,7 @@ class StoredSessions:
         claim_seconds: Seconds that the claim of a session holds. The claim is renewed while a cell
             runs; a process that stops responding for longer may lose the session to another.
         patience_seconds: Seconds to wait for a session that another process uses, before
-            `SessionBusy` is raised.
+            `StateBusy` is raised.
 
     Raises:
         ConfigurationError: An argument is wrong.
@@ -51,7 +51,7 @@ class StoredSessions:
 
     def __init__(
         self,
-        store: SessionStore | None = None,
+        store: BlobStore | None = None,
         *,
         saves: Literal["cell", "sleep"] = "cell",
         claim_seconds: float = 30.0,
@@ -59,8 +59,8 @@ class StoredSessions:
     ) -> None:
         expect(
             store,
-            (SessionStore, type(None)),
-            "store takes a SessionStore, as open_store(url) opens",
+            (BlobStore, type(None)),
+            "store takes a BlobStore, as open_store(url) opens",
         )
         if saves not in ("cell", "sleep"):
             raise ConfigurationError(f"saves takes 'cell' or 'sleep'; got {shown(saves)}")
@@ -84,14 +84,14 @@ class StoredSessions:
         keeper = self._keepers.get(session)
         return None if keeper is None else keeper.around
 
-    def _opened(self) -> SessionStore:
+    def _opened(self) -> BlobStore:
         with self._lock:
             if self._store is None:
                 url = os.environ.get(VARIABLE, "")
                 if not url:
                     raise ConfigurationError(
                         f"the plugin 'sessions' needs a store: set {VARIABLE} to its URL, as in "
-                        "sqlite:///var/lib/sessions.db, or list StoredSessions(store) instead"
+                        "sqlite:////var/lib/sessions.db, or list StoredSessions(store) instead"
                     )
                 self._store = open_store(url)
                 atexit.register(self._store.close)

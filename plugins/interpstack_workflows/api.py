@@ -83,21 +83,18 @@ from interpstack_workflows.runtime.runtime import (
     WorkflowRuntime,
 )
 from interpstack_workflows.scheduling.scheduler import Rate, Scheduler
-from interpstack_workflows.steps.entries import Entry, StepRecord, entry_from_json, entry_to_json
+from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.names import StepNames, canonical
-from interpstack_workflows.steps.step_forms import check_entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import (
-    Lease,
+from interpstack_workflows.stores.companions import Companions, RunCompanion
+from interpstack_workflows.stores.opening import SPACE, open_store
+from interpstack_workflows.stores.records import (
     Message,
-    TakenRun,
     WorkflowRecord,
-    WorkflowStore,
 )
-from interpstack_workflows.stores.stored_runs import damaged_run, run_from_json, run_to_json
+from interpstack_workflows.stores.store import Lease, TakenRun, WorkflowStore
 
 __all__ = [
+    "SPACE",
     "Agent",
     "AgentAnswer",
     "AgentCall",
@@ -114,6 +111,7 @@ __all__ = [
     "BudgetLimits",
     "CancelledEvent",
     "CheckpointRequest",
+    "Companions",
     "Complete",
     "Entry",
     "ErrorEvent",
@@ -125,7 +123,6 @@ __all__ = [
     "LiveProgress",
     "LogCall",
     "LogEvent",
-    "MemoryWorkflowStore",
     "Message",
     "MetadataError",
     "ModuleBudget",
@@ -144,6 +141,7 @@ __all__ = [
     "ResultEvent",
     "ResumedEvent",
     "RunBudget",
+    "RunCompanion",
     "RunHandle",
     "RunOptions",
     "RunTree",
@@ -185,13 +183,7 @@ __all__ = [
     "WorkflowStore",
     "WorkflowUsage",
     "canonical",
-    "check_entry",
-    "damaged_run",
-    "entry_from_json",
-    "entry_to_json",
     "open_store",
     "read_metadata",
-    "run_from_json",
     "run_questions",
-    "run_to_json",
 ]

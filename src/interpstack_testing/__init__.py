@@ -5,7 +5,8 @@
 | `EngineConformance` | base class: the tests of an engine |
 | `BridgeConformance` | base class: the tests of a plugin with bridges, each with a `BridgeUse` |
 | `PersistenceConformance` | base class: the tests of a persistence mode |
-| `SessionStoreConformance` | base class: the tests of a store of sessions |
+| `BlobStoreConformance` | base class: the tests of a store of blobs |
+| `StateStoreConformance` | base class: those, and the tests of labels, logs and inboxes |
 | `GuestSamples`, `Attack` | samples in a guest language; `JAVASCRIPT` and `PYTHON` are ready-made |
 | `FakeEngine` | an engine that needs nothing but Python and offers no isolation |
 
@@ -26,30 +27,33 @@ if TYPE_CHECKING:
     from interpstack_testing.conformance.bridges import BridgeConformance, BridgeUse
     from interpstack_testing.conformance.engine import EngineConformance
     from interpstack_testing.conformance.persistence import PersistenceConformance
-    from interpstack_testing.conformance.stores import SessionStoreConformance
+    from interpstack_testing.conformance.state_stores import StateStoreConformance
+    from interpstack_testing.conformance.stores import BlobStoreConformance
 
 __all__ = [
     "JAVASCRIPT",
     "PYTHON",
     "Area",
     "Attack",
+    "BlobStoreConformance",
     "BridgeConformance",
     "BridgeUse",
     "EngineConformance",
     "FakeEngine",
     "GuestSamples",
     "PersistenceConformance",
-    "SessionStoreConformance",
+    "StateStoreConformance",
 ]
 
 #: Where the names are that need pytest and hypothesis.
 _LAZY = {
     "Area": "areas",
+    "BlobStoreConformance": "stores",
     "BridgeConformance": "bridges",
     "BridgeUse": "bridges",
     "EngineConformance": "engine",
     "PersistenceConformance": "persistence",
-    "SessionStoreConformance": "stores",
+    "StateStoreConformance": "state_stores",
 }
 
 

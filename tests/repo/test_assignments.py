@@ -29,7 +29,6 @@ _OFFERED = frozenset(
         "replacement.area",
         "replacement.kit",
         "response.stream",
-        "saver.conn",
         "saver.serde",
         "self.context.protocol_version",
         "self.process.returncode",

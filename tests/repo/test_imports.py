@@ -44,7 +44,7 @@ _CONTRACT_LIBRARIES = {
     "interpstack_javascript",
     "interpstack_python",
     "interpstack_schemas",
-    "interpstack_stores",
+    "interpstack_state",
     "interpstack_wasm",
     "interpstack_workers",
     "interpstack_worktrees",
@@ -57,10 +57,10 @@ _BESIDE = {
     "interpstack_javascript/guest_files.py": {"quickjs_rs"},
     "interpstack_javascript/parser/napi.py": {"wasmtime"},
     "interpstack_javascript/parser/parsing.py": {"wasmtime"},
-    "interpstack_stores/encrypted.py": {"cryptography"},
+    "interpstack_state/encrypted.py": {"cryptography"},
     "interpstack_schemas/bounded.py": {"jsonschema"},
-    "interpstack_stores/postgres.py": {"psycopg", "psycopg_pool"},
-    "interpstack_stores/redis.py": {"redis"},
+    "interpstack_state/postgres.py": {"psycopg", "psycopg_pool"},
+    "interpstack_state/redis.py": {"redis"},
     "interpstack_testing/conformance/": {"hypothesis", "pytest"},
     "interpstack_testing/recorder.py": {"pytest"},
     "interpstack_wasm/compiled.py": {"wasmtime"},
@@ -415,7 +415,7 @@ def test_importing_the_kernel_loads_nothing_else() -> None:
     code = (
         "import sys, interpstack, interpstack_agents, interpstack_commands, "
         "interpstack_javascript, "
-        "interpstack_python, interpstack_schemas, interpstack_stores, "
+        "interpstack_python, interpstack_schemas, interpstack_state, "
         "interpstack_testing, interpstack_wasm, interpstack_workers, interpstack_worktrees\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"
         "assert not found, found"

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack import InterpreterStack
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import EncryptedStore, MemoryStore
+from interpstack_state import EncryptedStore, MemoryStore
 
 SESSIONS = Path(__file__).with_name("sessions")
 KEY = b"a key of this test, 32 bytes long"

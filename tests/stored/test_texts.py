@@ -36,10 +36,10 @@ from interpstack_langchain.durability.checkpoint_writes import (
     task_of,
 )
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_persistence.payloads import pack_payload, unpack_payload
+from interpstack_state import MemoryStore
 from interpstack_testing.conformance.texts import texts
-from interpstack_workflows.api import Entry, Message, StepRecord, WorkflowRecord
+from interpstack_workflows.api import Entry, Message, StepRecord, WorkflowRecord, WorkflowStore
 
 TEXTS = texts(6) | st.just("\ud800") | st.just("\ufdd0text:")
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -144,12 +144,12 @@ def test_texts_of_a_session_survive(one: str, two: str) -> None:
 @given(TEXTS, TEXTS)
 async def test_texts_of_a_workflow_survive(one: str, two: str) -> None:
     """Its record, its steps and the messages to it."""
-    store = CheckpointWorkflowStore(InMemorySaver())
+    store = WorkflowStore(MemoryStore())
     error = {"name": one, "message": two}
     run = WorkflowRecord(id="r", name=one, source=two, args={one: [two]}, result=two, error=error)
     await store.create(run)
     assert await store.read("r") == run
-    lease = await store.claim("r", "o", 60)
+    lease = (await store.take("r", "o", 60)).lease
     assert lease is not None
     step = StepRecord(name=one, signature=json.dumps({one: two}), ok=False, error=error)
     entry = Entry(scope=two, now=1.0, settled=(step,))

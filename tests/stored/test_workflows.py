@@ -8,15 +8,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from interpstack_workflows.api import (
-    Entry,
-    StepNames,
-    StepRecord,
-    check_entry,
-    entry_from_json,
-    entry_to_json,
-)
+from interpstack_workflows.api import Entry, StepNames, StepRecord
+from interpstack_workflows.steps.entries import entry_from_json, entry_to_json
 from interpstack_workflows.steps.stages import AgentStage, approvals_of, stage_of
+from interpstack_workflows.steps.step_forms import check_entry
 
 STORED = json.loads((Path(__file__).parent / "workflows" / "entries-1.json").read_text())
 

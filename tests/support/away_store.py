@@ -1,8 +1,8 @@
-"""A store of sessions that can be away."""
+"""A store of states that can be away."""
 
 from __future__ import annotations
 
-from interpstack_stores import MemoryStore, StoreUnavailable
+from interpstack_state import MemoryStore, StoreUnavailable
 
 
 class AwayStore(MemoryStore):
@@ -14,9 +14,11 @@ class AwayStore(MemoryStore):
 
     away = False
 
-    def save(self, key: str, token: str, data: bytes, seconds: float) -> None:
+    def save(
+        self, key: str, token: str, data: bytes, seconds: float, *, label: str | None = None
+    ) -> None:
         self._look()
-        super().save(key, token, data, seconds)
+        super().save(key, token, data, seconds, label=label)
 
     def renew(self, key: str, token: str, seconds: float) -> None:
         self._look()

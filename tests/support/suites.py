@@ -153,7 +153,7 @@ VERSIONS: Final[Mapping[str, tuple[int, str]]] = {
     "tests/integration/test_first_use.py": (4, "imports, and what they block"),
     "tests/kernel/contracts/test_raised.py": (1, "exception groups"),
     "tests/kernel/": (4, "asyncio's cancellation, threads, attrs, pluggy, signatures"),
-    "tests/libs/stores/test_sqlite.py": (1, "the module sqlite3"),
+    "tests/libs/state/test_sqlite.py": (1, "the module sqlite3"),
     "tests/libs/testing/": (30, "the kit, and a plain engine under it"),
     "tests/libs/": (8, "compiled packages, the source of tests, Python's own parser"),
     "tests/plugins/accounts/": (1, "values that are pickled"),

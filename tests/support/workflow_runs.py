@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Any
 
 from interpstack import InterpreterStack
+from interpstack_state import MemoryStore
 from interpstack_workflows.agents.agent import AgentCall
 from interpstack_workflows.runs.runner import WorkflowRunner
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_workflows.stores.store import WorkflowStore
 
 _STACKS: dict[str, InterpreterStack] = {}
 
@@ -20,6 +23,13 @@ def script(body: str, name: str = "tested") -> str:
         f"export const meta = {{ name: '{name}', description: 'tested' }}\n"
         f"export default async (args, ctx) => {{ {body} }}\n"
     )
+
+
+class MemoryRuns(WorkflowStore):
+    """Runs in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(MemoryStore(), clock)
 
 
 class Prompts:
@@ -43,14 +53,14 @@ class Prompts:
 
 
 def runner(
-    agent: Any, store: MemoryWorkflowStore | None = None, engine: str = "quickjs", **options: Any
+    agent: Any, store: WorkflowStore | str | None = None, engine: str = "quickjs", **options: Any
 ) -> WorkflowRunner:
     """A runner with one agent, on an engine that all tests share."""
     if engine not in _STACKS:
         _STACKS[engine] = InterpreterStack(engine)
     agents = {"default": agent}
     return WorkflowRunner(
-        _STACKS[engine], **{"agents": agents, "store": store or MemoryWorkflowStore(), **options}
+        _STACKS[engine], **{"agents": agents, "store": store or MemoryRuns(), **options}
     )
 
 

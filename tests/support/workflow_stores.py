@@ -10,7 +10,8 @@ import pytest
 
 from interpstack_workflows.api import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Message, TakenRun, WorkflowRecord, WorkflowStore
+from interpstack_workflows.stores.records import Message, WorkflowRecord
+from interpstack_workflows.stores.store import TakenRun, WorkflowStore
 
 __all__ = ["StoreTests"]
 
@@ -59,7 +60,7 @@ class StoreTests:
     async def test_a_runner_changes_its_run(self, store: WorkflowStore) -> None:
         run = WorkflowRecord(id="run_1")
         await store.create(run)
-        lease = await store.claim("run_1", "me", 60)
+        lease = (await store.take("run_1", "me", 60)).lease
         assert lease is not None
         changed = attrs.evolve(run, status="completed", result={"r": 1}, version=1)
         await store.update(changed, lease)
@@ -77,7 +78,7 @@ class StoreTests:
 
     async def test_entries_keep_their_order(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        lease = await store.claim("run_1", "me", 60)
+        lease = (await store.take("run_1", "me", 60)).lease
         assert lease is not None
         await store.append("run_1", 0, [entry(0, {"t": "\ud800 é \x00"})], lease)
         await store.append("run_1", 1, [entry(number) for number in range(1, 40)], lease)
@@ -86,7 +87,7 @@ class StoreTests:
 
     async def test_an_entry_has_its_place(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        lease = await store.claim("run_1", "me", 60)
+        lease = (await store.take("run_1", "me", 60)).lease
         assert lease is not None
         await store.append("run_1", 0, [entry(0)], lease)
         for index in (0, 2):
@@ -96,80 +97,86 @@ class StoreTests:
 
     async def test_one_runner_at_a_time(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        first = await store.claim("run_1", "a", 60)
+        first = (await store.take("run_1", "a", 60)).lease
         assert first is not None
-        assert (first.run_id, first.owner) == ("run_1", "a")
-        assert await store.claim("run_1", "b", 60) is None
+        assert first.run_id == "run_1"
+        assert first.token.startswith("a/")
+        assert (await store.take("run_1", "b", 60)).lease is None
         await store.release(first)
-        second = await store.claim("run_1", "b", 60)
+        second = (await store.take("run_1", "b", 60)).lease
         assert second is not None
-        assert second.token > first.token
+        assert second.token != first.token
 
     async def test_only_one_of_many_gets_the_lease(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        claims = [store.claim("run_1", f"r{number}", 60) for number in range(8)]
-        leases = [lease for lease in await asyncio.gather(*claims) if lease is not None]
+        takes = [store.take("run_1", f"r{number}", 60) for number in range(8)]
+        leases = [taken.lease for taken in await asyncio.gather(*takes) if taken.lease is not None]
         assert len(leases) == 1
 
     async def test_a_lease_that_ran_out_passes_on(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        lost = await store.claim("run_1", "a", 0.05)
+        lost = (await store.take("run_1", "a", 0.05)).lease
         assert lost is not None
         await asyncio.sleep(0.1)
-        held = await store.claim("run_1", "b", 60)
+        held = (await store.take("run_1", "b", 60)).lease
         assert held is not None
-        assert not await store.renew(lost, 60)
+        assert await store.renew(lost) is None
         with pytest.raises(LeaseLost, match="another runner has claimed the run 'run_1'"):
             await store.append("run_1", 0, [entry(0)], lost)
         with pytest.raises(LeaseLost, match="another runner has claimed"):
             await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
         await store.release(lost)
-        assert await store.claim("run_1", "c", 60) is None
+        assert (await store.take("run_1", "c", 60)).lease is None
         await store.append("run_1", 0, [entry(0)], held)
         assert list(await store.entries("run_1")) == [entry(0)]
 
     async def test_a_lease_ends_with_its_run(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        lost = await store.claim("run_1", "a", 60)
+        lost = (await store.take("run_1", "a", 60)).lease
         assert lost is not None
         await store.delete("run_1")
         await store.create(WorkflowRecord(id="run_1", name="another"))
-        held = await store.claim("run_1", "b", 60)
+        held = (await store.take("run_1", "b", 60)).lease
         assert held is not None
-        assert not await store.renew(lost, 60)
+        assert await store.renew(lost) is None
         with pytest.raises(LeaseLost, match="another runner has claimed"):
             await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
         await store.update(WorkflowRecord(id="run_1", status="running"), held)
 
     async def test_a_lease_is_prolonged(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
-        lease = await store.claim("run_1", "a", 0.2)
+        lease = (await store.take("run_1", "a", 0.4)).lease
         assert lease is not None
-        assert await store.renew(lease, 60)
-        await asyncio.sleep(0.3)
-        assert await store.claim("run_1", "b", 60) is None
+        for _ in range(3):
+            await asyncio.sleep(0.2)
+            renewed = await store.renew(lease)
+            assert renewed is not None
+            assert renewed.until > lease.until
+        assert (await store.take("run_1", "b", 60)).lease is None
 
     async def test_a_run_is_taken_with_everything_of_it(self, store: WorkflowStore) -> None:
         await store.create(run := WorkflowRecord(id="run_1", status="waiting", wake_at=5.0))
-        lease = await store.claim("run_1", "a", 60)
+        lease = (await store.take("run_1", "a", 60)).lease
         assert lease is not None
         await store.append("run_1", 0, [entry(0), entry(1)], lease)
         await store.send("run_1", signal := Message(kind="signal", name="s"))
         await store.release(lease)
         taken = await store.take("run_1", "b", 60, _running)
         assert taken.lease is not None
-        assert (taken.lease.owner, taken.lease.token) == ("b", lease.token + 1)
+        assert taken.lease.token != lease.token
         assert list(taken.entries) == [entry(0), entry(1)]
         assert list(taken.messages) == [(1, signal)]
         assert taken.record == _running(run) == await store.read("run_1")
-        assert await store.claim("run_1", "c", 60) is None
+        assert (await store.take("run_1", "c", 60)).lease is None
         await store.append("run_1", 2, [entry(2)], taken.lease)
 
     async def test_a_run_that_another_runner_has_is_not_taken(self, store: WorkflowStore) -> None:
         await store.create(run := WorkflowRecord(id="run_1", status="waiting"))
-        assert await store.claim("run_1", "a", 60) is not None
+        assert (await store.take("run_1", "a", 60)).lease is not None
         taken = await store.take("run_1", "b", 60, _running)
-        assert taken == TakenRun(record=run, held=taken.held)
+        assert taken == TakenRun(record=run, held_until=taken.held_until)
+        assert taken.held_until
+        assert (await store.take("run_1", "c", 60)).held_until == taken.held_until
         assert await store.read("run_1") == run
         with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
             await store.take("run_9", "b", 60, _running)
@@ -187,7 +194,7 @@ class StoreTests:
         await store.create(WorkflowRecord(id="run_1"))
         with pytest.raises(ValueError, match="run_1"):
             await store.take("run_1", "a", 60, broken)
-        assert await store.claim("run_1", "b", 60) is not None
+        assert (await store.take("run_1", "b", 60)).lease is not None
 
     async def test_a_run_is_left_with_its_record(self, store: WorkflowStore) -> None:
         await store.create(run := WorkflowRecord(id="run_1"))
@@ -196,10 +203,10 @@ class StoreTests:
         ended = attrs.evolve(run, status="completed", result=[1])
         await store.leave(ended, lease)
         assert await store.read("run_1") == ended
+        assert (await store.take("run_1", "b", 60)).lease is not None
         with pytest.raises(LeaseLost, match="another runner has claimed"):
             await store.leave(run, lease)
-        assert not await store.renew(lease, 60)
-        assert await store.claim("run_1", "b", 60) is not None
+        assert await store.renew(lease) is None
         assert await store.read("run_1") == ended
 
     async def test_messages_keep_their_order(self, store: WorkflowStore) -> None:
@@ -220,7 +227,7 @@ class StoreTests:
     async def test_a_lease_is_for_one_run(self, store: WorkflowStore) -> None:
         for run_id in ("a", "b"):
             await store.create(WorkflowRecord(id=run_id))
-        lease = await store.claim("a", "one", 60)
+        lease = (await store.take("a", "one", 60)).lease
         assert lease is not None
         with pytest.raises(WorkflowError, match=r"the lease is for the run 'a', not for 'b'"):
             await store.append("b", 0, [Entry(scope="root", now=1.0)], lease)
@@ -248,12 +255,12 @@ class StoreTests:
         with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
             await store.send("run_9", Message(kind="wake"))
         with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
-            await store.claim("run_9", "a", 1)
+            await store.take("run_9", "a", 1)
 
     async def test_a_deleted_run_is_gone(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
         await store.create(WorkflowRecord(id="run_10"))
-        lease = await store.claim("run_1", "a", 60)
+        lease = (await store.take("run_1", "a", 60)).lease
         assert lease is not None
         await store.append("run_1", 0, [entry(0)], lease)
         await store.delete("run_1")
@@ -262,4 +269,4 @@ class StoreTests:
         assert [run.id for run in await store.runs()] == ["run_10"]
         await store.create(WorkflowRecord(id="run_1"))
         assert list(await store.entries("run_1")) == []
-        assert await store.claim("run_1", "b", 60) is not None
+        assert (await store.take("run_1", "b", 60)).lease is not None

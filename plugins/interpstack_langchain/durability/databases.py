@@ -24,8 +24,9 @@ from interpstack_langchain.durability.database_locks import DatabaseLocks
 from interpstack_langchain.durability.file_locks import FileLocks
 from interpstack_langchain.durability.landings import Landing
 from interpstack_langchain.durability.postgres_locks import PostgresLocks, parameters_of
+from interpstack_state import PostgresStore, SQLiteStore, SqlStore
 
-__all__ = ["Database", "forget_all", "open_database"]
+__all__ = ["Database", "forget_all", "open_database", "state_store_beside"]
 
 #: Runs that are remembered in a database for calls which outlast their pause.
 _MAX_LEFT: Final = 256
@@ -193,6 +194,27 @@ async def _found(saver: Any) -> tuple[Hashable, DatabaseLocks | None]:
         locks = _postgres_locks(conn)
         return ("object", id(saver) if locks is None else id(locks)), locks
     return ("object", id(saver)), None
+
+
+async def state_store_beside(saver: Any, space: str, *, read_only: bool) -> SqlStore | None:
+    """The store of states in the database of a checkpointer; `None` if the database is not known.
+
+    Args:
+        saver: The checkpointer.
+        space: The space of the states.
+        read_only: Whether the store refuses changes.
+    """
+    conn = getattr(saver, "conn", None)
+    packages = {base.__module__.partition(".")[0] for base in type(conn).__mro__}
+    if "sqlite3" in packages or "aiosqlite" in packages:
+        path = await _path(saver, conn)
+        return SQLiteStore(path, space=space, read_only=read_only) if path else None
+    parameters = parameters_of(conn) if packages & {"psycopg", "psycopg_pool"} else None
+    if parameters is None:
+        return None
+    from psycopg.conninfo import make_conninfo
+
+    return PostgresStore(make_conninfo(**parameters), space=space, connections=1)
 
 
 async def _path(saver: Any, conn: Any) -> str:

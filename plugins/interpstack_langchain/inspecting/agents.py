@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import Any, Final, TypeVar
@@ -23,19 +23,15 @@ from interpstack_inspect.api import (
     AnswerRefused,
     Conversation,
     ConversationRow,
-    Question,
     SourceRequest,
 )
+from interpstack_langchain.durability.databases import state_store_beside
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
-from interpstack_langchain.inspecting.conversations import ReadingOptions, run_of_step
-from interpstack_langchain.inspecting.workflow_runs import (
-    read_run,
-    read_run_questions,
-    read_runs,
-)
+from interpstack_langchain.inspecting.conversations import ReadingOptions
+from interpstack_langchain.inspecting.workflow_runs import opened_runs
 from interpstack_langchain.rules.approvals import UnfitAnswer
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import RunTree, WorkflowRecord, WorkflowStore
+from interpstack_langchain.workflows.agents.threads import run_of_thread
+from interpstack_workflows.api import SPACE, WorkflowStore
 
 __all__ = ["AgentSource", "is_reference"]
 
@@ -148,18 +144,21 @@ class AgentSource(CheckpointerSource):
         """A version that changes with the runs that answers have resumed, too."""
         return f"{version} {name in self._running} {self._ends[name]}"
 
-    async def workflows(self, limit: int = 100) -> Sequence[WorkflowRecord]:
-        return await read_runs(self._agent.checkpointer, limit)
-
-    async def workflow(self, run_id: str) -> tuple[WorkflowRecord, RunTree]:
-        return await read_run(self._agent.checkpointer, run_id)
-
-    async def run_questions(self, run_id: str) -> Sequence[Question]:
-        return await read_run_questions(self._agent.checkpointer, run_id)
+    async def _read_runs(self, read: Callable[[WorkflowStore], Awaitable[_T]]) -> _T:
+        async with self._runs(read_only=True) as store:
+            return await read(store)
 
     @asynccontextmanager
-    async def _run_store(self) -> AsyncIterator[WorkflowStore]:
-        yield CheckpointWorkflowStore(self._agent.checkpointer)
+    async def _written_runs(self) -> AsyncIterator[WorkflowStore]:
+        async with self._runs(read_only=False) as store:
+            yield store
+
+    @asynccontextmanager
+    async def _runs(self, *, read_only: bool) -> AsyncIterator[WorkflowStore]:
+        saver = self._agent.checkpointer
+        state = await state_store_beside(saver, SPACE, read_only=read_only)
+        async with opened_runs(state) as store:
+            yield store
 
     async def answer(self, name: str, question: str, digest: str, value: Any) -> None:
         """Resume the agent with an answer; returns when the run has begun.
@@ -173,7 +172,7 @@ class AgentSource(CheckpointerSource):
         Raises:
             AnswerRefused: The question is not open any more, or another answer is at work.
         """
-        if run_of_step(name):
+        if run_of_thread(name):
             raise AnswerRefused(
                 "This conversation belongs to a step of a workflow, whose agent is another one. "
                 "Answer the question on the page of its run."

@@ -21,10 +21,10 @@ from interpstack_langchain.replay.serializers import (
     serializer,
     signing_key,
 )
-from interpstack_langchain.workflows.checkpoints import run_of_thread
+from interpstack_langchain.workflows.agents.threads import run_of_thread
 from interpstack_workflows.api import Prices
 
-__all__ = ["ReadingOptions", "read_conversation", "read_eval", "run_of_step"]
+__all__ = ["ReadingOptions", "read_conversation", "read_eval"]
 
 
 @attrs.frozen
@@ -78,14 +78,8 @@ def read_conversation(
         steps = _steps(saver, name)
         turns = turns_of(steps, evals_of(steps, options.tools), options.prices)
         return Conversation(
-            name=name, turns=turns, questions=questions_of(steps), run=run_of_step(name)
+            name=name, turns=turns, questions=questions_of(steps), run=run_of_thread(name)
         )
-
-
-def run_of_step(thread: str) -> str:
-    """The run of a workflow to whose step a thread belongs; empty for other threads."""
-    run = run_of_thread(thread)
-    return "" if run == thread else run.partition("/")[0]
 
 
 def read_eval(

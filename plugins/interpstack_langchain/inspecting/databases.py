@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,24 +12,22 @@ from typing import Any, Final, TypeVar
 import attrs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from interpstack import ConfigurationError
-from interpstack_inspect.api import Question, SourceRequest
+from interpstack import ConfigurationError, call_blocking
+from interpstack_inspect.api import ConversationRow, SourceRequest
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.inspecting.workflow_runs import (
-    read_run,
-    read_run_questions,
-    read_runs,
-)
+from interpstack_langchain.inspecting.workflow_runs import opened_runs
 from interpstack_langchain.replay.checkpointers import (
+    NoCheckpoints,
     existing_file,
     is_at_rest,
     is_postgres,
     open_checkpointer,
     shown_url,
+    sqlite_path,
 )
-from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
-from interpstack_workflows.api import RunTree, WorkflowRecord, WorkflowStore
+from interpstack_state import PostgresStore, SQLiteStore, SqlStore
+from interpstack_workflows.api import SPACE, WorkflowError, WorkflowStore
 
 __all__ = ["DatabaseSource"]
 
@@ -79,6 +77,9 @@ class DatabaseSource(CheckpointerSource):
             return
         try:
             self._read(lambda saver: None)
+        except NoCheckpoints:
+            if not self._states(unchanging=is_at_rest(self.url, _OPTION)).exists():
+                raise
         except ConfigurationError as error:
             # A database that is locked now can be read later.
             if not isinstance(error.__cause__, sqlite3.OperationalError):
@@ -88,24 +89,44 @@ class DatabaseSource(CheckpointerSource):
     def title(self) -> str:
         return shown_url(self.url) if "://" in self.url else Path(self.url).name
 
-    async def workflows(self, limit: int = 100) -> Sequence[WorkflowRecord]:
-        return await self._look(lambda saver: asyncio.run(read_runs(saver, limit)))
+    async def conversations(
+        self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
+    ) -> Sequence[ConversationRow]:
+        try:
+            return await super().conversations(
+                containing=containing, waiting=waiting, limit=limit, skip=skip
+            )
+        except NoCheckpoints:
+            if await call_blocking(self._states().exists):
+                return []  # a database of workflows alone
+            raise
 
-    async def workflow(self, run_id: str) -> tuple[WorkflowRecord, RunTree]:
-        return await self._look(lambda saver: asyncio.run(read_run(saver, run_id)))
-
-    async def run_questions(self, run_id: str) -> Sequence[Question]:
-        return await self._look(lambda saver: asyncio.run(read_run_questions(saver, run_id)))
+    async def _read_runs(self, read: Callable[[WorkflowStore], Awaitable[_T]]) -> _T:
+        """Read the runs; a writer that comes meanwhile has them read once more."""
+        async with self._looks:
+            at_rest = is_at_rest(self.url, _OPTION)
+            try:
+                async with opened_runs(self._states(unchanging=at_rest)) as store:
+                    found = await read(store)
+            except WorkflowError:
+                if not at_rest or is_at_rest(self.url, _OPTION):
+                    raise
+            else:
+                if not at_rest or is_at_rest(self.url, _OPTION):
+                    return found
+            async with opened_runs(self._states()) as store:
+                return await read(store)
 
     @asynccontextmanager
-    async def _run_store(self) -> AsyncIterator[WorkflowStore]:
-        """The store of the database, opened to be written: only an answer does so."""
-        make = open_postgres if is_postgres(self.url, _OPTION) else open_sqlite
-        store = await asyncio.to_thread(make, self.url, create=False, serde=self.options.serde)
-        try:
+    async def _written_runs(self) -> AsyncIterator[WorkflowStore]:
+        async with opened_runs(self._states(read_only=False)) as store:
             yield store
-        finally:
-            await store.aclose()
+
+    def _states(self, *, read_only: bool = True, unchanging: bool = False) -> SqlStore:
+        if is_postgres(self.url, _OPTION):
+            return PostgresStore(self.url, space=SPACE, connections=1)
+        path = sqlite_path(self.url)
+        return SQLiteStore(path, space=SPACE, read_only=read_only, unchanging=unchanging)
 
     async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
         async with self._looks:

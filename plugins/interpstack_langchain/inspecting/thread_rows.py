@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -16,15 +16,13 @@ from interpstack_langchain.inspecting.questions import NOT_ENDED, open_interrupt
 
 __all__ = ["thread_rows", "thread_version"]
 
-#: Threads of SQLite and PostgreSQL, which have the same tables under other names. Runs of
-#: workflows are threads, too, and have a namespace that no graph has.
+#: Threads of SQLite and PostgreSQL, which have the same tables under other names.
 _LIST: Final = (
     "SELECT c.thread_id, MAX(c.checkpoint_id) AS newest FROM checkpoints c "
     "GROUP BY c.thread_id "
-    "HAVING SUM(CASE WHEN c.checkpoint_ns = 'workflow_entries' THEN 1 ELSE 0 END) = 0 "
-    "{containing} {waiting} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
+    "{having} ORDER BY newest DESC, c.thread_id LIMIT {mark} OFFSET {mark}"
 )
-_CONTAINING: Final = "AND {place}(LOWER(c.thread_id), LOWER({mark})) > 0"
+_CONTAINING: Final = "{place}(LOWER(c.thread_id), LOWER({mark})) > 0"
 #: Whether a task of the last step of a thread waits for an answer, and has not ended.
 _ASKS: Final = (
     "EXISTS (SELECT 1 FROM {writes} w WHERE w.thread_id = {thread} AND w.checkpoint_ns = '' "
@@ -70,8 +68,9 @@ def thread_rows(
     filtered = _CONTAINING.format(**tables) if containing else ""
     channels = ", ".join(f"'{channel}'" for channel in sorted(NOT_ENDED))
     asks = partial(_ASKS.format, ended=_ENDED.format(open=channels, **tables), **tables)
-    waits = f"AND {asks(thread='c.thread_id')}" if waiting else ""
-    query = _LIST.format(containing=filtered, waiting=waits, **tables)
+    waits = asks(thread="c.thread_id") if waiting else ""
+    wanted = " AND ".join(one for one in (filtered, waits) if one)
+    query = _LIST.format(having=f"HAVING {wanted}" if wanted else "", **tables)
     given = [*([containing] if containing else []), limit, skip]
     found = [_columns(row) for row in connection.execute(query, given).fetchall()]
     asked = f"SELECT CASE WHEN {asks(thread=tables['mark'])} THEN 1 ELSE 0 END AS waits"
@@ -126,7 +125,7 @@ def _listed(saver: BaseCheckpointSaver[Any], containing: str) -> list[Conversati
         name = str(saved.config["configurable"]["thread_id"])
         if containing.lower() in name.lower():
             threads.setdefault(name, []).append(saved)
-    rows = [_row(name, saved) for name, saved in threads.items() if not _is_workflow(saved)]
+    rows = [_row(name, saved) for name, saved in threads.items()]
     return sorted(rows, key=lambda row: (row.changed, row.name), reverse=True)
 
 
@@ -140,10 +139,6 @@ def _row(name: str, saved: Sequence[Any]) -> ConversationRow:
         waits=bool(open_interrupts(last.pending_writes or ())),
         version=_version(saved),
     )
-
-
-def _is_workflow(saved: Iterable[Any]) -> bool:
-    return any(_graph(one) == "workflow_entries" for one in saved)
 
 
 def _graph(saved: Any) -> str:

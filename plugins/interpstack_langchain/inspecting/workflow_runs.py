@@ -1,16 +1,16 @@
-"""Runs of workflows in a checkpointer."""
+"""Runs of workflows in the database of a checkpointer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
+from interpstack import call_blocking
 from interpstack_inspect.api import AnswerRefused, NotRecorded, Question
 from interpstack_langchain.inspecting.questions import run_questions_of
 from interpstack_langchain.replay.serializers import reading
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_state import MemoryStore, SqlStore
 from interpstack_workflows.api import (
     RunTree,
     WorkflowError,
@@ -20,33 +20,33 @@ from interpstack_workflows.api import (
     run_questions,
 )
 
-__all__ = ["read_run", "read_run_questions", "read_runs", "store_answer"]
+__all__ = ["opened_runs", "read_questions", "read_run", "store_answer"]
 
 
-async def read_runs(saver: BaseCheckpointSaver[Any], limit: int) -> Sequence[WorkflowRecord]:
-    """The newest runs of workflows."""
-    return await CheckpointWorkflowStore(saver).runs(limit=limit)
+@asynccontextmanager
+async def opened_runs(state: SqlStore | None) -> AsyncIterator[WorkflowStore]:
+    """The runs in a database, which is closed afterwards; none where there are no such tables.
+
+    Args:
+        state: The states of the database; `None` if it is not known.
+    """
+    there = state is not None and await call_blocking(state.exists)
+    store = WorkflowStore(state if there and state is not None else MemoryStore())
+    try:
+        yield store
+    finally:
+        await store.aclose()
 
 
-async def read_run(saver: BaseCheckpointSaver[Any], run_id: str) -> tuple[WorkflowRecord, RunTree]:
+async def read_run(store: WorkflowStore, run_id: str) -> tuple[WorkflowRecord, RunTree]:
     """A run of a workflow with its steps.
 
     Raises:
         NotRecorded: There is none of this id.
     """
-    store = CheckpointWorkflowStore(saver)
     run = await _run(store, run_id)
     with reading(f"run {run_id!r:.200}"):
         return run, RunTree.of(run, await store.entries(run_id))
-
-
-async def read_run_questions(saver: BaseCheckpointSaver[Any], run_id: str) -> Sequence[Question]:
-    """The open questions of a run that have no answer yet.
-
-    Raises:
-        NotRecorded: There is none of this id.
-    """
-    return await _questions(CheckpointWorkflowStore(saver), run_id)
 
 
 async def store_answer(
@@ -64,7 +64,7 @@ async def store_answer(
         AnswerRefused: The question is no longer open, or takes no such answer.
         NotRecorded: There is no such run.
     """
-    if asked not in [(one.id, one.digest) for one in await _questions(store, run_id)]:
+    if asked not in [(one.id, one.digest) for one in await read_questions(store, run_id)]:
         raise AnswerRefused(
             "This question is no longer open, or it was asked again: another answer came first. "
             "Nothing was done; look at the run again."
@@ -76,7 +76,12 @@ async def store_answer(
         raise AnswerRefused(str(error)) from error
 
 
-async def _questions(store: WorkflowStore, run_id: str) -> list[Question]:
+async def read_questions(store: WorkflowStore, run_id: str) -> Sequence[Question]:
+    """The open questions of a run that have no answer yet.
+
+    Raises:
+        NotRecorded: There is none of this id.
+    """
     run = await _run(store, run_id)
     with reading(f"run {run_id!r:.200}"):
         sent = [message for _, message in await store.messages(run_id, 0)]

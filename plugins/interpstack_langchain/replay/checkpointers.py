@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
+from interpstack_state import path_of_url
 
 __all__ = [
     "ACCEPTED",
+    "NoCheckpoints",
     "Saver",
     "existing_file",
     "is_at_rest",
@@ -39,6 +40,10 @@ _BESIDE: Final = ("-wal", "-shm")
 #: The byte of such a file that says so, and its value.
 _MODE_AT: Final = 18
 _LOGGED: Final = b"\x02"
+
+
+class NoCheckpoints(ConfigurationError):
+    """The database has no tables of a checkpointer."""
 
 
 @contextmanager
@@ -86,7 +91,7 @@ def is_postgres(url: str, option: str) -> bool:
 
 def sqlite_path(url: str) -> Path:
     """The file that a path or a URL names."""
-    return Path(unquote(url.removeprefix("sqlite:///")) if "://" in url else url).absolute()
+    return path_of_url(url).absolute()
 
 
 def existing_file(url: str, option: str) -> Path:
@@ -142,7 +147,7 @@ def _sqlite(
         with closing(opened) as connection:
             tables = "SELECT name FROM sqlite_master WHERE name IN ('checkpoints', 'writes')"
             if len(connection.execute(tables).fetchall()) < 2:
-                raise ConfigurationError(
+                raise NoCheckpoints(
                     f"{option} {url!r}: the database has no checkpoints; name the database "
                     "of the agent's SqliteSaver or AsyncSqliteSaver"
                 )
@@ -171,7 +176,7 @@ def _postgres(url: str, serde: SerializerProtocol | None, option: str) -> Iterat
             connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             yield make(connection, serde=serde)
     except psycopg.errors.UndefinedTable as error:
-        raise ConfigurationError(
+        raise NoCheckpoints(
             f"{option} {shown_url(url)!r}: the database has no checkpoints; name the database "
             "of the agent's PostgresSaver or AsyncPostgresSaver"
         ) from error

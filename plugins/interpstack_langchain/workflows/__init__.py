@@ -1,4 +1,4 @@
-"""Workflows over LangGraph: runs in a checkpointer, and tools of models that write workflows."""
+"""Workflows over LangGraph: its graphs as agents, and tools of models that write workflows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_langchain.workflows.agents.langchain_agent import LangChainAgent
-    from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
     from interpstack_langchain.workflows.middleware import WorkflowMiddleware
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "CheckpointWorkflowStore": "checkpoint_store",
             "LangChainAgent": "agents.langchain_agent",
             "WorkflowMiddleware": "middleware",
         },
     )
 
-__all__ = ["CheckpointWorkflowStore", "LangChainAgent", "WorkflowMiddleware"]
+__all__ = ["LangChainAgent", "WorkflowMiddleware"]

@@ -50,8 +50,8 @@ class AgentCall:
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.
         report: Takes the resources that the call has used so far; the last report counts if the
             call is stopped before it ends. Returns at once.
-        store: The store of the run, in which an agent may keep its own state beside the records of
-            the run; `None` outside a run.
+        store: The store of the run, beside which an agent may keep its own state, see
+            `RunCompanion`; `None` outside a run.
     """
 
     prompt: str
@@ -74,6 +74,11 @@ class AgentCall:
     emit: Callable[[Mapping[str, Any]], None] = attrs.field(default=_ignore, repr=False)
     report: Callable[[WorkflowUsage], None] = attrs.field(default=_ignore, repr=False)
     store: WorkflowStore | None = attrs.field(default=None, repr=False)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run; empty outside a run."""
+        return self.key.partition("/")[0]
 
 
 _NOTHING: Final = WorkflowUsage()

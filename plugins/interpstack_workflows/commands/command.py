@@ -39,7 +39,7 @@ from interpstack_workflows.commands.shown import (
 )
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.stores.opening import STORE_URLS, open_store
-from interpstack_workflows.stores.store import STATUSES
+from interpstack_workflows.stores.records import STATUSES
 
 __all__ = ["command"]
 

@@ -17,7 +17,7 @@ from interpstack import ConfigurationError
 from interpstack.checks import listed, shown, unique_fields
 from interpstack_commands import LocalSandbox
 from interpstack_workflows.runs.catalog import ENDINGS
-from interpstack_workflows.stores.store import RUN_ID_TAKES, is_run_id
+from interpstack_workflows.stores.records import RUN_ID_TAKES, is_run_id
 
 __all__ = [
     "agents_named",

@@ -18,7 +18,7 @@ from rich.tree import Tree
 
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 __all__ = [
     "add_workflow",

@@ -30,7 +30,7 @@ from interpstack_workflows.events.events import (
 )
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import approvals_of
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 __all__ = ["NodeStatus", "RunTree", "StepNode", "WorkflowNode", "preview"]
 

@@ -13,12 +13,12 @@ from interpstack_workflows.errors import LeaseLost, ScriptChanged
 from interpstack_workflows.module.arguments import check_arguments
 from interpstack_workflows.runs.catalog import metadata_of
 from interpstack_workflows.runs.dry_run import ScriptDifference, dry_run
-from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import root_place, with_script
 from interpstack_workflows.runs.values import Script
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.store import TakenRun, WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
+from interpstack_workflows.stores.store import TakenRun
 
 __all__ = ["change_script", "compared"]
 
@@ -100,13 +100,11 @@ async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
     A runner whose process has died renews its lease no more. With `wait`, such a lease is waited
     for; one that is renewed is that of a live runner.
     """
-    watch, first = LeaseWatch(_CHANGE_SECONDS), None
+    first: float | None = None
     while True:
-        taken = await watch.take(parts.store, run_id, "change", lambda record: record)
-        first = first or taken.held
-        dead = is_doubtful(taken.held, first, parts.clock())
-        may_be_dead = wait and taken.held is not None and taken.held == first
-        if taken.lease is not None or not (dead or may_be_dead):
+        taken = await parts.store.take(run_id, "change", _CHANGE_SECONDS)
+        first = first or taken.held_until
+        if taken.lease is not None or not wait or taken.held_until != first:
             return taken
         await asyncio.sleep(_LOOK_SECONDS)
 

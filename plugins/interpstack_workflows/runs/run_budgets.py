@@ -13,7 +13,7 @@ from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 __all__ = ["Limits", "check_names", "spent_budget", "stored_limits"]
 

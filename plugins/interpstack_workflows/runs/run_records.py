@@ -15,12 +15,8 @@ from interpstack_workflows.errors import UnknownRun, WorkflowError
 from interpstack_workflows.module.metadata import WorkflowMetadata
 from interpstack_workflows.runs.run_budgets import stored_limits
 from interpstack_workflows.runs.values import ENDED, ScopePlace, Script, WorkflowResult, phases_of
-from interpstack_workflows.stores.store import (
-    RUN_ID_TAKES,
-    WorkflowRecord,
-    WorkflowStore,
-    is_run_id,
-)
+from interpstack_workflows.stores.records import RUN_ID_TAKES, WorkflowRecord, is_run_id
+from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = [
     "ROOT",

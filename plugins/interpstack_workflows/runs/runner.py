@@ -34,7 +34,8 @@ from interpstack_workflows.runtime.runtime import WorkflowRuntime
 from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.stores.opening import open_store
-from interpstack_workflows.stores.store import Message, WorkflowRecord, WorkflowStore
+from interpstack_workflows.stores.records import Message, WorkflowRecord
+from interpstack_workflows.stores.store import WorkflowStore
 from interpstack_worktrees import GitWorktrees
 
 __all__ = ["RunHandle", "WorkflowRunner"]

@@ -36,7 +36,7 @@ from interpstack_workflows.runs.verbs.waits import Wait
 from interpstack_workflows.runtime.boundary import LogCall, PhaseCall
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.names import canonical
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 __all__ = ["RunTeller"]
 

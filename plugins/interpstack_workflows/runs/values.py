@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack_workflows.stores.store import RunStatus
+from interpstack_workflows.stores.records import RunStatus
 
 __all__ = ["ENDED", "ScopePlace", "Script", "WorkflowResult", "phases_of"]
 

@@ -1,67 +1,56 @@
-"""Stores by their URL."""
+"""Stores of runs by their URL."""
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
+import attrs
+
 from interpstack import ConfigurationError
-from interpstack.checks import shown
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from interpstack_state import STORE_URLS, SQLiteStore, StateError, StateStore
+from interpstack_state import open_store as open_state
 from interpstack_workflows.stores.store import WorkflowStore
 
-__all__ = ["STORE_URLS", "open_store"]
+__all__ = ["SPACE", "STORE_URLS", "open_store"]
 
-#: Distributions add kinds of stores in this group: a URL's scheme, and an `open_store` for it.
-_GROUP: Final = "interpstack.workflow_stores"
-_MEMORY: Final = "memory"
-#: The scheme of a path.
-_FILES: Final = "sqlite"
-#: URLs that `open_store` takes where all extras are installed.
-STORE_URLS: Final = "memory:, a path, sqlite:///relative.db, sqlite:////absolute.db, postgresql://…"
+#: The space of workflows in a database.
+SPACE: Final = "workflows"
 
 
 def open_store(url: str, *, create: bool = True) -> WorkflowStore:
-    """Open a store; the caller closes it.
+    """Open a store of runs; the caller closes it.
 
     Args:
-        url: `memory:`, a path to a database of SQLite, or a URL of a kind that an installed
-            distribution knows.
+        url: `memory:`, a path to a database of SQLite, or a URL that `interpstack_state.open_store`
+            knows and whose store has logs and inboxes.
         create: Whether to make a database file that does not exist; otherwise it is refused. A
             database on a server must exist.
 
     Raises:
-        ConfigurationError: No installed distribution knows such a URL, or the store cannot be
-            opened; the message says why.
+        ConfigurationError: The URL names no such store, or the store cannot be opened; the message
+            says why.
     """
     if not isinstance(url, str) or not url:
         raise ConfigurationError(f"a store is named by {STORE_URLS}; got {url!r:.80}")
-    scheme, colon, _ = url.partition(":")
-    if not colon or len(scheme) == 1 or "/" in scheme:  # a path, on Windows with a drive
-        scheme = _FILES
-    if scheme == _MEMORY:
-        return MemoryWorkflowStore()
-    known = {point.name: point for point in entry_points(group=_GROUP)}
-    if scheme not in known:
-        others = ", ".join(sorted({_MEMORY, *known}))
-        raise ConfigurationError(
-            f"no installed package opens stores of {scheme!r:.40}; known are {others}; "
-            f"a store is named by {STORE_URLS}"
-        )
-    return _opened(known[scheme], url, create)
-
-
-def _opened(point: EntryPoint, url: str, create: bool) -> WorkflowStore:
     try:
-        function = point.load()
-    except ImportError as error:
+        state = open_state(url, create=create, space=SPACE)
+    except ConfigurationError as error:
+        if create:
+            raise
         raise ConfigurationError(
-            f"stores of {point.name!r} need {error.name or error}, which is not installed; "
-            "install it with: pip install 'interpstack[workflows]'"
+            f"{error}. A run creates it: pass the database of an existing run, or start one"
         ) from error
-    store = function(url, create=create)
-    if not isinstance(store, WorkflowStore):
+    if not isinstance(state, StateStore):
         raise ConfigurationError(
-            f"{point.value} returned {shown(store)}, which is not a WorkflowStore"
+            f"a {type(state).__name__} cannot keep runs: it has no logs and inboxes; a store is "
+            f"named by {STORE_URLS}"
         )
-    return store
+    if isinstance(state, SQLiteStore):
+        # A write survives the process; only a failing machine may lose the last ones.
+        state = attrs.evolve(state, flushes=False)
+    try:
+        state.open()
+    except StateError as error:
+        state.close()
+        raise ConfigurationError(f"the store cannot be opened: {error}") from error
+    return WorkflowStore(state)

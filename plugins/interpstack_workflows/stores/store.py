@@ -1,105 +1,48 @@
-"""The contract of stores: what a run keeps, so that another process can go on with it."""
+"""The store of runs: what a run keeps, so that another process can go on with it."""
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, Literal, TypeAlias, get_args
+import asyncio
+import json
+import logging
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final, TypeVar
 
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack.checks import takes
-from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.steps.entries import Entry
+from interpstack.checks import expect
+from interpstack_state import (
+    StateBusy,
+    StateError,
+    StateRejected,
+    StateStore,
+    StateTaken,
+    StoredState,
+)
+from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
+from interpstack_workflows.steps.entries import Entry, entry_from_json, entry_to_json
+from interpstack_workflows.steps.step_forms import check_entry
+from interpstack_workflows.stores.companions import Companions
+from interpstack_workflows.stores.records import (
+    Message,
+    RunStatus,
+    WorkflowRecord,
+    damaged_run,
+    run_from_json,
+    run_to_json,
+)
 
-__all__ = [
-    "RUN_ID_TAKES",
-    "STATUSES",
-    "Lease",
-    "Message",
-    "MessageKind",
-    "RunStatus",
-    "TakenRun",
-    "WorkflowRecord",
-    "WorkflowStore",
-    "is_run_id",
-]
+__all__ = ["Lease", "TakenRun", "WorkflowStore"]
 
-RunStatus: TypeAlias = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
-MessageKind: TypeAlias = Literal["signal", "answer", "cancel", "wake"]
-STATUSES: Final = get_args(RunStatus)
-_KINDS: Final = get_args(MessageKind)
-#: Describes the id of a run, for messages.
-RUN_ID_TAKES: Final = "1 to 200 letters, digits, '-', '_' and '.'"
-_takes = partial(takes, of=lambda item: type(item).__name__, error=ConfigurationError)
+_T = TypeVar("_T")
 
-
-def is_run_id(value: object) -> bool:
-    """Whether a run may have this id."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= 200
-        and value.isascii()
-        and value.replace("-", "").replace("_", "").replace(".", "").isalnum()
-    )
-
-
-@attrs.frozen(kw_only=True)
-class WorkflowRecord:
-    """A run as it is stored beside its entries; all values are plain JSON.
-
-    Attributes:
-        id: The id of the run: at most 200 letters, digits, `-`, `_` and `.`.
-        name: The name of the workflow.
-        source: The script.
-        source_name: The script's name in stack traces.
-        args: The arguments of the run.
-        metadata: The metadata of the script.
-        seed: Seed of the script's random numbers.
-        created: The time at which the run was made, in seconds since 1970.
-        status: The state of the run.
-        budget: The limits of the run.
-        options: Further options of the run.
-        result: The result of a completed run.
-        error: The failure of a failed run.
-        wake_at: The time at which a waiting run is to be woken, in seconds since 1970; `None` if
-            only a message wakes it.
-        waiting_for: The steps that a waiting run waits for.
-        usage: The resources used so far.
-        census: The counts of steps that succeeded and failed.
-        updated: The time of the last change of the record, in seconds since 1970.
-        version: Number of changes of the record.
-    """
-
-    id: str = attrs.field(validator=_takes(f"{RUN_ID_TAKES} as an id", fits=is_run_id))
-    name: str = ""
-    source: str = attrs.field(default="", repr=False)
-    source_name: str = "workflow.js"
-    args: Any = None
-    metadata: Mapping[str, Any] = attrs.field(factory=dict)
-    seed: int = 0
-    created: float = 0.0
-    status: RunStatus = attrs.field(
-        default="pending",
-        validator=_takes(f"a status of {', '.join(STATUSES)}", fits=STATUSES.__contains__),
-    )
-    budget: Mapping[str, Any] = attrs.field(factory=dict)
-    options: Mapping[str, Any] = attrs.field(factory=dict)
-    result: Any = None
-    error: Mapping[str, Any] | None = None
-    wake_at: float | None = None
-    waiting_for: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=tuple)
-    usage: Mapping[str, Any] = attrs.field(factory=dict)
-    census: Mapping[str, Any] = attrs.field(factory=dict)
-    updated: float = 0.0
-    version: int = 0
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more will happen in this run by itself."""
-        return self.status in ("completed", "failed", "cancelled")
+_log: Final = logging.getLogger(__name__)
+_to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 @attrs.frozen
@@ -108,17 +51,16 @@ class Lease:
 
     Attributes:
         run_id: The id of the run.
-        owner: A name for the runner.
-        token: A number that grows with each claim: writes with an older one are refused.
-        until: The time at which the right ends unless it is renewed, in seconds since 1970.
-        seconds: Seconds for which it lasts after a renewal; 0 if the store does not say.
+        token: Fences writes: those with the token of an earlier lease are refused.
+        seconds: Seconds for which it lasts after each renewal.
+        until: The time by this runner's clock at which the runner stops to work under it, unless it
+            is renewed; the store's clock lets it last a little longer.
     """
 
     run_id: str
-    owner: str
-    token: int
+    token: str
+    seconds: float
     until: float
-    seconds: float = 0.0
 
     def check_run(self, run_id: str) -> None:
         """Check that the lease is for a run.
@@ -134,25 +76,6 @@ class Lease:
 
 
 @attrs.frozen(kw_only=True)
-class Message:
-    """A message to a run from outside.
-
-    Attributes:
-        kind: `signal` for the script, `answer` to a question, `cancel`, or `wake`.
-        name: The name of the signal.
-        value: The value that comes with it; plain JSON.
-        id: The id of the question that is answered.
-    """
-
-    kind: MessageKind = attrs.field(
-        validator=_takes(f"a kind of {', '.join(_KINDS)}", fits=_KINDS.__contains__)
-    )
-    name: str = ""
-    value: Any = None
-    id: str = ""
-
-
-@attrs.frozen(kw_only=True)
 class TakenRun:
     """A run with everything that its runner needs to continue it.
 
@@ -161,104 +84,152 @@ class TakenRun:
         lease: The right to work on the run; `None` while another runner has it.
         entries: The entries of the run; none without a lease.
         messages: The messages to the run, with their numbers; none without a lease.
-        held: The lease of the other runner, if the store returns it. It may have ended.
+        held_until: The end of the lease of another runner by the store's clock, which changes when
+            that runner renews it; `None` with a lease.
     """
 
     record: WorkflowRecord | None
     lease: Lease | None = None
-    held: Lease | None = None
     entries: Sequence[Entry] = ()
     messages: Sequence[tuple[int, Message]] = ()
+    held_until: float | None = None
 
 
-class WorkflowStore(abc.ABC):
-    """Keeps runs, their entries, messages to them, and leases.
+class WorkflowStore:
+    """Keeps runs in a store of states: their records, entries, messages and leases.
 
-    When a method returns, its writes are safe. All values are plain JSON. Methods may be called
-    from several processes and event loops at once.
+    The blob of a state is the record of a run, its label the status, its log the entries, and its
+    inbox the messages; all of them are JSON. When a method returns, its writes are safe. Methods
+    may be called from several processes and event loops at once.
+
+    Args:
+        state: The store of states, which is closed with this one. Its space should be of workflows
+            alone, as in `SQLiteStore("runs.db", space="workflows")`.
+        clock: Returns the time for `Lease.until`, in seconds since 1970.
+
+    Raises:
+        ConfigurationError: The object is not a `StateStore`.
     """
 
-    @abc.abstractmethod
+    def __init__(self, state: StateStore, clock: Callable[[], float] = time.time) -> None:
+        expect(state, StateStore, "a WorkflowStore takes a StateStore, such as SQLiteStore")
+        self._state = state
+        self._clock = clock
+        self._companions = Companions(state)
+        self._threads = (
+            ThreadPoolExecutor(state.threads, "interpstack-workflows") if state.threads else None
+        )
+        self._is_closed = False
+
+    @property
+    def companions(self) -> Companions:
+        """What other packages keep beside the runs."""
+        return self._companions
+
     async def create(self, run: WorkflowRecord) -> None:
         """Store a new run.
 
         Raises:
             WorkflowError: A run with this id exists.
         """
+        data = _to_json(run_to_json(run)).encode()
+        made = await self._use(
+            "written",
+            run.id,
+            lambda: self._state.create(run.id, data, label=run.status, created=run.created),
+        )
+        if not made:
+            raise WorkflowError(
+                f"there is a run {run.id!r} already; leave out the id to get a new one"
+            )
 
-    @abc.abstractmethod
     async def read(self, run_id: str) -> WorkflowRecord | None:
         """The stored record of a run; `None` if there is no such run."""
+        found = await self._use("read", run_id, lambda: self._state.read(run_id))
+        return None if found is None else _record(found)
 
-    @abc.abstractmethod
-    async def update(self, run: WorkflowRecord, lease: Lease) -> None:
-        """Replace the record of a run.
-
-        Raises:
-            LeaseLost: Another runner has claimed the run since.
-            WorkflowError: The lease is for another run.
-        """
-
-    @abc.abstractmethod
     async def runs(
         self, status: RunStatus | None = None, limit: int = 100
     ) -> Sequence[WorkflowRecord]:
-        """Stored runs, the newest first.
+        """Stored runs, the newest first; damaged ones are named in the log.
 
         Args:
             status: Only runs in this state; `None` for all.
             limit: The largest number of runs.
         """
+        found = []
+        for state in await self._use("listed", "", lambda: self._state.states(status, limit)):
+            try:
+                found.append(_record(state))
+            except WorkflowError as error:
+                _log.warning("%s", error)
+        return found
 
-    @abc.abstractmethod
-    async def entries(self, run_id: str) -> Sequence[Entry]:
-        """The entries of a run, in order, from the first up to the last without a gap.
-
-        Raises:
-            WorkflowError: They are damaged.
-        """
-
-    @abc.abstractmethod
-    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
-        """Store entries.
-
-        Args:
-            run_id: The id of the run.
-            index: Position of the first entry: the number of entries that are stored already.
-            entries: The entries, which are stored together or not at all.
-            lease: The right of the runner.
+    async def update(self, run: WorkflowRecord, lease: Lease) -> None:
+        """Replace the record of a run, and renew the lease.
 
         Raises:
             LeaseLost: Another runner has claimed the run since.
             WorkflowError: The lease is for another run.
         """
+        await self._save(run, lease, lease.seconds)
 
-    def append_now(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> bool:
-        """Store entries at once, if that takes next to no time.
+    async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
+        """Replace the record of a run, and give the lease back.
 
-        By default, this stores nothing. A store that overrides it saves a task for each step. It is
-        called on the event loop, so it must not wait.
+        Raises:
+            LeaseLost: Another runner has claimed the run since.
+            WorkflowError: The lease is for another run.
+        """
+        await self._save(run, lease, 0)
+
+    async def _save(self, run: WorkflowRecord, lease: Lease, seconds: float) -> None:
+        lease.check_run(run.id)
+        data, token = _to_json(run_to_json(run)).encode(), lease.token
+        await self._use(
+            "written",
+            run.id,
+            lambda: self._state.save(run.id, token, data, seconds, label=run.status),
+        )
+
+    async def entries(self, run_id: str) -> Sequence[Entry]:
+        """The entries of a run, in order.
+
+        Raises:
+            WorkflowError: They are damaged.
+        """
+        log = await self._use("read", run_id, lambda: self._state.log(run_id))
+        return _entries(run_id, log)
+
+    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        """Store entries, together or not at all.
 
         Args:
-            run_id: See `append`.
-            index: See `append`.
-            entries: See `append`.
-            lease: See `append`.
+            run_id: The id of the run.
+            index: Position of the first entry: the number of entries that are stored already.
+            entries: The entries.
+            lease: The right of the runner.
 
-        Returns:
-            Whether the entries are stored; if not, `append` is called with them.
+        Raises:
+            LeaseLost: Another runner has claimed the run since.
+            WorkflowError: The lease is for another run, or the index is not that of the next entry.
         """
-        return False
+        lease.check_run(run_id)
+        texts = [_to_json(entry_to_json(entry)) for entry in entries]
+        await self._use(
+            "written", run_id, lambda: self._state.append(run_id, lease.token, index, texts)
+        )
 
-    @abc.abstractmethod
     async def send(self, run_id: str, message: Message) -> None:
         """Store a message to a run.
 
         Raises:
             UnknownRun: There is no such run.
         """
+        text = _to_json(attrs.asdict(message))
+        if await self._use("written", run_id, lambda: self._state.send(run_id, text)) is None:
+            raise _unknown(run_id)
 
-    @abc.abstractmethod
     async def messages(self, run_id: str, after: int) -> Sequence[tuple[int, Message]]:
         """Messages to a run with their numbers, which count from 1, in the order of sending.
 
@@ -266,84 +237,162 @@ class WorkflowStore(abc.ABC):
             run_id: The id of the run.
             after: Only messages with a higher number.
         """
-
-    @abc.abstractmethod
-    async def claim(self, run_id: str, owner: str, seconds: float) -> Lease | None:
-        """Get the right to work on a run.
-
-        Returns:
-            The lease; `None` while another runner has one.
-
-        Raises:
-            UnknownRun: There is no such run.
-        """
-
-    @abc.abstractmethod
-    async def renew(self, lease: Lease, seconds: float) -> bool:
-        """Extend a lease from now on; returns whether it was still valid."""
-
-    @abc.abstractmethod
-    async def release(self, lease: Lease) -> None:
-        """Give a lease back; nothing happens if it is not valid any more."""
+        sent = await self._use("read", run_id, lambda: self._state.inbox(run_id, after))
+        return _messages(run_id, sent)
 
     async def take(
         self,
         run_id: str,
         owner: str,
         seconds: float,
-        begin: Callable[[WorkflowRecord], WorkflowRecord],
-        lapsed: Lease | None = None,
+        begin: Callable[[WorkflowRecord], WorkflowRecord] = lambda run: run,
     ) -> TakenRun:
         """Claim a run, change its record, and read everything of it.
 
-        By default, this calls `claim`, `read`, `entries`, `messages` and `update`. A store that can
-        do all of this at once overrides it, so that runs that are due together begin sooner.
-
-        If the runners of a store have clocks of their own, a lease that has ended but was not given
-        back is not enough to claim its run: the store returns that lease as `held`. The runner
-        watches it for a while, and then passes it as `lapsed`.
-
         Args:
             run_id: The id of the run.
-            owner: A name for the runner.
+            owner: A name for the runner, for people who look into the store.
             seconds: Seconds for which the lease lasts.
             begin: Takes the record of the run and returns the new one; the same object if nothing
                 changes. May be called in another thread.
-            lapsed: The lease of a runner that shows no sign of life.
 
         Raises:
             UnknownRun: There is no such run.
-            WorkflowError: The entries are damaged; the run is not claimed then.
+            WorkflowError: The run is damaged; it is not claimed then.
         """
-        lease = await self.claim(run_id, owner, seconds)
-        record = await self.read(run_id)
-        if lease is None:
-            return TakenRun(record=record)
+        token = f"{owner}/{secrets.token_hex(8)}"
+        until = self._clock() + seconds  # before the store is asked, so that it ends first here
+        return await self._use(
+            "read", run_id, lambda: self._take(Lease(run_id, token, seconds, until), begin)
+        )
+
+    def _take(self, lease: Lease, begin: Callable[[WorkflowRecord], WorkflowRecord]) -> TakenRun:
+        run_id, token = lease.run_id, lease.token
         try:
-            entries, messages = await self.entries(run_id), await self.messages(run_id, 0)
-            begun = record if record is None else begin(record)
-            if begun is not None and begun is not record:
-                await self.update(begun, lease)
+            taken = self._state.take(run_id, token, lease.seconds)
+        except StateBusy as busy:
+            found = self._state.read(run_id)
+            record = None if found is None else _record(found)
+            return TakenRun(record=record, held_until=busy.until)
+        except StateRejected:
+            self._state.renew(run_id, token, 0)
+            raise
+        if taken is None:
+            raise _unknown(run_id)
+        try:
+            record = _record(taken.state)
+            entries, messages = _entries(run_id, taken.log), _messages(run_id, taken.inbox)
+            begun = begin(record)
+            if begun is not record:
+                data = _to_json(run_to_json(begun)).encode()
+                self._state.save(run_id, token, data, lease.seconds, label=begun.status)
         except BaseException:
-            await self.release(lease)
+            self._state.renew(run_id, token, 0)
             raise
         return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
 
-    async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
-        """Replace the record of a run, and give the lease back.
+    async def renew(self, lease: Lease) -> Lease | None:
+        """The lease, extended from now on; `None` if another runner has claimed the run since."""
+        until = self._clock() + lease.seconds
+        try:
+            await self._hold(lease, lease.seconds)
+        except LeaseLost:
+            return None
+        return attrs.evolve(lease, until=until)
 
-        By default, this calls `update` and `release`.
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back; nothing happens if it is not valid any more."""
+        with suppress(LeaseLost):
+            await self._hold(lease, 0)
 
-        Raises:
-            LeaseLost: Another runner has claimed the run since.
-            WorkflowError: The lease is for another run.
-        """
-        await self.update(run, lease)
-        await self.release(lease)
+    async def _hold(self, lease: Lease, seconds: float) -> None:
+        run_id = lease.run_id
+        await self._use("written", run_id, lambda: self._state.renew(run_id, lease.token, seconds))
 
-    @abc.abstractmethod
     async def delete(self, run_id: str) -> None:
-        """Remove a run with its entries and messages; nothing happens if there is no such run."""
+        """Remove a run with all that belongs to it; nothing happens if there is no such run."""
+        await self._companions.delete(run_id)
+        await self._use("deleted", run_id, lambda: self._state.delete(run_id))
 
-    async def aclose(self) -> None:  # noqa: B027 - optional
-        """Free the store's own resources; does nothing by default."""
+    async def aclose(self) -> None:
+        """Close the store; closing twice is allowed."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        await self._companions.aclose()
+        threads = self._threads
+        if threads is not None:
+            await asyncio.to_thread(threads.shutdown)
+        self._state.close()
+
+    async def _use(self, use: str, run_id: str, function: Callable[[], _T]) -> _T:
+        """Use the store of states, in a thread if it may wait.
+
+        Args:
+            use: What could not be done if it fails, as in "read".
+            run_id: The run; empty for all runs.
+            function: Uses it.
+        """
+        if self._is_closed:
+            raise WorkflowError("the store was closed; open it again")
+        try:
+            if self._threads is None:
+                return function()
+            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+        except StateTaken as error:
+            raise LeaseLost(f"another runner has claimed the run {run_id!r}") from error
+        except StateError as error:
+            what = f"the record of the run {run_id!r:.80}" if run_id else "the runs"
+            raise WorkflowError(f"{what} cannot be {use}: {error}") from error
+
+
+def _record(found: StoredState) -> WorkflowRecord:
+    """The run in a state.
+
+    Raises:
+        WorkflowError: It is damaged, or of a newer release.
+    """
+    try:
+        text = found.data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged_run(found.key, "it is not text") from error
+    return run_from_json(_from_json(found.key, text), found.key)
+
+
+def _entries(run_id: str, log: Sequence[str]) -> Sequence[Entry]:
+    try:
+        entries = [entry_from_json(_from_json(run_id, text)) for text in log]
+        for entry in entries:
+            check_entry(entry)
+    except WorkflowError as error:
+        raise WorkflowError(f"run {run_id!r:.80}: {error}") from error
+    return entries
+
+
+def _messages(run_id: str, inbox: Sequence[tuple[int, str]]) -> Sequence[tuple[int, Message]]:
+    return [(number, _message(run_id, _from_json(run_id, text))) for number, text in inbox]
+
+
+def _message(run_id: str, data: Any) -> Message:
+    try:
+        message = Message(**data)
+    except (ConfigurationError, TypeError) as error:
+        raise damaged_run(run_id, f"a message is malformed: {error}") from error
+    if not (isinstance(message.name, str) and isinstance(message.id, str)):
+        raise damaged_run(run_id, "a message is malformed")
+    return message
+
+
+def _from_json(run_id: str, text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise damaged_run(run_id, f"a stored text is not JSON: {error}") from error
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a number in JSON")
+
+
+def _unknown(run_id: str) -> UnknownRun:
+    return UnknownRun(f"there is no run {run_id!r:.200}; list the runs of the store")

@@ -1,4 +1,4 @@
-"""Conformance tests of the claims of a store of sessions."""
+"""Conformance tests of the claims of a store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from interpstack_stores import SessionBusy, SessionStore, SessionTaken
+from interpstack_state import BlobStore, StateBusy, StateTaken
 from interpstack_testing.conformance import rules
 
 __all__ = ["LONG", "ClaimTests", "soon"]
@@ -27,7 +27,7 @@ LONG: Final = 600.0
 class ClaimTests(abc.ABC):
     """The tests of claims, and the parts that all tests of a store share."""
 
-    #: Whether a store that is opened again has the sessions of the one that was closed.
+    #: Whether a store that is opened again has the states of the one that was closed.
     lasts: ClassVar[bool] = True
     #: What the store cannot do, by test name, and why.
     gaps: ClassVar[Mapping[str, str]] = {}
@@ -38,10 +38,10 @@ class ClaimTests(abc.ABC):
         rules.mark_gaps(cls, ClaimTests)
 
     @abc.abstractmethod
-    def make_store(self, **options: Any) -> SessionStore:
-        """A store, on the same place each time within a test; with the options of `SessionStore`.
+    def make_store(self, **options: Any) -> BlobStore:
+        """A store, on the same place each time within a test; with the options of `BlobStore`.
 
-        Only the tests use this place: they let all its sessions expire. A store that lasts nowhere
+        Only the tests use this place: they let all its states expire. A store that lasts nowhere
         returns the same object each time.
         """
 
@@ -53,36 +53,56 @@ class ClaimTests(abc.ABC):
         self.begin()
         yield
         for store in self._open:
-            with suppress(Exception):
-                store.delete(self.key)
+            for key in self._keys:
+                with suppress(Exception):
+                    store.delete(key)
             store.close()
 
     def begin(self) -> None:
         """Prepare a test, which has a key of its own."""
-        self._open: list[SessionStore] = []
+        self._open: list[BlobStore] = []
         self.key = f"key-{secrets.token_hex(8)}"
+        self._keys = [self.key]
 
-    def store(self, **options: Any) -> SessionStore:
+    def store(self, **options: Any) -> BlobStore:
         """A store that is closed at the end of the test."""
         made = self.make_store(**options)
         if made not in self._open:
             self._open.append(made)
         return made
 
+    def named(self, ending: object) -> str:
+        """A further key, whose state is deleted at the end of the test."""
+        self._keys.append(f"{self.key}-{ending}")
+        return self._keys[-1]
+
     # -- claims ----------------------------------------------------------------------------
 
-    def test_a_claimed_session_is_busy(self) -> None:
+    def test_a_claimed_state_is_busy(self) -> None:
         self.store().claim(self.key, "one", LONG)
-        with pytest.raises(SessionBusy) as caught:
+        with pytest.raises(StateBusy) as caught:
             self.store().claim(self.key, "two", LONG)
         assert caught.value.key == self.key
         assert 0 < caught.value.wait_seconds <= LONG
 
+    def test_the_end_of_a_claim_changes_when_it_is_renewed(self) -> None:
+        store = self.store()
+        store.claim(self.key, "one", LONG)
+        ends = [self._end(store), self._end(store)]
+        assert ends[0] == ends[1]
+        store.renew(self.key, "one", 2 * LONG)
+        assert self._end(store) > ends[0]
+
+    def _end(self, store: BlobStore) -> float:
+        with pytest.raises(StateBusy) as caught:
+            store.claim(self.key, "two", LONG)
+        return caught.value.until
+
     def test_a_token_may_claim_twice(self) -> None:
         store = self.store()
         store.claim(self.key, "one", LONG)
-        store.save(self.key, "one", b"state", LONG)
-        assert store.claim(self.key, "one", LONG) == b"state"
+        store.save(self.key, "one", b"blob", LONG)
+        assert store.claim(self.key, "one", LONG) == b"blob"
 
     def test_a_claim_ends_by_itself(self) -> None:
         store = self.store()
@@ -93,30 +113,30 @@ class ClaimTests(abc.ABC):
         store = self.store()
         store.claim(self.key, "one", 0)
         store.renew(self.key, "one", LONG)
-        with pytest.raises(SessionBusy):
+        with pytest.raises(StateBusy):
             store.claim(self.key, "two", LONG)
 
     def test_saving_renews_the_claim(self) -> None:
         store = self.store()
         store.claim(self.key, "one", 0)
-        store.save(self.key, "one", b"state", LONG)
-        with pytest.raises(SessionBusy):
+        store.save(self.key, "one", b"blob", LONG)
+        with pytest.raises(StateBusy):
             store.claim(self.key, "two", LONG)
 
     @pytest.mark.parametrize("saves", [False, True])
-    def test_a_session_that_is_free_can_be_claimed(self, saves: bool) -> None:
+    def test_a_state_that_is_free_can_be_claimed(self, saves: bool) -> None:
         store = self.store()
         store.claim(self.key, "one", LONG)
         if saves:
-            store.save(self.key, "one", b"state", 0)
+            store.save(self.key, "one", b"blob", 0)
         else:
             store.renew(self.key, "one", 0)
-        assert store.claim(self.key, "two", LONG) == (b"state" if saves else None)
+        assert store.claim(self.key, "two", LONG) == (b"blob" if saves else None)
 
     def test_a_token_is_valid_until_the_next_claim(self) -> None:
         store = self.store()
         store.claim(self.key, "one", 0)
-        store.save(self.key, "one", b"state", 0)
+        store.save(self.key, "one", b"blob", 0)
         store.renew(self.key, "one", 0)
         store.save(self.key, "one", b"later", 0)
         assert store.claim(self.key, "two", LONG) == b"later"
@@ -127,16 +147,16 @@ class ClaimTests(abc.ABC):
         self.store().claim(self.key, "two", LONG)
         self.store().save(self.key, "two", b"of two", LONG)
         self.refused(store, "one")
-        with pytest.raises(SessionBusy):
+        with pytest.raises(StateBusy):
             store.claim(self.key, "one", LONG)
         assert store.claim(self.key, "two", LONG) == b"of two"
 
     def test_who_has_not_claimed_changes_nothing(self) -> None:
         store = self.store()
-        with pytest.raises(SessionTaken):
+        with pytest.raises(StateTaken):
             store.renew(self.key, "one", LONG)
-        with pytest.raises(SessionTaken):
-            store.save(self.key, "one", b"state", LONG)
+        with pytest.raises(StateTaken):
+            store.save(self.key, "one", b"blob", LONG)
         assert not store.delete(self.key, "one")
         assert store.claim(self.key, "two", LONG) is None
 
@@ -148,7 +168,7 @@ class ClaimTests(abc.ABC):
             start.wait()
             try:
                 stores[number % 2].claim(self.key, f"token {number}", LONG)
-            except SessionBusy:
+            except StateBusy:
                 return False
             return True
 
@@ -168,7 +188,7 @@ class ClaimTests(abc.ABC):
             list(threads.map(count, range(4)))
         assert stores[0].claim(self.key, "end", 0) == b"20"
 
-    def refused(self, store: SessionStore, token: str, *, deletes: bool = True) -> None:
+    def refused(self, store: BlobStore, token: str, *, deletes: bool = True) -> None:
         changes: list[Callable[[], Any]] = [
             partial(store.renew, self.key, token, LONG),
             partial(store.save, self.key, token, b"stale", LONG),
@@ -176,15 +196,15 @@ class ClaimTests(abc.ABC):
         if deletes:
             changes.append(partial(store.delete, self.key, token))
         for change in changes:
-            with pytest.raises(SessionTaken) as caught:
+            with pytest.raises(StateTaken) as caught:
                 change()
             assert caught.value.key == self.key
 
 
 def soon(attempt: Callable[[], Any], until: Callable[[Any], Any] = lambda value: True) -> Any:
-    """The value of an attempt, once the session is not busy."""
+    """The value of an attempt, once the state is not busy."""
     while True:
-        with suppress(SessionBusy):
+        with suppress(StateBusy):
             value = attempt()
             if until(value):
                 return value

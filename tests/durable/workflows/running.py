@@ -23,11 +23,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stores import open_saver
 from workflow_cases import WorkflowCase, draw_case
 
-from interpstack_langchain.workflows import CheckpointWorkflowStore
-from interpstack_langchain.workflows.databases import open_postgres, open_sqlite
+from interpstack_state import PostgresStore, SQLiteStore
 from interpstack_workflows.api import (
     AgentAnswer,
     AgentFailed,
@@ -44,8 +42,7 @@ from interpstack_workflows.api import (
 #: What runs import late. Nothing of it begins a thread, which a fork would not have.
 for _late in (
     "interpstack_quickjs.engine",
-    "langgraph.checkpoint.postgres.aio",
-    "langgraph.checkpoint.sqlite.aio",
+    "psycopg_pool",
 ):
     importlib.import_module(_late)
 
@@ -90,11 +87,8 @@ class Agent:
 @asynccontextmanager
 async def opened(name: str, place: str) -> AsyncIterator[WorkflowStore]:
     """The store of a job."""
-    if name.endswith("async"):
-        async with open_saver(name, place) as saver:
-            yield CheckpointWorkflowStore(saver)
-        return
-    store = open_sqlite(place) if name == "sqlite" else open_postgres(place)
+    make = SQLiteStore if name == "sqlite" else PostgresStore
+    store = WorkflowStore(make(place, space="workflows"))
     try:
         yield store
     finally:

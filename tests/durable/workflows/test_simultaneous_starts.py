@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from workflow_runs import runner, script
 
-from interpstack_langchain.workflows import CheckpointWorkflowStore
-from interpstack_workflows.api import MemoryWorkflowStore, WorkflowError, WorkflowStore
+from interpstack_state import MemoryStore
+from interpstack_workflows.api import WorkflowError, WorkflowStore
 
 LONG = os.environ.get("INTERPSTACK_DURABLE") == "1"
 #: Runs that are started twice, on each store.
@@ -75,7 +74,7 @@ def starters(kind: str, place: str, *names: str) -> Iterator[list[Starter]]:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("store", ["sqlite", "sqlite-async", "postgres", "postgres-async"])
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_one_of_two_processes_makes_a_run(
     store: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -91,14 +90,9 @@ def test_one_of_two_processes_makes_a_run(
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("kind", ["memory", "checkpointer"])
-def test_one_of_two_threads_makes_a_run(kind: str) -> None:
-    saver = InMemorySaver()
-    stores: list[WorkflowStore] = (
-        [MemoryWorkflowStore()] * 2
-        if kind == "memory"
-        else [CheckpointWorkflowStore(saver), CheckpointWorkflowStore(saver)]
-    )
+def test_one_of_two_threads_makes_a_run() -> None:
+    state = MemoryStore()
+    stores = [WorkflowStore(state), WorkflowStore(state)]
     together = threading.Barrier(2)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # so that each thread is interrupted between any two instructions

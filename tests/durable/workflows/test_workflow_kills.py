@@ -19,7 +19,7 @@ import attrs
 import pytest
 from forked_programs import Program
 
-STORES = ("sqlite", "sqlite-async", "postgres", "postgres-async")
+STORES = ("sqlite", "postgres")
 LONG = os.environ.get("INTERPSTACK_DURABLE") == "1"
 #: Workflows of each store; those of a part are one test.
 SEEDS = int(os.environ.get("INTERPSTACK_WORKFLOWS", "200" if LONG else "12"))

@@ -10,23 +10,23 @@ from fake_stacks import ImagingEngine, imaging_engine
 
 from interpstack import InterpreterStack
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import MemoryStore, SessionStore
+from interpstack_state import BlobStore, MemoryStore
 
 __all__ = ["imaging_engine"]
 
 
 @pytest.fixture
-def store() -> SessionStore:
+def store() -> BlobStore:
     return MemoryStore()
 
 
 @pytest.fixture
-def make(store: SessionStore) -> Iterator[Callable[..., InterpreterStack]]:
+def make(store: BlobStore) -> Iterator[Callable[..., InterpreterStack]]:
     """Makes stacks on the store, as different processes have them."""
     made = []
 
     def make_one(
-        *bridges: Any, engine: Any = None, store: SessionStore = store, **options: Any
+        *bridges: Any, engine: Any = None, store: BlobStore = store, **options: Any
     ) -> InterpreterStack:
         plugin = StoredSessions(store, **{"patience_seconds": 0, **options})
         made.append(InterpreterStack(engine or ImagingEngine(), [plugin], bridges=bridges))

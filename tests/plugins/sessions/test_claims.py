@@ -8,10 +8,10 @@ import pytest
 from away_store import AwayStore
 
 from interpstack_sessions.claims import Claim, Terms
-from interpstack_stores import MemoryStore, SessionBusy, SessionStore
+from interpstack_state import BlobStore, MemoryStore, StateBusy
 
 
-def _terms(store: SessionStore, claim: float = 60.0, patience: float = 0.0) -> Terms:
+def _terms(store: BlobStore, claim: float = 60.0, patience: float = 0.0) -> Terms:
     return Terms(lambda: store, claim, patience)
 
 
@@ -29,7 +29,7 @@ async def test_without_patience_a_busy_session_is_an_error_at_once() -> None:
     store = MemoryStore()
     store.claim("a", "other", 60)
     claim = Claim(_terms(store), "a")
-    with pytest.raises(SessionBusy):
+    with pytest.raises(StateBusy):
         await claim.take()
     assert claim.token == ""
 
@@ -48,7 +48,7 @@ async def test_a_patient_claim_waits_until_the_session_is_free() -> None:
 async def test_patience_ends() -> None:
     store = MemoryStore()
     store.claim("a", "other", 60)
-    with pytest.raises(SessionBusy):
+    with pytest.raises(StateBusy):
         await Claim(_terms(store, patience=0.05), "a").take()
 
 
@@ -70,7 +70,7 @@ async def test_a_claim_is_renewed_while_it_is_used() -> None:
     async with claim.renewed(lambda: pytest.fail("it was not lost")):
         for _ in range(8):
             await asyncio.sleep(0.1)
-            with pytest.raises(SessionBusy):
+            with pytest.raises(StateBusy):
                 store.claim("a", "other", 60)
 
 

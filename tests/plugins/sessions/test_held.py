@@ -10,7 +10,7 @@ from away_store import AwayStore
 
 from interpstack import ConfigurationError
 from interpstack_sessions.api import HeldKeys
-from interpstack_stores import MemoryStore, SessionBusy, SessionTaken, StoreUnavailable
+from interpstack_state import MemoryStore, StateBusy, StateTaken, StoreUnavailable
 
 
 async def test_blocks_of_one_key_run_one_after_another() -> None:
@@ -34,7 +34,7 @@ async def test_a_held_key_is_busy_and_free_after_the_block() -> None:
 
     async def fail() -> None:
         async with keys.held("a"), keys.held("b"):
-            with pytest.raises(SessionBusy):
+            with pytest.raises(StateBusy):
                 await keys.held("a").__aenter__()
             raise ZeroDivisionError
 
@@ -54,9 +54,9 @@ async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
             store.claim("talk", "another", 60)
             await asyncio.Event().wait()
 
-    with pytest.raises(SessionTaken):
+    with pytest.raises(StateTaken):
         await lose()
-    with pytest.raises(SessionBusy):  # the claim of the other was not given back
+    with pytest.raises(StateBusy):  # the claim of the other was not given back
         store.claim("talk", "third", 60)
 
 
@@ -72,7 +72,7 @@ async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_awa
             try:
                 await asyncio.Event().wait()
             finally:
-                with pytest.raises(SessionBusy):  # no other process has it yet
+                with pytest.raises(StateBusy):  # no other process has it yet
                     store.claim("talk", "another", 60)
                 ended = True
 
@@ -101,7 +101,7 @@ async def test_a_time_limit_of_the_block_is_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"store": "memory:"}, "store takes a SessionStore"),
+        ({"store": "memory:"}, "store takes a BlobStore"),
         ({"claim_seconds": 0}, "claim_seconds takes a number from 0.1"),
         ({"patience_seconds": -1}, "patience_seconds takes a number from 0"),
     ],
@@ -112,7 +112,7 @@ def test_wrong_settings_are_refused(options: Any, message: str) -> None:
 
 
 async def test_a_wrong_key_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="the key of a stored session"):
+    with pytest.raises(ConfigurationError, match="the key of a stored state"):
         await HeldKeys(MemoryStore()).held("").__aenter__()
 
 

@@ -10,10 +10,10 @@ import pytest
 from away_store import AwayStore
 
 from interpstack import InterpreterStack, SessionState, bridge
-from interpstack_stores import (
+from interpstack_state import (
+    BlobStore,
     MemoryStore,
-    SessionBusy,
-    SessionStore,
+    StateBusy,
     StateRejected,
     StoreUnavailable,
 )
@@ -68,14 +68,14 @@ async def test_a_session_is_busy_while_its_cell_runs(make: Make) -> None:
     one, other = make(hold).session("talk"), make().session("talk")
     cell = asyncio.create_task(one.eval("await hold()\nx = 1"))
     await running.wait()
-    with pytest.raises(SessionBusy):
+    with pytest.raises(StateBusy):
         await other.eval("x = 2")
     end.set()
     assert (await cell).error is None
     assert (await other.eval("x")).text == "1"
 
 
-async def test_a_cell_whose_session_is_taken_is_stopped(make: Make, store: SessionStore) -> None:
+async def test_a_cell_whose_session_is_taken_is_stopped(make: Make, store: BlobStore) -> None:
     running = asyncio.Event()
 
     @bridge
@@ -97,13 +97,13 @@ async def test_a_cell_whose_session_is_taken_is_stopped(make: Make, store: Sessi
     assert (await one.eval("x")).text == "3"
 
 
-async def test_a_stale_owner_saves_nothing(make: Make, store: SessionStore) -> None:
+async def test_a_stale_owner_saves_nothing(make: Make, store: BlobStore) -> None:
     """A process that was stopped during a cell finds out when it saves."""
     other = make().session("talk")
 
     @bridge
     async def stall() -> None:
-        (found,) = [one for one in store.sessions() if one.key == "talk"]
+        (found,) = [one for one in store.blobs() if one.key == "talk"]
         assert found.claimed
         store.delete("talk")
         await other.eval("x = 'of the other'")
@@ -117,22 +117,22 @@ async def test_a_stale_owner_saves_nothing(make: Make, store: SessionStore) -> N
 
 
 async def test_with_sleep_a_state_is_saved_when_the_session_hibernates(
-    make: Make, store: SessionStore
+    make: Make, store: BlobStore
 ) -> None:
     one, other = make(saves="sleep").session("talk"), make(saves="sleep").session("talk")
     await one.eval("x = 1")
-    with pytest.raises(SessionBusy):
+    with pytest.raises(StateBusy):
         await other.eval("x = 2")
-    (found,) = store.sessions()
+    (found,) = store.blobs()
     assert found.size == 0
     assert await one.hibernate()
     assert not one.live
     assert (await other.eval("x")).text == "1"
-    with pytest.raises(SessionBusy):
+    with pytest.raises(StateBusy):
         await one.eval("x")
 
 
-async def test_with_sleep_a_closing_stack_saves(make: Make, store: SessionStore) -> None:
+async def test_with_sleep_a_closing_stack_saves(make: Make, store: BlobStore) -> None:
     stack = make(saves="sleep")
     await stack.session("talk").eval("x = 1")
     await stack.aclose()
@@ -140,7 +140,7 @@ async def test_with_sleep_a_closing_stack_saves(make: Make, store: SessionStore)
 
 
 async def test_what_was_not_saved_before_another_went_on_is_told(
-    make: Make, store: SessionStore
+    make: Make, store: BlobStore
 ) -> None:
     one, other = make(saves="sleep").session("talk"), make().session("talk")
     await one.eval("x = 1")
@@ -207,7 +207,7 @@ async def test_a_store_that_is_away_costs_no_outcome_and_no_variables(
 
 @pytest.mark.parametrize("damage", ["damaged", "foreign"])
 async def test_a_state_that_cannot_be_used_is_refused_and_stays(
-    make: Make, store: SessionStore, damage: str
+    make: Make, store: BlobStore, damage: str
 ) -> None:
     for key in ("talk", "other"):
         await make().session(key).eval(f"x = {key!r}")

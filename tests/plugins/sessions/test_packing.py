@@ -6,7 +6,7 @@ import pytest
 
 from interpstack import Image, SessionState
 from interpstack_sessions.packing import pack, unpack
-from interpstack_stores import StateRejected
+from interpstack_state import StateRejected
 
 STATE = SessionState(image=Image("fake", "base", bytes(range(256)) * 9), values={"a": [1, "é"]})
 

@@ -10,7 +10,7 @@ import pytest
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import MemoryStore
+from interpstack_state import MemoryStore
 from interpstack_testing import FakeEngine
 
 
@@ -19,7 +19,7 @@ from interpstack_testing import FakeEngine
     [
         (
             {"store": "sqlite:///x"},
-            "store takes a SessionStore, as open_store(url) opens; got 'sqlite:///x'",
+            "store takes a BlobStore, as open_store(url) opens; got 'sqlite:///x'",
         ),
         ({"saves": "never"}, "saves takes 'cell' or 'sleep'; got 'never'"),
         ({"claim_seconds": 0}, "claim_seconds takes a number from 0.1; got 0"),
@@ -56,6 +56,6 @@ def test_a_missing_store_is_an_error_that_says_what_to_do(monkeypatch: pytest.Mo
 def test_a_key_that_no_store_takes_is_refused() -> None:
     with (
         InterpreterStack(FakeEngine(), [StoredSessions(MemoryStore())]) as stack,
-        pytest.raises(ConfigurationError, match="the key of a stored session"),
+        pytest.raises(ConfigurationError, match="the key of a stored state"),
     ):
         stack.session("a\0b")

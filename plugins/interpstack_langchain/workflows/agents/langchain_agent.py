@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,7 +19,8 @@ from interpstack_langchain.workflows.agents.answers import prompt_of, value_of
 from interpstack_langchain.workflows.agents.graph_calls import GraphCall, takes_messages
 from interpstack_langchain.workflows.agents.metering import Meter
 from interpstack_langchain.workflows.agents.progress import AgentProgress
-from interpstack_langchain.workflows.agents.savers import AgentSaver, forget, saver_for
+from interpstack_langchain.workflows.agents.savers import RUN, saver_for
+from interpstack_langchain.workflows.agents.threads import thread_of
 from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentFailed, AgentPaused
 
 __all__ = ["LangChainAgent", "agent_of"]
@@ -104,17 +104,17 @@ class LangChainAgent(Agent):
         progress = AgentProgress(call.emit)
         config = _config(call, wishes, meter)
         if isinstance(target, Pregel):
-            thread = _thread(call)
+            thread = thread_of(call)
             config["configurable"]["thread_id"] = thread
-            saver = saver_for(target.checkpointer, call, thread)
+            saver = await saver_for(target.checkpointer, call)
             graph = target.copy({"checkpointer": saver})
             try:
                 output = await GraphCall(graph, call, config, progress).run()
             finally:
-                if isinstance(saver, AgentSaver):
+                if saver is not None:
                     await saver.end()
-            if call.schema is None:  # no correction can follow
-                forget(call, thread)
+            if saver is not None and call.schema is None:  # no correction can follow
+                saver.forget(thread)
             return output, thread
         output = await _asked(target, call, config)
         if isinstance(output, BaseMessage):
@@ -202,14 +202,13 @@ def _checked(target: Any) -> Runnable[Any, Any]:
     return target
 
 
-def _thread(call: AgentCall) -> str:
-    """The thread of a step; a new one where the folder of the step has begun anew."""
-    name = f"workflow:{call.key or uuid.uuid4().hex}"
-    return f"{name}@{call.cwd_id}" if call.cwd_id else name
-
-
 def _config(call: AgentCall, wishes: Mapping[str, Any], meter: Meter) -> RunnableConfig:
-    about = {"workflow_step": call.key, "workflow_phase": call.phase, "workflow_label": call.label}
+    about = {
+        RUN: call.run_id,
+        "workflow_step": call.key,
+        "workflow_phase": call.phase,
+        "workflow_label": call.label,
+    }
     return {
         "configurable": dict(wishes),
         "callbacks": [meter],

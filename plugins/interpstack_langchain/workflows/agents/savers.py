@@ -1,12 +1,13 @@
-"""Checkpointers of agents: a graph's own one, or the one in which the run itself is stored."""
+"""Checkpointers of agents: a graph's own one, or one beside the store of the run."""
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -19,47 +20,164 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.memory import InMemorySaver
 
 from interpstack import call_blocking, to_end
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import AgentCall, MemoryWorkflowStore, WorkflowStore
+from interpstack_langchain.langgraph_internals.saver_classes import saver_class
+from interpstack_state import MemoryStore, PostgresStore, SQLiteStore, StateStore
+from interpstack_workflows.api import AgentCall, RunCompanion
 
-__all__ = ["AgentSaver", "forget", "saver_for"]
+__all__ = ["RUN", "AgentSaver", "AgentStates", "saver_for"]
 
 _T = TypeVar("_T")
-#: Begins the namespaces of agents in the thread of their run.
-_SPACE: Final = "workflow_agent:"
-#: For runs in memory, agents' states in memory: they last as long as the runs do.
-_in_memory: WeakKeyDictionary[WorkflowStore, InMemorySaver] = WeakKeyDictionary()
+#: The name of the companion of stores, as its entry point has it.
+_COMPANION: Final = "langchain"
+#: The entry of a checkpoint's metadata that names the run.
+RUN: Final = "workflow_run"
+#: Seconds to wait for another process that makes the tables, or writes, and between two tries.
+_BUSY_SECONDS: Final = 30.0
+_PAUSE_SECONDS: Final = 0.02
+#: The lock of those who make the tables of a PostgreSQL database: a number that no other has.
+_SETTING_UP: Final = 7_320_583_017_224
+_WHAT: Final = "the state of an agent without a checkpointer"
 
 
-def saver_for(own: Any, call: AgentCall, thread: str) -> BaseCheckpointSaver[Any] | None:
+async def saver_for(own: Any, call: AgentCall) -> AgentSaver | None:
     """The checkpointer of one call of a graph.
 
     Args:
         own: The graph's own: a checkpointer, `None` for none, `False` for none in any case.
         call: Has the store of the run.
-        thread: The thread of the call.
 
     Returns:
-        The graph's own one, if it has one; else that of the run's store, if the store has one: the
-        thread is then a part of the run, and is deleted with it.
+        The graph's own one, if it has one; else the one beside the store of the run, whose threads
+        are deleted with the run. `None` if there is none beside a store of this kind.
     """
     if isinstance(own, BaseCheckpointSaver):
-        return own if _is_async(own) else AgentSaver(own)
-    run_id = call.key.partition("/")[0]
-    if own is False or not run_id:
+        return AgentSaver(own)
+    if own is False or call.store is None or not call.run_id:
         return None
-    if isinstance(call.store, CheckpointWorkflowStore):
-        return AgentSaver(call.store.saver, call.store.thread(run_id), f"{_SPACE}{thread}:")
-    if isinstance(call.store, MemoryWorkflowStore):
-        return _in_memory.setdefault(call.store, InMemorySaver())
-    return None
+    states = await call.store.companions.get(_COMPANION)
+    if not isinstance(states, AgentStates):
+        return None
+    return AgentSaver(states.saver, forgets=isinstance(states.saver, InMemorySaver))
 
 
-def forget(call: AgentCall, thread: str) -> None:
-    """Delete the state of an agent that has ended, if the state is in memory beside its run."""
-    saver = None if call.store is None else _in_memory.get(call.store)
-    if saver is not None:
-        saver.delete_thread(thread)
+class AgentStates(RunCompanion):
+    """The conversations of agents without checkpointers, beside the store of their runs.
+
+    They are in a checkpointer of LangGraph for the database of the store, in its own tables.
+
+    Args:
+        saver: The checkpointer, set up.
+        close: Closes its connections.
+    """
+
+    def __init__(
+        self, saver: BaseCheckpointSaver[Any], close: Callable[[], None] = lambda: None
+    ) -> None:
+        self.saver = saver
+        self._close = close
+
+    @classmethod
+    def beside(cls, state: StateStore) -> AgentStates | None:
+        """The conversations beside a store; `None` for a kind of store without a checkpointer.
+
+        Raises:
+            ConfigurationError: The checkpointer's package is not installed.
+        """
+        if isinstance(state, MemoryStore):
+            return cls(InMemorySaver())
+        if isinstance(state, SQLiteStore):
+            return cls._in_sqlite(state)
+        if isinstance(state, PostgresStore):
+            return cls._in_postgres(state)
+        return None
+
+    @classmethod
+    def _in_sqlite(cls, state: SQLiteStore) -> AgentStates:
+        make = saver_class("sqlite", _WHAT)
+        connection = sqlite3.connect(state.path, timeout=_BUSY_SECONDS, check_same_thread=False)
+        try:
+            saver = make(connection)
+            _set_up(saver)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(saver, connection.close)
+
+    @classmethod
+    def _in_postgres(cls, state: PostgresStore) -> AgentStates:
+        make = saver_class("postgres", _WHAT)
+        from psycopg.rows import dict_row
+        from psycopg_pool import ConnectionPool
+
+        pool: Any = ConnectionPool(
+            state.dsn,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+            min_size=1,
+            max_size=state.connections,
+            check=ConnectionPool.check_connection,  # a server that was restarted has closed them
+            name="interpstack-agents",
+            open=True,
+        )
+        try:
+            saver = make(pool)
+            with pool.connection() as connection, _setting_up(connection):
+                saver.setup()
+        except BaseException:
+            pool.close()
+            raise
+        return cls(saver, pool.close)
+
+    async def delete(self, run_id: str) -> None:
+        await call_blocking(lambda: self._delete(run_id))
+
+    def _delete(self, run_id: str) -> None:
+        listed = [*self.saver.list(None, filter={RUN: run_id})]
+        for thread in {one.config["configurable"]["thread_id"] for one in listed}:
+            self.saver.delete_thread(thread)
+
+    async def aclose(self) -> None:
+        await call_blocking(self._close)
+
+
+def _set_up(saver: Any) -> None:
+    """Make the tables of a checkpointer for SQLite, while other processes may do so.
+
+    SQLite gives up at once, whatever its timeout, where two connections change the journal of a new
+    database together.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            saver.setup()
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # extended codes have more
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+@contextmanager
+def _setting_up(connection: Any) -> Iterator[None]:
+    """One process at a time makes the tables: two at once would run into each other.
+
+    Asked for again and again, since a statement that waits for the lock would hold up the other
+    process: it makes an index beside all statements that go on.
+
+    Raises:
+        TimeoutError: Another process has not finished in time.
+    """
+    until = time.monotonic() + _BUSY_SECONDS
+    ask = f"SELECT pg_try_advisory_lock({_SETTING_UP}) AS mine"
+    while not connection.execute(ask).fetchone()["mine"]:
+        if time.monotonic() > until:
+            raise TimeoutError("another process is making its tables")
+        time.sleep(_PAUSE_SECONDS)
+    try:
+        yield
+    finally:
+        connection.execute(f"SELECT pg_advisory_unlock({_SETTING_UP})")
 
 
 class _Uses:
@@ -100,23 +218,21 @@ class AgentSaver(BaseCheckpointSaver[Any]):
 
     Args:
         saver: The other one.
-        thread: The thread there that keeps everything; `None` for the graph's own threads.
-        space: Begins the namespaces there.
         uses: Counts the threads that use it.
+        forgets: Whether the state of an agent that has ended is of no more use.
     """
 
     def __init__(
         self,
         saver: BaseCheckpointSaver[Any],
-        thread: str | None = None,
-        space: str = "",
         uses: _Uses | None = None,
+        *,
+        forgets: bool = False,
     ) -> None:
         super().__init__(serde=saver.serde)
         self._saver = saver
-        self._thread = thread
-        self._space = space
-        self._is_async = _is_async(saver)
+        self._forgets = forgets
+        self._is_async = type(saver).aput_writes is not BaseCheckpointSaver.aput_writes
         self._uses = uses or _Uses()
 
     async def end(self) -> None:
@@ -127,6 +243,11 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         """
         await to_end(call_blocking(self._uses.end))
 
+    def forget(self, thread: str) -> None:
+        """Delete the state of an agent that has ended, if it is of no more use."""
+        if self._forgets:
+            self._saver.delete_thread(thread)
+
     def __getattr__(self, name: str) -> Any:
         """The connection and the lock, by which evals of the agent find their database."""
         if name.startswith("_"):
@@ -135,32 +256,27 @@ class AgentSaver(BaseCheckpointSaver[Any]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         with self._uses.one():
-            return self._outer(self._saver.get_tuple(self._inner(config)), config)
+            return self._saver.get_tuple(config)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        inner = self._inner(config)
         if self._is_async:
-            return self._outer(await self._saver.aget_tuple(inner), config)
-        return self._outer(await self._aside(lambda: self._saver.get_tuple(inner)), config)
+            return await self._saver.aget_tuple(config)
+        return await self._aside(lambda: self._saver.get_tuple(config))
 
     def list(self, config: RunnableConfig | None, **given: Any) -> Iterator[CheckpointTuple]:
-        wanted = self._wanted(config)
         with self._uses.one():
-            listed = [*self._saver.list(self._inner(wanted), **self._limits(given))]
-        for found in listed:
-            yield self._known(found, wanted)
+            listed = [*self._saver.list(config, **given)]
+        yield from listed
 
     async def alist(
         self, config: RunnableConfig | None, **given: Any
     ) -> AsyncIterator[CheckpointTuple]:
-        wanted, limits = self._wanted(config), self._limits(given)
         if self._is_async:
-            async for found in self._saver.alist(self._inner(wanted), **limits):
-                yield self._known(found, wanted)
+            async for found in self._saver.alist(config, **given):
+                yield found
             return
-        saver = self._saver
-        for found in await self._aside(lambda: [*saver.list(self._inner(wanted), **limits)]):
-            yield self._known(found, wanted)
+        for found in await self._aside(lambda: [*self._saver.list(config, **given)]):
+            yield found
 
     def put(
         self,
@@ -169,9 +285,8 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        inner = self._inner(config)
         with self._uses.one():
-            return self._back(self._saver.put(inner, checkpoint, metadata, new_versions), config)
+            return self._saver.put(config, checkpoint, metadata, new_versions)
 
     async def aput(
         self,
@@ -180,12 +295,10 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        inner, saver = self._inner(config), self._saver
+        saver = self._saver
         if self._is_async:
-            put = await saver.aput(inner, checkpoint, metadata, new_versions)
-        else:
-            put = await self._aside(lambda: saver.put(inner, checkpoint, metadata, new_versions))
-        return self._back(put, config)
+            return await saver.aput(config, checkpoint, metadata, new_versions)
+        return await self._aside(lambda: saver.put(config, checkpoint, metadata, new_versions))
 
     def put_writes(
         self,
@@ -195,7 +308,7 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         task_path: str = "",
     ) -> None:
         with self._uses.one():
-            self._saver.put_writes(self._inner(config), writes, task_id, task_path)
+            self._saver.put_writes(config, writes, task_id, task_path)
 
     async def aput_writes(
         self,
@@ -204,18 +317,18 @@ class AgentSaver(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        inner, saver = self._inner(config), self._saver
+        saver = self._saver
         if self._is_async:
-            await saver.aput_writes(inner, writes, task_id, task_path)
+            await saver.aput_writes(config, writes, task_id, task_path)
         else:
-            await self._aside(lambda: saver.put_writes(inner, writes, task_id, task_path))
+            await self._aside(lambda: saver.put_writes(config, writes, task_id, task_path))
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         return self._saver.get_next_version(current, channel)
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> AgentSaver:
         other = self._saver.with_allowlist(extra_allowlist)
-        return AgentSaver(other, self._thread, self._space, self._uses)
+        return AgentSaver(other, self._uses, forgets=self._forgets)
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
         """Do work in a thread."""
@@ -225,46 +338,3 @@ class AgentSaver(BaseCheckpointSaver[Any]):
                 return work()
 
         return await call_blocking(counted)
-
-    # -- the other checkpointer's names --------------------------------------------------------
-
-    def _inner(self, config: RunnableConfig) -> RunnableConfig:
-        if self._thread is None:
-            return config
-        configurable = config.get("configurable", {})
-        space = f"{self._space}{configurable.get('checkpoint_ns', '')}"
-        named = {"thread_id": self._thread, "checkpoint_ns": space}
-        return {**config, "configurable": {**configurable, **named}}
-
-    def _back(self, inner: RunnableConfig, asked: Mapping[str, Any]) -> RunnableConfig:
-        if self._thread is None:
-            return inner
-        configurable = inner["configurable"]
-        space = str(configurable.get("checkpoint_ns", "")).removeprefix(self._space)
-        named = {"thread_id": asked["configurable"]["thread_id"], "checkpoint_ns": space}
-        return {**inner, "configurable": {**configurable, **named}}
-
-    def _outer(
-        self, found: CheckpointTuple | None, asked: RunnableConfig
-    ) -> CheckpointTuple | None:
-        return None if found is None else self._known(found, asked)
-
-    def _known(self, found: CheckpointTuple, asked: RunnableConfig) -> CheckpointTuple:
-        parent = found.parent_config
-        return found._replace(
-            config=self._back(found.config, asked),
-            parent_config=None if parent is None else self._back(parent, asked),
-        )
-
-    def _wanted(self, config: RunnableConfig | None) -> RunnableConfig:
-        if config is None:
-            raise ValueError("the threads of agents are listed one by one; name one")
-        return config
-
-    def _limits(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        before = given.get("before")
-        return {**given, "before": None if before is None else self._inner(before)}
-
-
-def _is_async(saver: BaseCheckpointSaver[Any]) -> bool:
-    return type(saver).aput_writes is not BaseCheckpointSaver.aput_writes

@@ -14,12 +14,12 @@ from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.runs.keeping.alarms import Alarms
 from interpstack_workflows.runs.keeping.live_run import LiveRun
 from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Rush, Standby
-from interpstack_workflows.runs.keeping.watching import LeaseWatch, is_doubtful
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_records import going_on
 from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.isolation import remove_left
-from interpstack_workflows.stores.store import Lease, TakenRun, WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
+from interpstack_workflows.stores.store import Lease, TakenRun
 
 __all__ = ["KeptRun", "RunKeeper", "Stay"]
 
@@ -142,7 +142,6 @@ class RunKeeper:
         pace = Pace(parts.early_seconds, max(1, int(live_runs * _EARLY_SHARE)))
         self._pace = pace
         self._rush = Rush()
-        self._watch = LeaseWatch(lease_seconds)
         self._alarms = Alarms(self._wake_early, pace, parts.clock)
         self._beating: asyncio.Task[None] | None = None
 
@@ -251,7 +250,6 @@ class RunKeeper:
 
     async def _claimed(self, kept: KeptRun) -> WorkflowRecord:
         """One stay of a run, under a lease."""
-        first: Lease | None = None
         while True:
             taken = await self._take(kept)
             record = taken.record
@@ -261,15 +259,14 @@ class RunKeeper:
                 return await self._leased(kept, record, taken.lease, taken)
             if record.status in ENDED and not kept.stay.reopen:
                 return record
-            first = first or taken.held
-            if not kept.stay.patient and not is_doubtful(taken.held, first, self._parts.clock()):
+            if not kept.stay.patient:
                 raise LeaseLost(f"Another runner works on run {kept.run_id}; try again later")
             await asyncio.sleep(min(_LOOK_SECONDS, self._seconds / 3))
 
     async def _take(self, kept: KeptRun) -> TakenRun:
         """Claim the run; if this is cancelled meanwhile, other runners can claim it at once."""
         store, begin = self._parts.store, partial(going_on, reopen=kept.stay.reopen)
-        taking = asyncio.ensure_future(self._watch.take(store, kept.run_id, self._owner, begin))
+        taking = asyncio.ensure_future(store.take(kept.run_id, self._owner, self._seconds, begin))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -334,10 +331,11 @@ class RunKeeper:
         try:
             now = self._parts.clock()
             if live.lease.until - now < self._seconds * 2 / 3:
-                if await self._parts.store.renew(live.lease, self._seconds):
-                    live.renewed(now + self._seconds)
-                else:
+                renewed = await self._parts.store.renew(live.lease)
+                if renewed is None:
                     live.lost()
+                else:
+                    live.renewed(renewed)
             await live.look_for_messages()
         except Exception:  # noqa: BLE001 - a store that is down for a moment is asked again
             if self._parts.clock() >= live.lease.until:

@@ -32,7 +32,8 @@ from interpstack_workflows.runtime.boundary import (
 )
 from interpstack_workflows.runtime.runtime import ModuleExecution
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import Lease, Message, TakenRun, WorkflowRecord
+from interpstack_workflows.stores.records import Message, WorkflowRecord
+from interpstack_workflows.stores.store import Lease, TakenRun
 
 __all__ = ["LiveRun"]
 
@@ -152,9 +153,9 @@ class LiveRun:
         """The number of the last message that was read."""
         return self._read
 
-    def renewed(self, until: float) -> None:
+    def renewed(self, lease: Lease) -> None:
         """Go on: the lease lasts longer now."""
-        self._lease = attrs.evolve(self._lease, until=until)
+        self._lease = lease
 
     def lost(self) -> None:
         """Stop at once: another runner has the lease."""

@@ -1,8 +1,4 @@
-"""The writer of a run's entries: one write at a time, all entries that are ready in each.
-
-A store that can write at once does so before the guest goes on: while the guest computes in its
-thread, the write would compete with it for the interpreter, which takes longer than the write.
-"""
+"""The writer of a run's entries: one write at a time, all entries that are ready in each."""
 
 from __future__ import annotations
 
@@ -38,10 +34,10 @@ class RecordWriter:
         self._error: Exception | None = None
 
     def write(self, entry: Entry) -> None:
-        """Append an entry, at once if the store can do so; `safe` says when it is stored."""
+        """Append an entry, beside the guest; `safe` says when it is stored."""
         self._waiting.append(entry)
         if self._writing is None and self._error is None:
-            self._begin()
+            self._writing = asyncio.create_task(self._write())
 
     async def safe(self) -> None:
         """Wait until everything is stored that was written before.
@@ -61,27 +57,6 @@ class RecordWriter:
         """Wait until nothing is being written, for at most some seconds."""
         if self._writing is not None:
             await asyncio.wait({self._writing}, timeout=seconds)
-
-    def renewed(self, lease: Lease) -> None:
-        """Write under a lease that was renewed."""
-        self._lease = lease
-
-    def _begin(self) -> None:
-        """Store the entries that are ready: at once if the store can do so, else in a task.
-
-        The guest goes on beside the task.
-        """
-        ready, lease = self._waiting, self._lease
-        try:
-            stored = self._store.append_now(lease.run_id, self._index, ready, lease)
-        except Exception as error:  # noqa: BLE001 - raised by `safe`
-            self._fail(error)
-            return
-        if stored:
-            self._waiting = []
-            self._index += len(ready)
-        else:
-            self._writing = asyncio.create_task(self._write())
 
     def _fail(self, error: Exception) -> None:
         self._error = error

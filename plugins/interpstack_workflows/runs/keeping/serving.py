@@ -11,7 +11,8 @@ import attrs
 
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.keeping.keeper import RunKeeper
-from interpstack_workflows.stores.store import RunStatus, WorkflowRecord, WorkflowStore
+from interpstack_workflows.stores.records import RunStatus, WorkflowRecord
+from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["serve"]
 

@@ -10,7 +10,8 @@ from interpstack_workflows.runs.values import ENDED
 from interpstack_workflows.runs.verbs.waits import approval_id, wait_id
 from interpstack_workflows.steps.entries import Entry, StepRecord
 from interpstack_workflows.steps.stages import approvals_of
-from interpstack_workflows.stores.store import WorkflowRecord, WorkflowStore
+from interpstack_workflows.stores.records import WorkflowRecord
+from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["open_questions", "run_questions"]
 

@@ -22,7 +22,7 @@ from interpstack_workflows.runs.reading.open_questions import run_questions
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
-from interpstack_workflows.stores.store import STATUSES, RunStatus, WorkflowRecord
+from interpstack_workflows.stores.records import STATUSES, RunStatus, WorkflowRecord
 
 __all__ = ["RunnerViews"]
 

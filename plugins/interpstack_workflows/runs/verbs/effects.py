@@ -29,7 +29,7 @@ from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
 from interpstack_workflows.runtime.boundary import FailedResolution
 from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.stages import AgentStage, approvals_of, count_of, stage_of
-from interpstack_workflows.stores.store import Message
+from interpstack_workflows.stores.records import Message
 
 __all__ = ["VerbHost", "Verbs"]
 

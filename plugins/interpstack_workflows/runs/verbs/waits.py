@@ -9,7 +9,7 @@ import attrs
 
 from interpstack.values import same_json
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.stores.store import Message
+from interpstack_workflows.stores.records import Message
 
 __all__ = ["CONTRADICTED", "Wait", "Waits", "approval_id", "check_answer", "wait_id"]
 

@@ -1,4 +1,4 @@
-"""The kit notices stores that keep too much, or too little, or mix sessions up."""
+"""The kit notices stores that keep too much, or too little, or mix states up."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from interpstack_stores import MemoryStore, SessionStore
-from interpstack_testing import SessionStoreConformance
+from interpstack_state import BlobStore, MemoryStore
+from interpstack_testing import BlobStoreConformance
 
 
 class _Forgetful(MemoryStore):
-    """Has no state any more once a session is given back."""
+    """Has no blob any more once a state is given back."""
 
     def claim(self, key: str, token: str, seconds: float) -> bytes | None:
         super().claim(key, token, seconds)
@@ -29,7 +29,7 @@ class _Confused(MemoryStore):
 
 
 class _Boundless(MemoryStore):
-    """Has no largest state."""
+    """Has no largest blob."""
 
     def check_size(self, size: int) -> None:
         return
@@ -46,43 +46,43 @@ class _Hasty(MemoryStore):
     """Lets everything expire."""
 
     def expire(self, idle_seconds: float) -> int:
-        return sum(self.delete(one.key) for one in self.sessions()) or 1
+        return sum(self.delete(one.key) for one in self.blobs()) or 1
 
 
 class _Blind(MemoryStore):
     """Lists nothing."""
 
-    def sessions(self) -> Any:
+    def blobs(self) -> Any:
         return iter(())
 
 
-_Store = SessionStoreConformance
+_Store = BlobStoreConformance
 
 
 @pytest.mark.parametrize(
     ("kind", "test"),
     [
         (_Forgetful, _Store.test_what_was_saved_is_loaded),
-        (_Forgetful, _Store.test_a_large_state_comes_back_whole),
-        (_Confused, _Store.test_sessions_are_kept_apart),
-        (_Boundless, _Store.test_a_state_that_is_too_large_is_not_saved),
-        (_Eternal, _Store.test_idle_sessions_expire),
-        (_Hasty, _Store.test_idle_sessions_expire),
-        (_Blind, _Store.test_sessions_are_listed),
+        (_Forgetful, _Store.test_a_large_blob_comes_back_whole),
+        (_Confused, _Store.test_states_are_kept_apart),
+        (_Boundless, _Store.test_a_blob_that_is_too_large_is_not_saved),
+        (_Eternal, _Store.test_idle_states_expire),
+        (_Hasty, _Store.test_idle_states_expire),
+        (_Blind, _Store.test_blobs_are_listed),
     ],
 )
-def test_a_broken_store_is_noticed(kind: type[SessionStore], test: Any) -> None:
+def test_a_broken_store_is_noticed(kind: type[BlobStore], test: Any) -> None:
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test(_kit(kind))
     test(_kit(MemoryStore))
 
 
-def _kit(kind: type[SessionStore]) -> SessionStoreConformance:
-    class Kit(SessionStoreConformance):
+def _kit(kind: type[BlobStore]) -> BlobStoreConformance:
+    class Kit(BlobStoreConformance):
         lasts: ClassVar[bool] = False
         made = kind(max_bytes=1000) if kind is _Boundless else None
 
-        def make_store(self, **options: Any) -> SessionStore:
+        def make_store(self, **options: Any) -> BlobStore:
             self.made = self.made or kind(**options)
             return self.made
 

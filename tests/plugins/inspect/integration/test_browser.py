@@ -22,6 +22,7 @@ from chromium import browser
 from inspected import HOSTILE_SEEN, RecordSource, hostile_record, record
 from inspected_agents import PAID, agent, config, database, turn
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command
 from workflow_runs import Prompts, runner, script
 
@@ -29,7 +30,6 @@ from interpstack_inspect.api import RunSource
 from interpstack_inspect.serving.server import serve
 from interpstack_langchain.inspecting.agents import AgentSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 
 #: The folder for pictures; none are made without it.
 _PICTURES = os.environ.get("INTERPSTACK_PICTURES")
@@ -131,6 +131,14 @@ async def site(source: RunSource) -> AsyncIterator[Site]:
 def made() -> Any:
     PAID.clear()
     return agent(InMemorySaver())
+
+
+@pytest.fixture
+async def stored(tmp_path: Path) -> AsyncIterator[tuple[str, Any]]:
+    """A database, and an agent whose checkpointer is in it."""
+    place = str(tmp_path / "stored.db")
+    async with AsyncSqliteSaver.from_conn_string(place) as saver:
+        yield place, agent(saver)
 
 
 def _source(made: Any) -> AgentSource:
@@ -368,10 +376,10 @@ async def test_times_are_those_of_the_readers_zone(made: Any) -> None:
         assert await shown.get_attribute("title") == "2026-01-02 03:04:05 UTC"
 
 
-async def test_pages_fit_a_phone(made: Any) -> None:
+async def test_pages_fit_a_phone(stored: tuple[str, Any]) -> None:
+    place, made = stored
     await made.ainvoke(turn(_ORDERS), config("orders of today"))
-    saver = made.checkpointer
-    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+    async with runner(Prompts(), place) as running:
         asked = await running.run(script("return await ask('Ship?', {choices: ['yes', 'no']})"))
     async with site(_source(made)) as seen:
         await seen.page.set_viewport_size({"width": 360, "height": 740})
@@ -390,9 +398,9 @@ async def test_pages_fit_a_phone(made: Any) -> None:
         assert seen.errors == []
 
 
-async def test_the_question_of_a_workflow_is_answered_in_place(made: Any) -> None:
-    saver = made.checkpointer
-    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+async def test_the_question_of_a_workflow_is_answered_in_place(stored: tuple[str, Any]) -> None:
+    place, made = stored
+    async with runner(Prompts(), place) as running:
         asked = await running.run(script("return await ask('Ship?', {choices: ['yes', 'no']})"))
     async with site(_source(made)) as seen:
         page = await seen.go(f"/workflow?run={asked.run_id}")
@@ -401,18 +409,18 @@ async def test_the_question_of_a_workflow_is_answered_in_place(made: Any) -> Non
         await page.keyboard.press("2")
         await page.keyboard.press("Enter")
         await page.wait_for_selector("text=An answer is stored")
-        async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+        async with runner(Prompts(), place) as running:
             result = await (await running.resume(asked.run_id)).rest()
         assert result.result == "no"
         await page.wait_for_selector("text=completed")  # without a reload
         assert seen.errors == []
 
 
-async def test_a_workflow_is_a_tree() -> None:
-    saver = InMemorySaver()
-    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+async def test_a_workflow_is_a_tree(stored: tuple[str, Any]) -> None:
+    place, made = stored
+    async with runner(Prompts(), place) as running:
         await running.run(script(_REPORT, "orders"))
-    async with site(_source(agent(saver))) as seen:
+    async with site(_source(made)) as seen:
         page = seen.page
         await page.get_by_role("link", name="Workflows").click()
         await page.wait_for_url("**/workflows")

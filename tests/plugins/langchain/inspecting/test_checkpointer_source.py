@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from inspected_agents import agent, config, turn
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from workflow_runs import MemoryRuns
 
 from interpstack_langchain.inspecting.checkpointer_source import CheckpointerSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
 from interpstack_workflows.api import WorkflowStore
 
 
@@ -22,7 +22,7 @@ class Source(CheckpointerSource):
     options = ReadingOptions()
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
-        self.saver, self.looks = saver, 0
+        self.saver, self.runs, self.looks = saver, MemoryRuns(), 0
 
     @property
     def title(self) -> str:
@@ -32,8 +32,12 @@ class Source(CheckpointerSource):
         self.looks += 1
         return read(self.saver)
 
-    def _run_store(self) -> AbstractAsyncContextManager[WorkflowStore]:
-        return nullcontext(CheckpointWorkflowStore(self.saver))
+    async def _read_runs(self, read: Callable[[WorkflowStore], Awaitable[Any]]) -> Any:
+        self.looks += 1
+        return await read(self.runs)
+
+    def _written_runs(self) -> AbstractAsyncContextManager[WorkflowStore]:
+        return nullcontext(self.runs)
 
 
 async def test_each_question_is_one_look() -> None:
@@ -46,5 +50,7 @@ async def test_each_question_is_one_look() -> None:
     assert (await source.conversation("talk")).name == "talk"
     assert (await source.eval("talk", 1)).summary.code == "1 + 1"
     assert source.looks == 5
+    assert list(await source.workflows()) == []
+    assert source.looks == 6
     await made.ainvoke(turn("2"), config("talk"))
     assert await source.version("talk") != before

@@ -23,8 +23,8 @@ from interpstack_langchain.inspecting.conversations import (
     ReadingOptions,
     read_conversation,
     read_eval,
-    run_of_step,
 )
+from interpstack_langchain.workflows.agents.threads import run_of_thread
 from interpstack_workflows.api import Prices
 
 
@@ -120,8 +120,8 @@ def test_messages_of_a_subagent_name_their_graph_and_count_once() -> None:
 
 
 def test_a_conversation_of_a_step_names_its_run() -> None:
-    assert run_of_step("workflow:r-1/root/agent:2") == "r-1"
-    assert run_of_step("orders") == ""
+    assert run_of_thread("workflow:r-1/root/agent:2") == "r-1"
+    assert run_of_thread("orders") == ""
 
 
 async def test_turns_have_their_input_and_their_evals(tmp_path: Path) -> None:

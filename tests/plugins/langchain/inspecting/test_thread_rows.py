@@ -15,8 +15,6 @@ from langgraph.types import Command
 
 from interpstack_inspect.api import ConversationRow
 from interpstack_langchain.inspecting.thread_rows import thread_rows, thread_version
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
-from interpstack_workflows.api import WorkflowRecord
 
 
 async def _filled(saver: Any) -> None:
@@ -33,7 +31,6 @@ async def _filled(saver: Any) -> None:
             await asyncio.to_thread(made.invoke, given, config(name))
         else:
             await run(given, config(name))
-    await CheckpointWorkflowStore(saver).create(WorkflowRecord(id="w", name="n"))
 
 
 def _rows(saver: Any, containing: str = "", limit: int = 9, skip: int = 0) -> list[ConversationRow]:

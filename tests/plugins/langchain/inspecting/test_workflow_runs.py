@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ from inspected import ADDRESS, HOSTILE, HOSTILE_SEEN, Server, looked_at
 from inspected_agents import agent, config, source, turn
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from psycopg.conninfo import conninfo_to_dict
 from workflow_runs import Prompts, runner, script
 
 from interpstack_inspect.api import AnswerRefused, NotRecorded
 from interpstack_langchain.inspecting.agents import AgentSource
 from interpstack_langchain.inspecting.conversations import ReadingOptions
-from interpstack_langchain.inspecting.workflow_runs import read_run, read_runs
-from interpstack_langchain.workflows.checkpoint_store import CheckpointWorkflowStore
+from interpstack_workflows.api import open_store
 
 BODY = (
     "phase('Read'); const read = await agent('read ' + args.what); "
@@ -26,19 +27,17 @@ BODY = (
 )
 
 
-async def _ran(saver: Any, **args: Any) -> str:
-    """The id of a run in a checkpointer."""
-    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
-        result = await running.run(script(BODY, "orders"), args)
-        return str(result.run_id)
+async def _ran(place: str, **args: Any) -> str:
+    """The id of a run in a database."""
+    async with runner(Prompts(), place) as running:
+        return str((await running.run(script(BODY, "orders"), args)).run_id)
 
 
 @pytest.fixture
 async def place(tmp_path: Path) -> tuple[str, str]:
     """A database, and the id of the run in it."""
     place = str(tmp_path / "w.db")
-    with SqliteSaver.from_conn_string(place) as saver:
-        return place, await _ran(saver, what=HOSTILE)
+    return place, await _ran(place, what=HOSTILE)
 
 
 async def test_a_run_is_a_tree_of_phases_and_steps(place: tuple[str, str]) -> None:
@@ -69,20 +68,38 @@ async def test_the_pages_of_a_run(place: tuple[str, str]) -> None:
         assert (await client.get("/workflow")).status_code == 400
 
 
-async def test_runs_in_the_checkpointer_of_an_agent() -> None:
-    saver = InMemorySaver()
-    made = agent(saver)
-    await made.ainvoke(turn("1"), config())
-    run_id = await _ran(saver, what="x")
-    there = AgentSource("tests:agent", made, ReadingOptions())
+@pytest.mark.parametrize("store", ["sqlite", "sqlite-async", "postgres"], indirect=True)
+async def test_runs_in_the_database_of_the_checkpointer_of_an_agent(store: Any) -> None:
+    async with store.open() as saver:
+        made = agent(saver)
+        if store.name == "sqlite-async":
+            await made.ainvoke(turn("1"), config())
+        else:
+            await asyncio.to_thread(made.invoke, turn("1"), config())
+        there = AgentSource("tests:agent", made, ReadingOptions())
+        await there.open()
+        assert list(await there.workflows()) == []
+        url = store.place if store.name != "postgres" else _url(store.place)
+        run_id = await _ran(url, what="x")
+        assert [run.id for run in await there.workflows()] == [run_id]
+        run, _ = await there.workflow(run_id)
+        assert run.status == "completed"
+        assert [row.name for row in await there.conversations()] == ["t"]
+        await asyncio.wait_for(there.aclose(), 10)
+
+
+def _url(dsn: str) -> str:
+    parameters = conninfo_to_dict(dsn)
+    return "postgresql:///?" + "&".join(f"{name}={one}" for name, one in parameters.items())
+
+
+async def test_an_agent_whose_checkpointer_is_in_memory_has_no_runs_beside_it() -> None:
+    there = AgentSource("tests:agent", agent(InMemorySaver()), ReadingOptions())
     await there.open()
-    assert [run.id for run in await there.workflows()] == [run_id]
-    run, _ = await there.workflow(run_id)
-    assert run.status == "completed"
-    assert [row.name for row in await there.conversations()] == ["t"]
-    assert [run.id for run in await read_runs(saver, 1)] == [run_id]
-    assert (await read_run(saver, run_id))[0] == run
-    await asyncio.wait_for(there.aclose(), 10)
+    assert list(await there.workflows()) == []
+    with pytest.raises(NotRecorded, match="there is no run 'run_1'"):
+        await there.workflow("run_1")
+    await there.aclose()
 
 
 async def test_a_place_without_workflows_says_so(tmp_path: Path) -> None:
@@ -101,8 +118,8 @@ ASKS = (
 )
 
 
-async def _asking(saver: Any) -> str:
-    async with runner(Prompts(), CheckpointWorkflowStore(saver)) as running:
+async def _asking(place: str) -> str:
+    async with runner(Prompts(), place) as running:
         return str((await running.run(script(ASKS, "ships"))).run_id)
 
 
@@ -123,24 +140,19 @@ async def test_the_questions_of_a_run_are_answered_in_place_and_its_runner_goes_
     kind: str, tmp_path: Path
 ) -> None:
     place = str(tmp_path / "w.db")
+    run_id = await _asking(place)
+    closing = ExitStack()
     if kind == "agent":
-        saver: Any = InMemorySaver()
-        run_id = await _asking(saver)
+        saver = closing.enter_context(SqliteSaver.from_conn_string(place))
+        saver.setup()
         there: Any = AgentSource("tests:agent", agent(saver), ReadingOptions())
         await there.open()
     else:
-        with SqliteSaver.from_conn_string(place) as saver:
-            run_id = await _asking(saver)
         there = source(place)
 
     async def resumed() -> Any:
-        if kind == "agent":
-            store = CheckpointWorkflowStore(saver)
-            async with runner(Prompts(), store) as running:
-                return await (await running.resume(run_id)).rest()
-        with SqliteSaver.from_conn_string(place) as own:
-            async with runner(Prompts(), CheckpointWorkflowStore(own)) as running:
-                return await (await running.resume(run_id)).rest()
+        async with runner(Prompts(), place) as running:
+            return await (await running.resume(run_id)).rest()
 
     page = f"/workflow?run={run_id}"
     async with Server.of(there).browser() as client:
@@ -159,11 +171,16 @@ async def test_the_questions_of_a_run_are_answered_in_place_and_its_runner_goes_
         result = await resumed()
         assert (result.status, result.result) == ("completed", ["Paris", 1])
     await there.aclose()
+    closing.close()
 
 
-async def test_an_answer_to_another_question_of_a_run_is_refused_and_not_stored() -> None:
-    saver = InMemorySaver()
-    run_id = await _asking(saver)
+async def test_an_answer_to_another_question_of_a_run_is_refused_and_not_stored(
+    tmp_path: Path,
+) -> None:
+    place = str(tmp_path / "w.db")
+    run_id = await _asking(place)
+    closing = ExitStack()
+    saver = closing.enter_context(SqliteSaver.from_conn_string(place))
     there = AgentSource("tests:agent", agent(saver), ReadingOptions())
     await there.open()
     (asked,) = await there.run_questions(run_id)
@@ -173,10 +190,13 @@ async def test_an_answer_to_another_question_of_a_run_is_refused_and_not_stored(
     await there.answer_run(run_id, asked.id, asked.digest, "Rome")
     with pytest.raises(AnswerRefused, match="no longer open"):
         await there.answer_run(run_id, asked.id, asked.digest, "Oslo")
-    sent = await CheckpointWorkflowStore(saver).messages(run_id, 0)
+    store = open_store(place)
+    sent = await store.messages(run_id, 0)
+    await store.aclose()
     assert [message.value for _, message in sent] == ["Rome"]
     with pytest.raises(NotRecorded):
         await there.answer_run("gone", asked.id, asked.digest, "x")
     with pytest.raises(AnswerRefused, match="belongs to a step of a workflow"):
         await there.answer("workflow:r/root/agent:1", asked.id, asked.digest, "x")
     await there.aclose()
+    closing.close()

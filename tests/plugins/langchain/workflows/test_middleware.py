@@ -8,18 +8,13 @@ from typing import Any
 
 import pytest
 from git_repositories import left_of, repository
+from workflow_runs import MemoryRuns
 from workflow_talk import ASKS, Readers, Talk, call, run_of, workflow
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.workflows import WorkflowMiddleware
-from interpstack_workflows.api import (
-    Agent,
-    AgentAnswer,
-    AgentCall,
-    MemoryWorkflowStore,
-    WorkflowRunner,
-)
+from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, WorkflowRunner
 
 __all__ = ["repository"]
 
@@ -210,7 +205,7 @@ async def test_it_works_beside_an_interpreter_whose_code_uses_it() -> None:
 
 async def test_a_ready_runner_is_used_and_stays_open() -> None:
     agent = Readers()
-    async with WorkflowRunner(agents={"default": agent}, store=MemoryWorkflowStore()) as runner:
+    async with WorkflowRunner(agents={"default": agent}, store=MemoryRuns()) as runner:
         async with WorkflowMiddleware(runner, tool_prefix="wf_") as middleware:
             talk = Talk(middleware)
             (text,) = await talk.answers(call("wf_start", source=ASKS, wait_seconds=30))

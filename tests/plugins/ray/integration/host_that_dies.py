@@ -9,7 +9,7 @@ import sys
 
 from interpstack import InterpreterStack
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import SQLiteStore
+from interpstack_state import SQLiteStore
 
 
 async def main(address: str, path: str) -> None:

@@ -14,7 +14,7 @@ from clusters import local_cluster
 
 from interpstack import InterpreterStack
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import SQLiteStore
+from interpstack_state import SQLiteStore
 
 pytest.importorskip("ray")
 

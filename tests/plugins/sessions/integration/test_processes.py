@@ -21,7 +21,7 @@ _WORKER = """
 import json, os, sys, time
 from interpstack import InterpreterStack, bridge
 from interpstack_sessions.api import StoredSessions
-from interpstack_stores import EncryptedStore, open_store
+from interpstack_state import EncryptedStore, open_store
 
 url, secret, saves = sys.argv[1:]
 
@@ -80,7 +80,7 @@ def worker(tmp_path: Path) -> Iterator[Callable[..., _Worker]]:
     with ExitStack() as stack:
 
         def start(saves: str = "cell") -> _Worker:
-            command = [sys.executable, "-c", _WORKER, f"sqlite://{tmp_path}/s.db", secret, saves]
+            command = [sys.executable, "-c", _WORKER, f"sqlite:///{tmp_path}/s.db", secret, saves]
             process = stack.enter_context(
                 subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )

@@ -389,7 +389,10 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--args", "@"], "cannot read '': Is a directory"),
         (["run", "shout.workflow.js", "--agents", "..:x"], "cannot import ..: "),
         (["run", "shout.workflow.js", "--db", ""], "a store is named by memory:, a path, "),
-        (["run", "shout.workflow.js", "--db", "no/x.db"], "the store 'no/x.db' cannot be opened"),
+        (
+            ["run", "shout.workflow.js", "--db", "no/x.db"],
+            "cannot be used: there is no folder 'no'; make it",
+        ),
         (["run", "shout.workflow.js", "--db", "notes.txt"], "file is not a database"),
         (["run", "shout.workflow.js", "--engine", "nod"], "unknown engine 'nod'; known: "),
         (
@@ -423,7 +426,10 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
             ["run", "shout.workflow.js", "--agents", "json:x"],
             "json has no x; it has JSONDecodeError, ",
         ),
-        (["run", "shout.workflow.js", "--db", "redis:x"], "no installed package opens stores of"),
+        (
+            ["run", "shout.workflow.js", "--db", "redis:x"],
+            "a RedisStore cannot keep runs: it has no logs",
+        ),
         (["run", "shout.workflow.js", "--engine", "monty"], "workflows are JavaScript modules"),
         (
             ["run", "shout.workflow.js", "--budget", "-1"],

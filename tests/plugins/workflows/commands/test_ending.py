@@ -58,7 +58,7 @@ async def _check_given_back(place: str) -> None:
     store = open_store(place, create=False)
     try:
         # A lease that lasts could not be claimed.
-        assert await store.claim("mine", "another", 1.0) is not None
+        assert (await store.take("mine", "another", 1.0)).lease is not None
         record = await store.read("mine")
         assert record is not None
         assert record.status == "running"

@@ -19,7 +19,7 @@ from interpstack_workflows.commands.shown import (
 )
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode
 from interpstack_workflows.runs.values import WorkflowResult
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 
 def printed(what: Any) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script
+from workflow_runs import MemoryRuns, runner, script
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.events.tree import RunTree, StepNode, WorkflowNode, preview
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def agent(call: AgentCall) -> AgentAnswer:
@@ -46,7 +45,7 @@ def shown(node: WorkflowNode) -> Any:
 
 
 async def _run() -> tuple[RunTree, RunTree, str]:
-    live, store = RunTree(), MemoryWorkflowStore()
+    live, store = RunTree(), MemoryRuns()
     async with runner(agent, store, events=live.take, workflows={"kid": _CHILD}) as one:
         result = await one.run(script(_BODY))
         stored = await one.tree(result.run_id)
@@ -82,7 +81,7 @@ async def test_a_live_tree_and_a_stored_one_look_alike() -> None:
 
 
 async def test_a_resumed_run_tells_what_was_answered_before() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(agent, store, workflows={"kid": _CHILD}) as one:
         result = await one.run(script(_BODY))
     live = RunTree()

@@ -6,21 +6,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 from interpstack_workflows.errors import LeaseLost, ScriptChanged, WorkflowError
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def test_a_script_is_changed_under_a_lease() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(Prompts(), store, linger_seconds=0) as one:
         run = await one.run(script("return [await agent('a'), await ask('?')]"))
         changed = script("return [await agent('b'), await ask('?')]")
         with pytest.raises(ScriptChanged, match=r"unused: agent 'a'\. Compare them with diff"):
             await one.resume(run.run_id, source=changed)
-        lease = await store.claim(run.run_id, "other", 60.0)
+        lease = (await store.take(run.run_id, "other", 60.0)).lease
         assert lease is not None
         with pytest.raises(LeaseLost, match="cancel it, then change it"):
             await one.resume(run.run_id, source=changed, accept_changes=True, wait=False)
@@ -32,26 +31,26 @@ async def test_a_script_is_changed_under_a_lease() -> None:
 
 
 async def test_a_script_is_changed_once_the_lease_of_a_dead_runner_has_lapsed() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(Prompts(), store, linger_seconds=0) as one:
         run = await one.run(script("return [await agent('a'), await ask('?')]"))
         changed = script("return [await agent('a'), await ask('?'), 'changed']")
-        assert await store.claim(run.run_id, "dead", 1.2) is not None
+        assert (await store.take(run.run_id, "dead", 1.2)).lease is not None
         handle = await one.resume(run.run_id, source=changed)
         assert (await handle.rest()).status == "waiting"
         assert (await one.show(run.run_id)).source == changed
 
 
 async def test_the_script_of_a_run_that_a_live_runner_has_is_not_changed() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(Prompts(), store, linger_seconds=0) as one:
         run = await one.run(script("return [await agent('a'), await ask('?')]"))
-        lease = await store.claim(run.run_id, "live", 60.0)
+        lease = (await store.take(run.run_id, "live", 60.0)).lease
         assert lease is not None
 
         async def renew() -> None:
             await asyncio.sleep(0.2)
-            assert await store.renew(lease, 60.0)
+            assert await store.renew(lease)
 
         changed = script("return [await agent('a'), await ask('?'), 'changed']")
         renewing = asyncio.ensure_future(renew())
@@ -60,7 +59,7 @@ async def test_the_script_of_a_run_that_a_live_runner_has_is_not_changed() -> No
         await renewing
 
 
-class _BusyStore(MemoryWorkflowStore):
+class _BusyStore(MemoryRuns):
     """A store in which another runner goes on with a run once its entries have been read."""
 
     def __init__(self) -> None:
@@ -99,7 +98,7 @@ async def test_a_run_that_went_on_since_it_was_read_is_not_changed(accepts: bool
 
 
 async def test_a_completed_run_goes_on_with_a_changed_script() -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     async with runner(agent, store) as one:
         run = await one.run(script("return agent('a')"), run_id="run_a")
         better = script("return { said: await agent('a') }")
@@ -117,7 +116,7 @@ async def test_a_completed_run_goes_on_with_a_changed_script() -> None:
 
 async def test_a_completed_run_whose_time_is_up_keeps_its_script_and_its_result() -> None:
     now = [1000.0]
-    async with runner(Prompts(), MemoryWorkflowStore(), clock=lambda: now[0]) as one:
+    async with runner(Prompts(), MemoryRuns(), clock=lambda: now[0]) as one:
         first = script("return agent('a')")
         run = await one.run(first, wall_seconds=10)
         now[0] += 11

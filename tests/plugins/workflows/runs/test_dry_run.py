@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 from interpstack_workflows.errors import ScriptChanged
 from interpstack_workflows.runs.dry_run import ScriptDifference, StepPreview
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 _KID = {"kid": script("return [args, await agent('inside')]", "kid")}
 _BODY = "const a = await agent('a'); const k = await workflow('kid', 1); await agent('fail'); "
@@ -19,7 +18,7 @@ def _what(steps: object) -> list[str]:
 
 
 async def _compared(body: str) -> tuple[ScriptDifference, list[str]]:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     one = runner(agent, store, workflows=_KID)
     failed = await one.run(script(_BODY))
     assert failed.status == "failed"
@@ -64,7 +63,7 @@ async def test_a_script_that_cannot_run_says_why() -> None:
 
 
 async def test_a_changed_script_is_refused_until_it_is_accepted() -> None:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     one = runner(agent, store, workflows=_KID)
     failed = await one.run(script(_BODY))
     changed = script("const a = await agent('a'); return [a, await agent('new')]")
@@ -78,7 +77,7 @@ async def test_a_changed_script_is_refused_until_it_is_accepted() -> None:
 
 
 async def test_a_change_that_keeps_every_record_needs_no_consent() -> None:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     one = runner(agent, store)
     asked = await one.run(script("const a = await agent('a'); await ask('go?')"))
     assert asked.status == "waiting"

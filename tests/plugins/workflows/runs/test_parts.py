@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from workflow_runs import MemoryRuns
 
 from interpstack import ConfigurationError
-from interpstack_workflows.api import MemoryWorkflowStore, Scheduler, WorkflowRunner
+from interpstack_workflows.api import Scheduler, WorkflowRunner
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_nothing_is_opened_for_wrong_arguments(tmp_path: Path) -> None:
 
 async def test_the_smallest_arguments_are_accepted() -> None:
     runner = WorkflowRunner(
-        store=MemoryWorkflowStore(),
+        store=MemoryRuns(),
         workflows=(),
         sandboxes=None,
         output_bytes=0,

@@ -10,7 +10,7 @@ from interpstack_workflows.budgets.budget import BudgetExceeded, BudgetLimits
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.runs.run_budgets import spent_budget, stored_limits
 from interpstack_workflows.steps.entries import Entry, StepRecord
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 
 def test_limits_are_stored_as_json() -> None:

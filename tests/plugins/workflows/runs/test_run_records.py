@@ -19,7 +19,7 @@ from interpstack_workflows.runs.run_records import (
     with_script,
 )
 from interpstack_workflows.runs.values import Script
-from interpstack_workflows.stores.store import WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
 
 _METADATA = WorkflowMetadata(
     name="n", description="d", raw={"name": "n", "phases": [{"title": "A", "model": "m"}]}

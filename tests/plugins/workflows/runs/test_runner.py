@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_workflows.api import (
-    Entry,
     MetadataError,
+    TakenRun,
     UnknownRun,
     UnknownWorkflow,
     WorkflowError,
 )
 from interpstack_workflows.runs.runner import WorkflowRunner
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def test_a_runner_runs_files_names_and_sources(tmp_path: Path) -> None:
@@ -116,20 +115,21 @@ async def test_a_live_question_is_answered_without_a_rest() -> None:
         assert (await handle.result()).result == {"yes": True}
 
 
-class HeldStore(MemoryWorkflowStore):
-    """A store in memory that holds back a run between its claim and its messages, once."""
+class HeldStore(MemoryRuns):
+    """A store in memory that holds back a run that was taken, once."""
 
     def __init__(self) -> None:
         super().__init__()
         self.holds = False
         self.asked, self.let = asyncio.Event(), asyncio.Event()
 
-    async def entries(self, run_id: str) -> Sequence[Entry]:
+    async def take(self, *given: Any, **named: Any) -> TakenRun:
+        taken = await super().take(*given, **named)
         if self.holds:
             self.holds = False
             self.asked.set()
             await self.let.wait()
-        return await super().entries(run_id)
+        return taken
 
 
 async def test_questions_are_answered_before_the_script_comes_to_them_again() -> None:
@@ -149,13 +149,13 @@ async def test_questions_are_answered_before_the_script_comes_to_them_again() ->
 async def test_a_stack_of_the_host_stays_open() -> None:
     stack = InterpreterStack("quickjs")
     for _ in range(2):
-        async with WorkflowRunner(stack, store=MemoryWorkflowStore()) as one:
+        async with WorkflowRunner(stack, store=MemoryRuns()) as one:
             assert (await one.run(script("return 1"))).result == 1
     await stack.aclose()
 
 
 async def test_a_closed_runner_leaves_its_runs_to_others() -> None:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     one = runner(agent, store)
     handle = await one.start(script("await agent('a'); return agent('for ever b')"))
     await until(lambda: len(agent.called) == 2)
@@ -201,7 +201,7 @@ async def test_a_run_names_the_budgets_that_it_had_no_use_for(
 ) -> None:
     names = ["Read", "Judge", "Round 1", "Round 2", "child", "phased"]
     children = {"child": script("await ask('?'); return 1", "child")}
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(Prompts(), store, workflows=children) as one:
         waiting = await one.run(_PHASES, 1, budgets=dict.fromkeys(names, 1000))
         assert waiting.status == "waiting"

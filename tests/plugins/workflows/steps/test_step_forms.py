@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from interpstack_workflows.api import Entry, StepRecord, WorkflowError, check_entry
+from interpstack_workflows.api import Entry, StepRecord, WorkflowError
+from interpstack_workflows.steps.step_forms import check_entry
 
 _CHILD = {"now": 1, "name": "n", "source": "s", "source_name": "n.js", "path": None, "spent": 0}
 _APPROVAL = {"now": 1, "count": 1, "approvals": [{}], "attempt": 1, "faults": None}

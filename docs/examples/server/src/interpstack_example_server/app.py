@@ -31,7 +31,7 @@ from interpstack_example_server.turns import Outcome, Refused, Turns
 from interpstack_example_server.users import Rates, TooManyTurns, thread_of
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_sessions.api import HeldKeys
-from interpstack_stores import PostgresStore, SessionBusy, SessionStoreError
+from interpstack_state import PostgresStore, StateBusy, StateError
 
 __all__ = ["make_app"]
 
@@ -47,8 +47,8 @@ def make_app() -> FastAPI:
     app.get("/health/ready", response_model=None)(_ready)
     app.get("/metrics")(_metrics)
     app.mount("/", StaticFiles(directory=Path(__file__).with_name("page"), html=True))
-    app.add_exception_handler(SessionBusy, _busy)
-    app.add_exception_handler(SessionStoreError, _away)
+    app.add_exception_handler(StateBusy, _busy)
+    app.add_exception_handler(StateError, _away)
     app.add_exception_handler(Error, _away)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(TooManyTurns, _limited)
@@ -188,7 +188,7 @@ async def _metrics() -> Response:
 
 
 async def _busy(request: Request, error: Exception) -> Response:
-    seconds = error.wait_seconds if isinstance(error, SessionBusy) else 1.0
+    seconds = error.wait_seconds if isinstance(error, StateBusy) else 1.0
     return _later(503, "another turn of this thread is running", seconds)
 
 

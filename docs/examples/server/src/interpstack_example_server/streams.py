@@ -22,7 +22,7 @@ from interpstack_agents import Feed, Missed, ProgressEvent
 from interpstack_example_server import metrics
 from interpstack_example_server.turns import Outcome, Refused
 from interpstack_example_server.users import TooManyTurns
-from interpstack_stores import SessionStoreError
+from interpstack_state import StateError
 
 __all__ = ["Answers", "Turn", "converse", "sent_events", "turn_events"]
 
@@ -72,7 +72,7 @@ async def turn_events(
             yield ("questions" if outcome.questions else "answer"), outcome.fields()
         except Refused as error:
             yield "error", {"detail": str(error), "retry": False}
-        except (SessionStoreError, Error) as error:
+        except (StateError, Error) as error:
             yield "error", {"detail": str(error), "retry": True}
         except Exception:  # noqa: BLE001 - of a model or a tool; it is in the log
             _log.exception("a turn failed")

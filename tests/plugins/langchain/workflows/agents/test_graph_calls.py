@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -16,29 +16,29 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from workflow_runs import MemoryRuns
 
-from interpstack_langchain.workflows import CheckpointWorkflowStore, LangChainAgent
+from interpstack_langchain.workflows import LangChainAgent
 from interpstack_langchain.workflows.agents.graph_calls import takes_messages
 from interpstack_workflows.api import (
     AgentCall,
     AgentFailed,
     AgentPaused,
-    MemoryWorkflowStore,
     WorkflowStore,
     WorkflowUsage,
+    open_store,
 )
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkflowStore]:
+async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[WorkflowStore]:
     """A store of runs that keeps the state of agents, too."""
     if request.param == "memory":
-        yield MemoryWorkflowStore()
+        yield MemoryRuns()
         return
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        yield CheckpointWorkflowStore(saver)
+    store = open_store(str(tmp_path / "runs.db"))
+    yield store
+    await store.aclose()
 
 
 def _call(store: WorkflowStore | None, **given: Any) -> AgentCall:
@@ -103,19 +103,16 @@ async def test_an_attempt_after_a_failed_model_goes_on_where_it_was(kept: Workfl
 
 
 async def test_an_agent_that_has_ended_only_tells_its_answer(tmp_path: Path) -> None:
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    model = Acting()
-    with SqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
-        store = CheckpointWorkflowStore(saver)
-        agent = LangChainAgent(create_agent(model, []))
-        first = await agent.run(_call(store))
-        again = await agent.run(_call(store))
-        assert (first.value, again.value) == ("answer to go", "answer to go")
-        assert (first.usage.tokens, again.usage.tokens) == (15, 0)
-        assert first.session_id == again.session_id == "workflow:run_1/root/sig_1"
-        other = await agent.run(_call(store, key="run_1/root/sig_2"))
-        assert other.usage.tokens == 15
+    model, store = Acting(), open_store(str(tmp_path / "runs.db"))
+    agent = LangChainAgent(create_agent(model, []))
+    first = await agent.run(_call(store))
+    again = await agent.run(_call(store))
+    assert (first.value, again.value) == ("answer to go", "answer to go")
+    assert (first.usage.tokens, again.usage.tokens) == (15, 0)
+    assert first.session_id == again.session_id == "workflow:run_1/root/sig_1"
+    other = await agent.run(_call(store, key="run_1/root/sig_2"))
+    assert other.usage.tokens == 15
+    await store.aclose()
 
 
 async def test_an_agent_that_ended_without_an_answer_is_asked_again(kept: WorkflowStore) -> None:
@@ -281,7 +278,7 @@ async def test_a_state_that_cannot_be_stored_says_so(kept: WorkflowStore) -> Non
     builder = StateGraph(State)
     builder.add_node("node", node)
     builder.add_edge(START, "node")
-    if not isinstance(kept, MemoryWorkflowStore):
+    if not isinstance(kept, MemoryRuns):
         with pytest.raises(AgentFailed, match="generator"):
             await LangChainAgent(builder.compile()).run(_call(kept))
     free = await LangChainAgent(builder.compile(checkpointer=False)).run(_call(kept))
@@ -296,13 +293,13 @@ async def test_messages_need_no_reducer() -> None:
     builder = StateGraph(_Dicts)
     builder.add_node("node", lambda state: {"messages": [*state["messages"], Acting().invoke("x")]})
     builder.add_edge(START, "node")
-    answer = await LangChainAgent(builder.compile()).run(_call(MemoryWorkflowStore()))
+    answer = await LangChainAgent(builder.compile()).run(_call(MemoryRuns()))
     assert answer.value == "answer to x"
 
 
 async def test_what_a_graph_does_is_told() -> None:
     tools, events = _Tools(), list[Any]()
     graph = create_agent(Acting(turns=[[("notes", {"what": "a"})]]), [tools.notes])
-    call = attrs.evolve(_call(MemoryWorkflowStore()), emit=events.append)
+    call = attrs.evolve(_call(MemoryRuns()), emit=events.append)
     await LangChainAgent(graph).run(call)
     assert [one["type"] for one in events] == ["tool_call", "tool_result", "message"]

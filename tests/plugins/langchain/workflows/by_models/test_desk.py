@@ -10,17 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from workflow_runs import MemoryRuns
 from workflow_talk import ASKS, Readers, Talk, call, run_of, workflow
 
 from interpstack_langchain.workflows import WorkflowMiddleware
-from interpstack_workflows.api import (
-    Agent,
-    AgentAnswer,
-    AgentCall,
-    AgentPaused,
-    MemoryWorkflowStore,
-    WorkflowRunner,
-)
+from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentPaused, WorkflowRunner
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -126,7 +120,7 @@ async def test_a_model_answers_only_what_the_host_lets_it() -> None:
 
 
 async def test_a_model_answers_a_run_that_another_process_works_on() -> None:
-    agent, store = Readers(), MemoryWorkflowStore()
+    agent, store = Readers(), MemoryRuns()
     made: dict[str, Any] = {"agents": {"default": agent}, "store": store, "questions": "model"}
     source = workflow("return Promise.all([ask('One?'), agent('slow')])")
     async with WorkflowMiddleware(**made) as one, WorkflowMiddleware(**made) as elsewhere:

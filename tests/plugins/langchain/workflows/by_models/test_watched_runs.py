@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack_langchain.workflows.by_models.watched_runs import WatchedRuns
-from interpstack_workflows.api import MemoryWorkflowStore, UnknownWorkflow
+from interpstack_workflows.api import UnknownWorkflow
 
 
 async def test_a_started_run_is_followed_to_its_end() -> None:
@@ -37,7 +37,7 @@ async def test_a_started_run_is_followed_to_its_end() -> None:
 
 
 async def test_a_run_that_was_left_goes_on_here() -> None:
-    store, agent, other = MemoryWorkflowStore(), Prompts(), Prompts()
+    store, agent, other = MemoryRuns(), Prompts(), Prompts()
     first = runner(agent, store)
     await WatchedRuns().start(first, "run_1", script("await agent('a'); return agent('for ever')"))
     await until(lambda: len(agent.called) == 2)
@@ -54,7 +54,7 @@ async def test_a_run_that_was_left_goes_on_here() -> None:
 
 
 async def test_a_run_at_work_elsewhere_is_waited_for() -> None:
-    store, agent, watched = MemoryWorkflowStore(), Prompts(), WatchedRuns()
+    store, agent, watched = MemoryRuns(), Prompts(), WatchedRuns()
     gate = asyncio.Event()
 
     async def waits(prompt: str) -> Any:

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script
+from workflow_runs import MemoryRuns, runner, script
 
 from interpstack_workflows.api import LogEvent, WorkflowRunner
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def _echo(prompt: str) -> str:
@@ -37,7 +36,7 @@ async def _exits(prompt: str) -> None:
 async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
     agent: Any, name: str, why: str
 ) -> None:
-    async with runner(agent, MemoryWorkflowStore()) as one:
+    async with runner(agent, MemoryRuns()) as one:
         body = "return agent('a', {retry: {maxAttempts: 2}})"
         async with asyncio.timeout(30):
             result = await one.run(script(body))

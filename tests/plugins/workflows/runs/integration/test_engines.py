@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, spent, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, spent, until
 
 from interpstack_workflows.api import (
     AgentAnswer,
     AgentCall,
-    MemoryWorkflowStore,
     WorkflowRunner,
     WorkflowUsage,
     open_store,
@@ -54,8 +53,8 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[MemoryWorkflowStore]:
-    made = MemoryWorkflowStore()
+async def store() -> AsyncIterator[MemoryRuns]:
+    made = MemoryRuns()
     yield made
     await made.aclose()
 
@@ -83,9 +82,7 @@ async def test_a_killed_run_goes_on_without_its_first_step(engine: str, tmp_path
     assert spent(result)["output_tokens"] == 14
 
 
-async def test_equal_calls_are_replayed_by_their_order(
-    engine: str, store: MemoryWorkflowStore
-) -> None:
+async def test_equal_calls_are_replayed_by_their_order(engine: str, store: MemoryRuns) -> None:
     source = script(
         "const got = await Promise.all([agent('p'), agent('p')]);return [...got, await ask('Go?')]"
     )
@@ -108,9 +105,7 @@ async def test_equal_calls_are_replayed_by_their_order(
     assert agent.called == ["p", "p"]
 
 
-async def test_a_changed_option_calls_the_step_again(
-    engine: str, store: MemoryWorkflowStore
-) -> None:
+async def test_a_changed_option_calls_the_step_again(engine: str, store: MemoryRuns) -> None:
     agent = Prompts()
     source = script("await agent('a'); await agent('b', {label: 'x'}); return ask('Go?')")
     async with runner(agent, store, engine) as first:
@@ -124,7 +119,7 @@ async def test_a_changed_option_calls_the_step_again(
 
 
 async def test_a_cancelled_run_ends_although_its_script_goes_on(
-    engine: str, store: MemoryWorkflowStore
+    engine: str, store: MemoryRuns
 ) -> None:
     agent: Any = Prompts()
     source = script(
@@ -141,9 +136,7 @@ async def test_a_cancelled_run_ends_although_its_script_goes_on(
     assert len(agent.called) == 2
 
 
-async def test_a_promise_that_nobody_settles_is_a_stall(
-    engine: str, store: MemoryWorkflowStore
-) -> None:
+async def test_a_promise_that_nobody_settles_is_a_stall(engine: str, store: MemoryRuns) -> None:
     meta = "export const meta = {name: 's', description: 'd'};"
     async with runner(Prompts(), store, engine) as one:
         result = await one.run(f"{meta} export default new Promise(() => {{}})")

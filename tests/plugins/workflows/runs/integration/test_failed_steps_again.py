@@ -6,10 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script
+from workflow_runs import MemoryRuns, runner, script
 
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 class _Recovering:
@@ -31,7 +30,7 @@ _BOTH = "parallel([() => agent('good'), () => agent('bad')])"
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 async def test_failures_that_were_dropped_run_again(depth: int) -> None:
-    store, agent = MemoryWorkflowStore(), _Recovering()
+    store, agent = MemoryRuns(), _Recovering()
     workflows = {
         "w2": script(f"return {_BOTH}", "w2"),
         "w1": script("return [await agent('above'), await workflow('w2')]", "w1"),
@@ -53,7 +52,7 @@ async def test_failures_that_were_dropped_run_again(depth: int) -> None:
 
 
 async def test_a_completed_run_without_failures_stays_as_it_is() -> None:
-    store, agent = MemoryWorkflowStore(), _Recovering()
+    store, agent = MemoryRuns(), _Recovering()
     async with runner(agent, store) as one:
         first = await one.run(script("return agent('good')"), run_id="run_a")
         again = await (await one.resume("run_a", retry_failed=True)).result()
@@ -61,7 +60,7 @@ async def test_a_completed_run_without_failures_stays_as_it_is() -> None:
 
 
 async def test_a_completed_run_keeps_its_result_if_its_time_is_up() -> None:
-    store, agent = MemoryWorkflowStore(), _Recovering()
+    store, agent = MemoryRuns(), _Recovering()
     async with runner(agent, store) as one:
         first = await one.run(script(f"return {_BOTH}"), run_id="run_a", wall_seconds=60)
     async with runner(agent, store, clock=lambda: 1e12) as late:
@@ -71,7 +70,7 @@ async def test_a_completed_run_keeps_its_result_if_its_time_is_up() -> None:
 
 
 async def test_failed_steps_of_a_waiting_run_run_again_in_the_runner_that_keeps_it() -> None:
-    store, agent = MemoryWorkflowStore(), _Recovering()
+    store, agent = MemoryRuns(), _Recovering()
     async with runner(agent, store) as one:
         body = f"return [await {_BOTH}, await ask('Go?')]"
         first = await one.run(script(body), run_id="run_a")
@@ -90,7 +89,7 @@ async def test_failed_steps_of_a_run_at_work_are_not_forgotten_without_a_word() 
         await go.wait()
         return prompt
 
-    async with runner(slow, MemoryWorkflowStore()) as one:
+    async with runner(slow, MemoryRuns()) as one:
         handle = await one.start(script("return agent('a')"), run_id="run_a")
         await begun.wait()
         with pytest.raises(WorkflowError, match="Run run_a is at work here, so its failed steps"):

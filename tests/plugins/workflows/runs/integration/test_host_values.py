@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script
+from workflow_runs import MemoryRuns, runner, script
 
 from interpstack_workflows.errors import ArgumentsError, WorkflowError
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def _echo(prompt: str) -> str:
@@ -24,7 +23,7 @@ def _deep() -> Any:
 
 @pytest.mark.parametrize("value", [_deep(), "x" * 20_000_000, {1, 2}, float("nan")])
 async def test_messages_are_bounded_and_stored_only_if_they_are_json(value: Any) -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(_echo, store) as one:
         body = "return Promise.all([wait('go'), ask('Go?')])"
         waiting = await one.run(script(body), run_id="run_a")
@@ -51,7 +50,7 @@ async def test_messages_are_bounded_and_stored_only_if_they_are_json(value: Any)
     ],
 )
 async def test_arguments_that_a_script_would_get_otherwise_are_refused(args: Any, why: str) -> None:
-    async with runner(_echo, MemoryWorkflowStore()) as one:
+    async with runner(_echo, MemoryRuns()) as one:
         with pytest.raises(ArgumentsError, match=why):
             await one.run(script("return args"), args)
         assert list(await one.runs()) == []
@@ -59,7 +58,7 @@ async def test_arguments_that_a_script_would_get_otherwise_are_refused(args: Any
 
 async def test_a_run_keeps_the_arguments_that_it_began_with() -> None:
     args: dict[str, Any] = {"names": ["Ada"]}
-    async with runner(_echo, MemoryWorkflowStore()) as one:
+    async with runner(_echo, MemoryRuns()) as one:
         body = "await ask('Go?'); return args.names"
         waiting = await one.run(script(body), args)
         args["names"].append("Bo")
@@ -73,7 +72,7 @@ async def test_an_answer_of_an_agent_that_cannot_be_carried_is_its_failure(answe
     async def agent(prompt: str) -> Any:
         return answer
 
-    async with runner(agent, MemoryWorkflowStore()) as one:
+    async with runner(agent, MemoryRuns()) as one:
         result = await one.run(script("return agent('a')"))
     error: Any = result.error
     assert error["name"] == "AgentFailed"
@@ -81,7 +80,7 @@ async def test_an_answer_of_an_agent_that_cannot_be_carried_is_its_failure(answe
 
 
 async def test_options_that_a_run_lacks_are_named() -> None:
-    async with runner(_echo, MemoryWorkflowStore()) as one:
+    async with runner(_echo, MemoryRuns()) as one:
         with pytest.raises(TypeError, match="no option 'bugdet'; it has budget, budgets, "):
             await one.run(script("return 1"), bugdet=5)
         with pytest.raises(WorkflowError, match=r"^run_id takes 1 to 200 letters"):

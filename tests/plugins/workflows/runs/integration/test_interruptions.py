@@ -11,16 +11,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from workflow_cases import WorkflowCase, draw_case, drawn_agent
-from workflow_runs import runner, spent
+from workflow_runs import MemoryRuns, runner, spent
 
 from interpstack_workflows.runs.runner import RunHandle
 from interpstack_workflows.runs.values import WorkflowResult
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.store import Lease
 
 
-class _SlowStore(MemoryWorkflowStore):
+class _SlowStore(MemoryRuns):
     """A store whose writes take a while, so that runs are left in the middle of them."""
 
     def __init__(self, random: Random) -> None:
@@ -32,7 +31,7 @@ class _SlowStore(MemoryWorkflowStore):
         await super().append(run_id, index, entries, lease)
 
 
-async def _recorded(store: MemoryWorkflowStore) -> set[str]:
+async def _recorded(store: MemoryRuns) -> set[str]:
     """Prompts of the agents whose ends are recorded."""
     entries = await store.entries("run_a")
     steps = [step for entry in entries for step in entry.settled]
@@ -41,7 +40,7 @@ async def _recorded(store: MemoryWorkflowStore) -> set[str]:
 
 
 async def _stay(
-    case: WorkflowCase, store: MemoryWorkflowStore, random: Random, seconds: float | None
+    case: WorkflowCase, store: MemoryRuns, random: Random, seconds: float | None
 ) -> tuple[WorkflowResult | None, list[str]]:
     """One stay of the run; returns its result, if it came, and the agents called."""
     called: list[str] = []

@@ -6,17 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Message
+from interpstack_workflows.stores.records import Message
 
 _REFUSED = "this question was already answered, and the first answer is final"
 _BODY = "const a = await ask('A?', {choices: ['yes', 'no']}); return [a, await ask('B?')]"
 
 
-class _SlowStore(MemoryWorkflowStore):
+class _SlowStore(MemoryRuns):
     """A store whose messages take a while, so that answers are sent together."""
 
     async def send(self, run_id: str, message: Message) -> None:
@@ -65,7 +64,7 @@ async def test_answers_are_compared_as_json() -> None:
 
 
 async def test_a_refused_answer_is_never_taken() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(Prompts(), store) as one:
         waiting = await one.run(script("return ask('A?')"), run_id="run_a")
         ask = waiting.waiting_for[0]["id"]

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from git_repositories import repository
-from workflow_runs import runner, script, spent, until
+from workflow_runs import MemoryRuns, runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.events.events import WorkflowEvent
 from interpstack_workflows.runs.values import WorkflowResult
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 __all__ = ["repository"]  # a fixture
 
@@ -38,7 +37,7 @@ class _Failing:
 
 
 async def _stopped_after_a_call(
-    store: MemoryWorkflowStore,
+    store: MemoryRuns,
     agent: Any,
     source: str,
     clock: Callable[[], float] = time.time,
@@ -50,7 +49,7 @@ async def _stopped_after_a_call(
         await until(lambda: _recorded(store, 1))
 
 
-async def _recorded(store: MemoryWorkflowStore, count: int) -> bool:
+async def _recorded(store: MemoryRuns, count: int) -> bool:
     return len(await store.entries("run_a")) >= count
 
 
@@ -60,7 +59,7 @@ async def test_a_retry_that_was_stopped_in_its_pauses_has_the_attempts_that_are_
     def clock() -> float:
         return time.time() + ahead[0]
 
-    store, agent = MemoryWorkflowStore(clock), _Failing(3)
+    store, agent = MemoryRuns(clock), _Failing(3)
     source = script(_RETRY.replace("BACKOFF", "600000"))
     budget = {"agents": 3, "tokens": 350}
     await _stopped_after_a_call(store, agent, source, clock=clock, budget=budget)
@@ -79,7 +78,7 @@ async def test_a_retry_that_was_stopped_in_its_pauses_has_the_attempts_that_are_
 
 
 async def test_a_pause_between_attempts_lasts_as_long_as_without_a_stop() -> None:
-    store, agent = MemoryWorkflowStore(), _Failing(1)
+    store, agent = MemoryRuns(), _Failing(1)
     await _stopped_after_a_call(store, agent, script(_RETRY.replace("BACKOFF", "1500")))
     failed = (await store.entries("run_a"))[0].now
     async with runner(agent, store) as one:
@@ -89,7 +88,7 @@ async def test_a_pause_between_attempts_lasts_as_long_as_without_a_stop() -> Non
 
 
 async def test_attempts_of_all_stays_draw_on_one_budget() -> None:
-    store, agent = MemoryWorkflowStore(), _Failing(9)
+    store, agent = MemoryRuns(), _Failing(9)
     source = script(_RETRY.replace("BACKOFF", "0").replace("3", "9"))
     async with runner(agent, store) as one:
         result = await one.run(source, run_id="run_a", budget={"tokens": 350})
@@ -105,7 +104,7 @@ async def test_attempts_of_all_stays_draw_on_one_budget() -> None:
 
 
 async def test_steps_that_failed_get_all_their_attempts_when_they_are_tried_again() -> None:
-    store, agent = MemoryWorkflowStore(), _Failing(5)
+    store, agent = MemoryRuns(), _Failing(5)
     source = script(_RETRY.replace("BACKOFF", "0"))
     async with runner(agent, store) as one:
         assert (await one.run(source, run_id="run_a")).status == "failed"
@@ -133,7 +132,7 @@ class _Correcting:
 
 
 async def test_a_correction_that_was_stopped_goes_on_with_the_faults_and_its_use_counts() -> None:
-    store, agent = MemoryWorkflowStore(), _Correcting()
+    store, agent = MemoryRuns(), _Correcting()
     source = script("return agent('Rate', {schema: {type: 'object'}})")
     async with runner(agent, store) as one:
         await one.start(source, run_id="run_a")
@@ -149,7 +148,7 @@ async def test_a_correction_that_was_stopped_goes_on_with_the_faults_and_its_use
 
 async def test_the_events_of_a_step_have_the_use_of_all_its_attempts() -> None:
     events: list[WorkflowEvent] = []
-    store, agent = MemoryWorkflowStore(), _Failing(2)
+    store, agent = MemoryRuns(), _Failing(2)
     body = _RETRY.replace("return", "await").replace("BACKOFF", "0") + "; await ask('on?')"
     async with runner(agent, store, events=events.append) as one:
         await one.run(script(body), run_id="run_a")
@@ -175,7 +174,7 @@ class _Asking:
 
 
 async def test_a_decision_counts_for_its_attempt_and_not_for_the_next_question() -> None:
-    store, agent = MemoryWorkflowStore(), _Asking()
+    store, agent = MemoryRuns(), _Asking()
     source = script(_RETRY.replace("BACKOFF", "0"))
     async with runner(agent, store) as one:
         first = await one.run(source, run_id="run_a")
@@ -211,7 +210,7 @@ class _Reporting:
 
 
 async def test_a_call_that_was_stopped_behind_a_decision_gets_the_decision_again() -> None:
-    store, agent = MemoryWorkflowStore(), _Reporting()
+    store, agent = MemoryRuns(), _Reporting()
     async with runner(agent, store) as one:
         paused = await one.run(script("return agent('a')"), run_id="run_a")
         await one.answer("run_a", paused.waiting_for[0]["id"], {"a1": "yes"})
@@ -248,7 +247,7 @@ class _Writing:
 async def test_the_work_of_an_isolated_agent_stays_for_its_next_attempt(
     repository: Path, stops: bool
 ) -> None:
-    store, agent = MemoryWorkflowStore(), _Writing()
+    store, agent = MemoryRuns(), _Writing()
     options = {"worktrees": repository}
     backoff = 1000 if stops else 0
     retry = f"retry: {{maxAttempts: 2, backoffMs: {backoff}}}"

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack_workflows.errors import LeaseLost
-from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease, WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
+from interpstack_workflows.stores.store import Lease, TakenRun
 
 _LONG = script("await agent('a'); return agent('for ever b')")
 
 
-class _Lapsing(MemoryWorkflowStore):
+class _Lapsing(MemoryRuns):
     """A store in which leases can be taken away."""
 
     lapsed = False
 
-    async def renew(self, lease: Lease, seconds: float) -> bool:
-        return not self.lapsed and await super().renew(lease, seconds)
+    async def renew(self, lease: Lease) -> Lease | None:
+        return None if self.lapsed else await super().renew(lease)
 
 
 async def test_a_second_runner_refuses_or_waits() -> None:
@@ -87,7 +86,7 @@ async def test_a_waiting_run_is_made_live_before_its_time_and_goes_on_at_its_tim
         woken.append(time.time())
         return prompt
 
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(agent, store, linger_seconds=0.2) as one:
         handle = await one.start(script("await sleep(900); return agent('a')"))
         await until(lambda: one._keeper._alarms._times)
@@ -102,7 +101,7 @@ async def test_a_run_that_is_made_live_early_stays_live_until_its_time() -> None
     rests: list[str] = []
     woken: list[float] = []
 
-    class Noting(MemoryWorkflowStore):
+    class Noting(MemoryRuns):
         async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
             rests.append(run.status)
             await super().leave(run, lease)
@@ -128,7 +127,7 @@ async def test_a_run_that_is_made_live_early_stays_live_until_its_time() -> None
 async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:
     rests: list[str] = []
 
-    class Noting(MemoryWorkflowStore):
+    class Noting(MemoryRuns):
         async def leave(self, run: WorkflowRecord, lease: Lease) -> None:
             rests.append(run.status)
             await super().leave(run, lease)
@@ -142,17 +141,18 @@ async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:
 async def test_a_runner_that_is_closed_while_it_claims_leaves_the_run_to_others() -> None:
     claiming = asyncio.Event()
 
-    class Slow(MemoryWorkflowStore):
-        async def entries(self, run_id: str) -> Sequence[Entry]:
+    class Slow(MemoryRuns):
+        async def take(self, *given: Any, **named: Any) -> TakenRun:
+            taken = await super().take(*given, **named)
             claiming.set()
             await asyncio.sleep(0.05)
-            return await super().entries(run_id)
+            return taken
 
     store = Slow()
     async with runner(Prompts(), store) as one:
         handle = await one.start(script("return 1"))
         await claiming.wait()
-    assert await store.claim(handle.run_id, "another", 60) is not None
+    assert (await store.take(handle.run_id, "another", 60)).lease is not None
 
 
 async def test_a_result_can_be_asked_for_again() -> None:

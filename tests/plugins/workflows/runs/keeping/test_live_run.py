@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, spent, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, spent, until
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentPaused
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runtime.boundary import FailedResolution
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_workflows.stores.store import Lease
 
 
@@ -113,7 +112,7 @@ async def test_agents_that_nobody_awaits_are_stopped_at_the_end() -> None:
 
 
 async def test_a_waiting_run_has_no_realm_and_is_replayed() -> None:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     async with runner(agent, store, linger_seconds=0) as one:
         body = "const a = await agent('a'); await sleep(50); return [a, await agent('b')]"
         handle = await one.start(script(body))
@@ -132,7 +131,7 @@ async def test_a_waiting_run_has_no_realm_and_is_replayed() -> None:
 
 async def test_a_child_that_sleeps_lets_its_run_rest() -> None:
     kid = {"kid": script("await sleep(args); return agent('in')", "kid")}
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     async with runner(agent, store, linger_seconds=0, workflows=kid) as one:
         handle = await one.start(script("return [await workflow('kid', 60), await agent('out')]"))
 
@@ -159,7 +158,7 @@ class _Careful:
 
 @pytest.mark.parametrize("linger", [0.0, 60.0])
 async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> None:
-    agent, store = _Careful(), MemoryWorkflowStore()
+    agent, store = _Careful(), MemoryRuns()
     async with runner(agent, store, linger_seconds=linger) as one:
         handle = await one.start(script("return agent('pay')"))
         kept = one._keeper.kept(handle.run_id)
@@ -184,7 +183,7 @@ async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> N
 
 
 async def test_records_are_safe_before_the_next_effect() -> None:
-    class Slow(MemoryWorkflowStore):
+    class Slow(MemoryRuns):
         async def append(self, *args: Any) -> None:
             await asyncio.sleep(0.02)
             await super().append(*args)
@@ -202,7 +201,7 @@ async def test_records_are_safe_before_the_next_effect() -> None:
     assert seen == [0, 1, 2, 3]
 
 
-class _SlowStore(MemoryWorkflowStore):
+class _SlowStore(MemoryRuns):
     """A store that takes a while for each write of entries."""
 
     async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
@@ -246,7 +245,7 @@ async def test_steps_that_end_before_their_runner_is_closed_are_recorded(when: s
 
 
 async def test_a_step_that_ends_while_its_script_fails_is_recorded() -> None:
-    store, done = MemoryWorkflowStore(), list[str]()
+    store, done = MemoryRuns(), list[str]()
 
     async def agent(prompt: str) -> str:
         await asyncio.sleep(0 if prompt == "a" else 0.05)
@@ -279,7 +278,7 @@ async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
     def clock() -> float:
         return time.time() + late
 
-    async with runner(agent, MemoryWorkflowStore(clock), clock=clock) as one:
+    async with runner(agent, MemoryRuns(clock), clock=clock) as one:
         handle = await one.start(script("return [await agent('a'), await agent('b')]"))
         with pytest.raises(LeaseLost, match="lease has lapsed"):
             await handle.result()
@@ -289,7 +288,7 @@ async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
 
 
 async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
-    class Broken(MemoryWorkflowStore):
+    class Broken(MemoryRuns):
         broken = True
 
         async def append(self, *args: Any) -> None:

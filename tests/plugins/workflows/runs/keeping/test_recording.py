@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
+from workflow_runs import MemoryRuns
 
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.keeping.recording import RecordWriter
 from interpstack_workflows.steps.entries import Entry
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Lease, WorkflowRecord
+from interpstack_workflows.stores.records import WorkflowRecord
+from interpstack_workflows.stores.store import Lease
 
 
-class _SlowStore(MemoryWorkflowStore):
+class _SlowStore(MemoryRuns):
     """A store that counts its writes."""
 
     def __init__(self) -> None:
@@ -27,10 +28,10 @@ class _SlowStore(MemoryWorkflowStore):
         await super().append(run_id, index, entries, lease)
 
 
-async def _store() -> tuple[_SlowStore, Lease]:
-    store = _SlowStore()
+async def _store(store: _SlowStore | None = None) -> tuple[_SlowStore, Lease]:
+    store = store or _SlowStore()
     await store.create(WorkflowRecord(id="run_a"))
-    lease = await store.claim("run_a", "me", 60)
+    lease = (await store.take("run_a", "me", 60)).lease
     assert lease is not None
     return store, lease
 
@@ -55,67 +56,30 @@ async def test_entries_that_are_ready_go_together() -> None:
     await _until(lambda: bool(store.writes))
     for number in range(1, 5):
         writer.write(_entry(number))
-    assert await store.entries("run_a") == ()
+    assert not await store.entries("run_a")
     await writer.safe()
     assert [entry.now for entry in await store.entries("run_a")] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert store.writes == [1, 4]
     await writer.safe()
 
 
-class _QuickStore(MemoryWorkflowStore):
-    """A store that writes at once, unless it is busy."""
+class _FullStore(_SlowStore):
+    """A store that has no room."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.now: list[int] = []
-        self.fails = self.is_busy = False
-
-    def append_now(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> bool:
-        if self.fails:
-            raise OSError("the disk is full")
-        if self.is_busy:
-            return False
-        self.now.append(index)
-        self._stored[run_id].entries.extend(entries)
-        return True
+    async def append(self, run_id: str, index: int, entries: Sequence[Entry], lease: Lease) -> None:
+        raise OSError("the disk is full")
 
 
-async def _quick() -> tuple[_QuickStore, RecordWriter, list[bool]]:
-    store = _QuickStore()
-    await store.create(WorkflowRecord(id="run_a"))
-    lease = await store.claim("run_a", "me", 60)
-    assert lease is not None
+async def test_a_store_that_fails_ends_the_writing() -> None:
+    store, lease = await _store(_FullStore())
     failed: list[bool] = []
-    return store, RecordWriter(store, lease, 0, lambda: failed.append(True)), failed
-
-
-async def test_an_entry_that_the_store_takes_at_once_needs_no_waiting() -> None:
-    store, writer, _ = await _quick()
-    writer.write(_entry(0))
-    assert store.now == [0]
-    with pytest.raises(StopIteration):
-        writer.safe().send(None)  # it does not wait
-    store.is_busy = True
-    for number in range(1, 4):
+    writer = RecordWriter(store, lease, 0, lambda: failed.append(True))
+    for number in range(2):
         writer.write(_entry(number))
-    store.is_busy = False
-    await writer.safe()
-    writer.write(_entry(4))
-    assert [entry.now for entry in await store.entries("run_a")] == [0.0, 1.0, 2.0, 3.0, 4.0]
-    assert store.now == [0, 4]
-
-
-async def test_a_store_that_fails_at_once_ends_the_writing() -> None:
-    store, writer, failed = await _quick()
-    store.fails = True
-    writer.write(_entry(0))
-    assert failed == [True]
-    for _ in range(2):
         with pytest.raises(OSError, match="full"):
             await writer.safe()
-        writer.write(_entry(1))
     assert failed == [True]
-    assert await store.entries("run_a") == ()
+    assert not await store.entries("run_a")
 
 
 async def test_nothing_is_written_after_a_failure() -> None:
@@ -123,7 +87,7 @@ async def test_nothing_is_written_after_a_failure() -> None:
     failed: list[bool] = []
     writer = RecordWriter(store, lease, 0, lambda: failed.append(True))
     await store.release(lease)
-    assert await store.claim("run_a", "other", 60) is not None
+    assert (await store.take("run_a", "other", 60)).lease is not None
     writer.write(_entry(0))
     with pytest.raises(LeaseLost):
         await writer.safe()
@@ -132,4 +96,4 @@ async def test_nothing_is_written_after_a_failure() -> None:
         await writer.safe()
     assert failed == [True]
     assert store.writes == [1]
-    assert await store.entries("run_a") == ()
+    assert not await store.entries("run_a")

@@ -7,16 +7,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
-from interpstack_workflows.stores.store import Message, RunStatus, WorkflowRecord
+from interpstack_workflows.stores.records import Message, RunStatus, WorkflowRecord
 
 
 @asynccontextmanager
-async def _served(store: MemoryWorkflowStore, agent: Prompts) -> AsyncIterator[WorkflowRunner]:
+async def _served(store: MemoryRuns, agent: Prompts) -> AsyncIterator[WorkflowRunner]:
     async with runner(agent, store, linger_seconds=0) as one:
         serving = asyncio.create_task(one.serve(0.01))
         try:
@@ -27,13 +26,13 @@ async def _served(store: MemoryWorkflowStore, agent: Prompts) -> AsyncIterator[W
             assert serving.cancelled()
 
 
-async def _status(store: MemoryWorkflowStore, run_id: str) -> str:
+async def _status(store: MemoryRuns, run_id: str) -> str:
     record = await store.read(run_id)
     assert record is not None
     return record.status
 
 
-async def _left(store: MemoryWorkflowStore, body: str) -> str:
+async def _left(store: MemoryRuns, body: str) -> str:
     """A run that a runner has started, and left where it waits."""
     async with runner(Prompts(), store, linger_seconds=0) as one:
         handle = await one.start(script(body))
@@ -45,7 +44,7 @@ async def _left(store: MemoryWorkflowStore, body: str) -> str:
 
 
 async def test_sleeping_runs_are_woken_in_their_time() -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     run_id = await _left(store, "await sleep(100); return agent('a')")
     async with _served(store, agent):
 
@@ -57,7 +56,7 @@ async def test_sleeping_runs_are_woken_in_their_time() -> None:
 
 
 async def test_messages_of_others_wake_a_run() -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     run_id = await _left(store, "return wait('go')")
     async with _served(store, agent), runner(Prompts(), store) as other:
         await asyncio.sleep(0.05)
@@ -74,7 +73,7 @@ async def test_messages_of_others_wake_a_run() -> None:
 
 
 async def test_runs_that_a_runner_left_are_taken_over() -> None:
-    store, first, second = MemoryWorkflowStore(), Prompts(), Prompts()
+    store, first, second = MemoryRuns(), Prompts(), Prompts()
     async with runner(first, store) as one:
         handle = await one.start(script("await agent('a'); return agent('for ever')"))
         await until(lambda: len(first.called) == 2)
@@ -89,7 +88,7 @@ async def test_runs_that_a_runner_left_are_taken_over() -> None:
 
 
 async def test_a_signal_that_came_too_early_wakes_nothing_again_and_again() -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     run_id = await _left(store, "await agent('a'); return wait('go')")
     async with runner(agent, store) as other:
         await other.signal(run_id, "other")
@@ -101,15 +100,13 @@ async def test_a_signal_that_came_too_early_wakes_nothing_again_and_again() -> N
 
         await until(seen)
         await until(lambda: (kept := two._keeper.kept(run_id)) is None or not kept.busy)
-        before = await store.claim(run_id, "test", 0)
+        lease = (await store.take(run_id, "test", 0)).lease
+        assert lease is not None
         await asyncio.sleep(0.1)
-        after = await store.claim(run_id, "test", 0)
-        assert before is not None
-        assert after is not None
-        assert after.token == before.token + 1, "nobody claimed the run in between"
+        assert await store.renew(lease) is not None, "nobody claimed the run in between"
 
 
-class _Failing(MemoryWorkflowStore):
+class _Failing(MemoryRuns):
     """A store that is down at times, and one of whose runs is damaged."""
 
     down = False

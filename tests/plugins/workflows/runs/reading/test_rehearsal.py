@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 from interpstack_workflows.api import ArgumentsError, Rehearsal
 from interpstack_workflows.runs.reading import rehearsal
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 _KIDS = {
     "kid": script("return agent('inside', {agentType: args})", "kid"),
@@ -19,7 +18,7 @@ _KIDS = {
 
 
 async def rehearsed(body: str, **options: Any) -> Rehearsal:
-    agent, store, ran = Prompts(), MemoryWorkflowStore(), list[str]()
+    agent, store, ran = Prompts(), MemoryRuns(), list[str]()
 
     async def sandbox(spec: Any) -> Any:
         ran.append(spec.command)

@@ -6,15 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack import ConfigurationError
-from interpstack_workflows.api import (
-    MemoryWorkflowStore,
-    UnknownRun,
-    UnknownWorkflow,
-    WorkflowError,
-)
+from interpstack_workflows.api import UnknownRun, UnknownWorkflow, WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
 
 
@@ -66,7 +61,7 @@ async def test_runs_are_shown_as_they_are_stored() -> None:
 
 
 async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() -> None:
-    agent, store = Prompts(), MemoryWorkflowStore()
+    agent, store = Prompts(), MemoryRuns()
     body = "await parallel([() => ask('Ship?', {choices: ['yes']}), () => agent('for ever')])"
     async with runner(agent, store) as one, runner(Prompts(), store) as elsewhere:
         handle = await one.start(script(body))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script
-
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
 async def test_what_is_ready_at_once_is_one_entry(engine: str) -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     async with runner(agent, store, engine) as one:
         body = "return parallel([1, 2, 3, 4].map(n => () => agent('a' + n)))"
         result = await one.run(script(body))
@@ -24,7 +22,7 @@ async def test_what_is_ready_at_once_is_one_entry(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
 async def test_equal_calls_are_told_apart_by_their_order(engine: str) -> None:
     """Case 29 of the contracts."""
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     async with runner(agent, store, engine) as one:
         result = await one.run(script("await agent('a'); await agent('a'); await ask('?')"))
         entries = await store.entries(result.run_id)
@@ -36,7 +34,7 @@ async def test_equal_calls_are_told_apart_by_their_order(engine: str) -> None:
 
 
 async def test_the_clock_and_chance_of_a_replay_are_those_of_the_run() -> None:
-    store, seen = MemoryWorkflowStore(), []
+    store, seen = MemoryRuns(), []
 
     async def agent(prompt: str) -> Any:
         seen.append(prompt)

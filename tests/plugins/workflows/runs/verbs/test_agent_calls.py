@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workflow_runs import runner, script, spent
+from workflow_runs import MemoryRuns, runner, script, spent
 
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 class _Spending:
@@ -170,7 +169,7 @@ _TWICE = "agent('a', {retry: {maxAttempts: 2}})"
 
 @pytest.mark.parametrize("fails", [1, 2])
 async def test_failed_attempts_are_paid_for_and_stay_so_after_a_resume(fails: int) -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     body = f"const a = await {_TWICE}.catch(error => error.name); return [a, await ask('Go on?')]"
     async with runner(_Failing(fails), store) as one:
         paused = await one.run(script(body))
@@ -184,7 +183,7 @@ async def test_failed_attempts_are_paid_for_and_stay_so_after_a_resume(fails: in
 
 
 async def test_answers_that_never_fit_are_paid_for_after_a_resume() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     body = f"const a = await {_SCORED}.catch(error => error.name); return [a, await ask('Go on?')]"
     async with runner(_Scoring("a", "b"), store) as one:
         paused = await one.run(script(body))
@@ -233,7 +232,7 @@ class _Asking:
 
 
 async def test_a_pause_keeps_the_attempt_the_correction_and_the_spending() -> None:
-    store, agent = MemoryWorkflowStore(), _Asking(ValueError("no"), "high", {"score": 1})
+    store, agent = MemoryRuns(), _Asking(ValueError("no"), "high", {"score": 1})
     call = _SCORED.replace("}})", "}, retry: {maxAttempts: 2}})")
     async with runner(agent, store) as one:
         result = await one.run(script(f"return {call}"))
@@ -277,7 +276,7 @@ async def test_a_final_failure_is_not_tried_again() -> None:
         calls.append(call)
         raise AgentFailed("gone", WorkflowUsage(output_tokens=3), final=True) from KeyError("state")
 
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     async with runner(agent, store) as one:
         result = await one.run(script("return agent('1', {retry: {maxAttempts: 5}})"))
     assert result.error is not None

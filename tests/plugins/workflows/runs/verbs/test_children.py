@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from workflow_runs import Prompts, runner, script, until
-
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 
 async def test_children_run_at_once() -> None:
@@ -69,7 +67,7 @@ async def test_a_path_is_relative_to_the_caller(tmp_path: Path) -> None:
 
 async def test_a_child_goes_on_with_the_script_that_it_began_with(tmp_path: Path) -> None:
     (tmp_path / "kid.js").write_text(script("await agent('k'); return ask('?')", "kid"), "utf-8")
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     async with runner(agent, store, workflows=[tmp_path], linger_seconds=0) as one:
         asked = await one.run(script("return workflow('kid')"))
         (tmp_path / "kid.js").write_text(script("return agent('other')", "kid"), "utf-8")
@@ -86,7 +84,7 @@ async def test_a_child_without_metadata_fails() -> None:
 
 
 async def test_a_cancelled_child_is_not_recorded_as_failed() -> None:
-    store, agent = MemoryWorkflowStore(), Prompts()
+    store, agent = MemoryRuns(), Prompts()
     kid = {"kid": script("await agent('k'); return agent(args)", "kid")}
     async with runner(agent, store, workflows=kid) as one:
         handle = await one.start(script("return workflow('kid', 'for ever')"))

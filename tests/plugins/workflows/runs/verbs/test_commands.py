@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workflow_runs import Prompts, runner, script, until
+from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack_commands import ExecSpec, LocalSandbox
-from interpstack_workflows.api import MemoryWorkflowStore, WorkflowRunner
+from interpstack_workflows.api import WorkflowRunner
 
 _CALL = "exec('local/a', {command: 'ls'})"
 
@@ -62,7 +62,7 @@ async def test_output_is_checked_and_bounded() -> None:
 
 
 async def test_the_beginning_is_stored_before_the_command_begins() -> None:
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     seen: list[bool] = []
 
     async def sandbox(spec: ExecSpec) -> Mapping[str, Any]:
@@ -88,7 +88,7 @@ class _Hanging:
         return {"exitCode": 0, "stdout": str(self.begun)}
 
 
-async def _left(store: MemoryWorkflowStore, sandbox: _Hanging, body: str) -> None:
+async def _left(store: MemoryRuns, sandbox: _Hanging, body: str) -> None:
     """Leave a run while its command runs."""
     async with runner(Prompts(), store, sandboxes={"local/a": sandbox}) as one:
         await one.start(script(body), run_id="run_a")
@@ -96,7 +96,7 @@ async def _left(store: MemoryWorkflowStore, sandbox: _Hanging, body: str) -> Non
 
 
 async def test_an_interrupted_command_is_not_repeated_until_somebody_says_so() -> None:
-    store, sandbox = MemoryWorkflowStore(), _Hanging()
+    store, sandbox = MemoryRuns(), _Hanging()
     await _left(store, sandbox, f"return parallel([() => {_CALL}])")
     async with runner(Prompts(), store, sandboxes={"local/a": sandbox}) as one:
         # Whoever retries failed steps has not seen yet that this one is interrupted.
@@ -113,7 +113,7 @@ async def test_an_interrupted_command_is_not_repeated_until_somebody_says_so() -
 
 
 async def test_a_script_may_catch_the_interruption() -> None:
-    store, sandbox = MemoryWorkflowStore(), _Hanging()
+    store, sandbox = MemoryRuns(), _Hanging()
     body = f"return {_CALL}.catch(e => [e.name, e.profile, e.startedAt > 0])"
     await _left(store, sandbox, body)
     async with runner(Prompts(), store, sandboxes={"local/a": sandbox}) as one:
@@ -123,7 +123,7 @@ async def test_a_script_may_catch_the_interruption() -> None:
 
 
 async def test_a_second_attempt_that_is_interrupted_is_known_as_well() -> None:
-    store, tries = MemoryWorkflowStore(), list[str]()
+    store, tries = MemoryRuns(), list[str]()
 
     async def sandbox(spec: ExecSpec) -> Mapping[str, Any]:
         tries.append(spec.command)

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from workflow_runs import Prompts, runner, script
+from workflow_runs import MemoryRuns, Prompts, runner, script
 
 from interpstack_commands import ExecSpec
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 
 
 async def test_a_sleep_lasts_at_least_its_time() -> None:
@@ -28,7 +27,7 @@ async def test_commands_are_recorded_and_not_repeated() -> None:
         done.append(spec)
         return {"exitCode": 0, "stdout": spec.command, "stderr": "", "more": 1}
 
-    store = MemoryWorkflowStore()
+    store = MemoryRuns()
     body = (
         "const a = await exec('local/a', {command: 'ls', args: ['-l']}); await ask('?'); return a"
     )
@@ -46,7 +45,7 @@ async def test_commands_are_recorded_and_not_repeated() -> None:
 
 
 async def test_a_checkpoint_keeps_its_first_value() -> None:
-    store, seen = MemoryWorkflowStore(), []
+    store, seen = MemoryRuns(), []
 
     async def agent(prompt: str) -> str:
         seen.append(prompt)

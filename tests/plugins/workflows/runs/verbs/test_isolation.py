@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from git_repositories import git, left_of, repository
-from workflow_runs import runner, script, until
+from workflow_runs import MemoryRuns, runner, script, until
 
 from interpstack import ConfigurationError
 from interpstack_workflows.agents.agent import AgentCall, AgentPaused
 from interpstack_workflows.runs.runner import WorkflowRunner
 from interpstack_workflows.runs.verbs.isolation import IsolatedWork
-from interpstack_workflows.stores.memory import MemoryWorkflowStore
 from interpstack_worktrees import GitWorktrees, WorktreeError
 
 __all__ = ["repository"]
@@ -94,7 +93,7 @@ async def test_a_cancelled_step_leaves_nothing(repository: Path) -> None:
 
 
 async def test_a_closed_runner_leaves_nothing(repository: Path) -> None:
-    agent, store = _Writer(), MemoryWorkflowStore()
+    agent, store = _Writer(), MemoryRuns()
     async with runner(agent, store, worktrees=repository) as one:
         await one.start(script(f"return agent('hang', {_ISOLATED})"))
         await agent.begun.wait()
@@ -102,7 +101,7 @@ async def test_a_closed_runner_leaves_nothing(repository: Path) -> None:
 
 
 async def test_work_outlasts_a_pause(repository: Path) -> None:
-    agent, store = _Writer(), MemoryWorkflowStore()
+    agent, store = _Writer(), MemoryRuns()
     async with runner(agent, store, worktrees=repository, linger_seconds=0) as one:
         waiting = await one.run(script(f"return agent('ask', {_ISOLATED})"))
         assert waiting.status == "waiting"
@@ -135,7 +134,7 @@ async def test_work_that_no_record_can_keep_ends_the_step(repository: Path) -> N
 
 
 async def test_a_worktree_that_a_dead_process_left_is_removed(repository: Path) -> None:
-    agent, store, trees = _Writer(), MemoryWorkflowStore(), GitWorktrees(repository)
+    agent, store, trees = _Writer(), MemoryRuns(), GitWorktrees(repository)
     async with runner(agent, store, worktrees=trees) as one:
         run_id = (await one.run(script("return ask('go on?')"))).run_id
     left = await trees.open(f"{run_id}/child/sig_1")

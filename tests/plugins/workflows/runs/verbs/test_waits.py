@@ -9,7 +9,7 @@ import pytest
 
 from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.verbs.waits import Wait, Waits, check_answer
-from interpstack_workflows.stores.store import Message
+from interpstack_workflows.stores.records import Message
 
 
 class _Ends(list[tuple[str, int, Any]]):

@@ -15,8 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from workflow_runs import runner, script
 
 from interpstack_langchain.workflows import LangChainAgent
-from interpstack_langchain.workflows.databases import open_sqlite
-from interpstack_workflows.api import AgentCall
+from interpstack_workflows.api import AgentCall, open_store
 
 __all__ = ["repository"]
 
@@ -62,7 +61,7 @@ async def test_an_isolated_agent_goes_on_with_its_files_after_an_approval(
         middleware=[HumanInTheLoopMiddleware({"ship": True})],
     )
     agent = LangChainAgent(graph, configurable={"cwd": "folder"})
-    store = open_sqlite(str(tmp_path / "runs.db"))
+    store = open_store(str(tmp_path / "runs.db"))
     async with runner(agent, store, worktrees=repository, linger_seconds=0) as one:  # type: ignore[arg-type]
         waiting = await one.run(script(_BODY))
     assert written == ["a"]

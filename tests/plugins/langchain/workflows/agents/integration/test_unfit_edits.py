@@ -8,10 +8,9 @@ import pytest
 from agent_graphs import Acting
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from workflow_runs import runner, script
+from workflow_runs import MemoryRuns, runner, script
 
 from interpstack_langchain import CodeInterpreterMiddleware
-from interpstack_workflows.api import MemoryWorkflowStore
 
 _PAY = {"pay": True}
 
@@ -48,7 +47,7 @@ async def test_an_unfit_edit_comes_back_as_a_fault(asks: str, faults: list[str])
 
     unfit = [_edit("pay", amount="lots"), _edit("nope")]
     body = "return parallel([() => agent('go')])"
-    async with runner(_graph(asks, pay), MemoryWorkflowStore()) as one:
+    async with runner(_graph(asks, pay), MemoryRuns()) as one:
         found = await one.run(script(body))
         for edit, fault in [*zip(unfit, faults, strict=True), (_edit("pay", amount=2), "")]:
             (wait,) = found.waiting_for
