@@ -32,6 +32,7 @@ from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
+from interpstack_langchain.langgraph_internals.untraced_hooks import run_untraced_hooks_in_place
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.direct_calls import noted
@@ -159,6 +160,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         stack: InterpreterStack | None = None,
     ) -> None:
         super().__init__()
+        run_untraced_hooks_in_place()
         self._interpreter = assembled(
             Options(
                 memory_limit=memory_limit,
