@@ -1,8 +1,8 @@
 """A cell ends as its program does in the bare engine, but for differences that have a reason.
 
 `INTERPSTACK_TEST262` names a folder with a copy of the JavaScript standard's suite, test262.
-`INTERPSTACK_SAMPLE` and `INTERPSTACK_STANDARD_SEED` draw other programs than those whose differences
-are listed here.
+`INTERPSTACK_SAMPLE` and `INTERPSTACK_STANDARD_SEED` draw other programs than those whose
+differences are listed here.
 """
 
 from __future__ import annotations
