@@ -16,8 +16,8 @@ from interpstack_workflows.stores.store import WorkflowStore
 __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
 
-def _ignore(told: Any) -> None:
-    """Ignore what an agent tells outside a run."""
+def _ignore(report: Any) -> None:
+    """Ignore the reports of an agent that is called outside a run."""
 
 
 @attrs.frozen(kw_only=True)

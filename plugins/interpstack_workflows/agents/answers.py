@@ -1,4 +1,4 @@
-"""Answers of agents, held to the JSON Schema that a script asks for.
+"""Check the answers of agents against the JSON Schema that a script asks for.
 
 Schemas come from scripts and are untrusted: they refer to nothing outside themselves, have no
 regular expressions, and are evaluated for a bounded time, off the event loop, for a few nested
@@ -22,7 +22,7 @@ __all__ = ["AnswerSchema", "SchemaFault"]
 #: Faults of one answer that are listed, and characters of each.
 _FAULTS: Final = 10
 _FAULT_CHARS: Final = 300
-#: Seconds for which a schema is checked, or a value held to it.
+#: Seconds for which a schema is checked, or a value is checked against it.
 _SECONDS: Final = 2.0
 #: Keywords that are refused, and the reason.
 _REFUSED: Final[Mapping[str, str]] = {

@@ -68,7 +68,7 @@ class Prices:
             characters, as in `acme-large-*`; of several names that match, the longest counts.
 
     Raises:
-        ConfigurationError: The table has another form.
+        ConfigurationError: The table is malformed.
     """
 
     def __init__(self, table: Mapping[str, Price | Mapping[str, Any]] | None = None) -> None:

@@ -86,7 +86,7 @@ class WorkflowUsage:
         """The usage that `to_json` wrote.
 
         Raises:
-            ConfigurationError: The data have another form.
+            ConfigurationError: The data are malformed.
         """
         if not isinstance(data, Mapping) or not set(_NAMES).issuperset(data):
             raise ConfigurationError(f"a usage has {', '.join(sorted(_NAMES))}; got {data!r:.80}")

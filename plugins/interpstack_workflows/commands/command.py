@@ -29,7 +29,7 @@ from interpstack_workflows.commands.options import (
     run_name,
     script_path,
 )
-from interpstack_workflows.commands.shown import (
+from interpstack_workflows.commands.rendering import (
     console,
     print_result,
     run_table,

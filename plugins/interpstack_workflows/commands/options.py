@@ -141,8 +141,8 @@ def agents_named(
         raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
     if not hasattr(imported, attribute):
         names = listed([name for name in dir(imported) if name[0] != "_"], _NAMES_SHOWN)
-        told = f"{module} has no {attribute}; it has {names or 'no public names'}"
-        raise click.BadParameter(told, ctx, option)
+        message = f"{module} has no {attribute}; it has {names or 'no public names'}"
+        raise click.BadParameter(message, ctx, option)
     found = getattr(imported, attribute)
     return found if isinstance(found, Mapping) else {"default": found}
 
@@ -151,8 +151,8 @@ def _fault(error: BaseException) -> str:
     """An error on one line, with the place in the user's module where it was raised."""
     if isinstance(error, ImportError):
         return str(error)
-    told = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     if last is None or isinstance(error, SyntaxError) or "importlib" in last.filename:
@@ -184,6 +184,6 @@ def local_sandboxes(
         try:
             sandboxes[profile] = LocalSandbox(folder, commands=commands, env=env)
         except ConfigurationError as error:
-            told = str(error).removeprefix("LocalSandbox: ")
-            raise click.UsageError(f"--allow-exec {profile}: {told}") from error
+            message = str(error).removeprefix("LocalSandbox: ")
+            raise click.UsageError(f"--allow-exec {profile}: {message}") from error
     return sandboxes

@@ -1,7 +1,7 @@
 """A run as a tree: workflows, their phases, and the steps in each.
 
 The tree of a live run is fed by its events, that of a stored one is read from its records; both
-look the same, but for what only a live run knows: which agents are at work.
+are equal, except for what only a live run knows: which agents are at work.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ class RunTree:
             "cancelled": "failed",
             "waiting": "waiting",
         }
-        told = "" if record.error is None else _line(record.error)
-        tree.root.stands(ended.get(record.status, "running"), told)
+        error = "" if record.error is None else _line(record.error)
+        tree.root.stands(ended.get(record.status, "running"), error)
         return tree
 
     def take(self, event: WorkflowEvent) -> None:

@@ -69,7 +69,7 @@ class ScopeFailed(Exception):
         """The failure that a module ended with."""
         name = error.name or "Error"
         message = str(error).removesuffix(error.stack).rstrip("\n")
-        if message.startswith(_REJECTED):  # the name and the stack are told beside it
+        if message.startswith(_REJECTED):  # the name and the stack have fields of their own
             message = message.removeprefix(_REJECTED).removeprefix(f"{name}: ")
             message += _UNDEFINED.get(message, "")
         return cls(message, name, error.stack)

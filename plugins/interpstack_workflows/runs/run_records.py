@@ -119,7 +119,7 @@ def going_on(record: WorkflowRecord, *, reopen: bool) -> WorkflowRecord:
 
     Args:
         record: The run.
-        reopen: Whether it goes on though it has ended.
+        reopen: Whether to continue it although it has ended.
     """
     if record.status == "running" or (record.status in ENDED and not reopen):
         return record
@@ -142,7 +142,7 @@ async def stored_run(store: WorkflowStore, run_id: str) -> WorkflowRecord:
 def with_script(
     record: WorkflowRecord, script: Script, metadata: WorkflowMetadata
 ) -> WorkflowRecord:
-    """The record of a run that goes on with another script."""
+    """Return the record of a run that continues with another script."""
     options = {**record.options, "path": _path(script) or record.options.get("path")}
     return attrs.evolve(
         record,

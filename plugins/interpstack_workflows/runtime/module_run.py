@@ -90,13 +90,13 @@ class ModuleRun:
         Returns:
             Whether there is such a request.
         """
-        told = (
+        budget = (
             resolution.budget
             if isinstance(resolution, ValueWithBudget | FailedResolution)
             else None
         )
-        if told is not None:
-            self._budget = told
+        if budget is not None:
+            self._budget = budget
         engine_id = self._open.pop(number, None)
         if engine_id is None:
             return False

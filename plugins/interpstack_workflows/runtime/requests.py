@@ -132,8 +132,8 @@ def settlement(
     """
     if isinstance(resolution, FailedResolution):
         # Read and removed by the guest's own code before a script sees the error.
-        told = {"$workflow": [resolution.escapes, budget_pair(budget)]}
-        data = {**resolution.data, **told}
+        marks = {"$workflow": [resolution.escapes, budget_pair(budget)]}
+        data = {**resolution.data, **marks}
         return Settlement(number, error=GuestError(resolution.name, resolution.message, data=data))
     match resolution:
         case UndefinedResolution():

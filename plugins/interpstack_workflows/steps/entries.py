@@ -118,8 +118,8 @@ def entry_from_json(data: Any) -> Entry:
     fields = _object(data, "an entry")
     form = fields.get("form")
     if type(form) is not int or form != _FORM:
-        told = f"form {form}" if type(form) is int and abs(form) < 10**9 else "an unknown form"
-        raise WorkflowError(f"a record of {told} cannot be read; this release knows {_FORM}")
+        which = f"form {form}" if type(form) is int and abs(form) < 10**9 else "an unknown form"
+        raise WorkflowError(f"a record of {which} cannot be read; this release knows {_FORM}")
     now, scope = fields.get("now"), fields.get("scope")
     settled, budget = fields.get("settled"), fields.get("budget", {})
     if not isinstance(now, int | float) or isinstance(now, bool) or not abs(now) <= _LATEST:

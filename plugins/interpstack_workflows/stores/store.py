@@ -1,4 +1,4 @@
-"""The store of runs: what a run keeps, so that another process can go on with it."""
+"""The store of runs: everything that another process needs to continue a run."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class WorkflowStore:
 
         Args:
             run_id: The id of the run.
-            owner: A name for the runner, for people who look into the store.
+            owner: A name for the runner, for people who read the store.
             seconds: Seconds for which the lease lasts.
             begin: Takes the record of the run and returns the new one; the same object if nothing
                 changes. May be called in another thread.

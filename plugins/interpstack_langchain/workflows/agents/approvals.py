@@ -112,8 +112,8 @@ def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]
         schema = getattr(interrupt, "response_schema", None)
         kind = shown.get("type") if isinstance(shown, dict) else None
         if kind == "tool_approval":
-            told = {one: shown.get(one) for one in ("args", "description")}
-            yield key, {"tool": shown.get("name"), **told, "decisions": _types(schema)}
+            fields = {one: shown.get(one) for one in ("args", "description")}
+            yield key, {"tool": shown.get("name"), **fields, "decisions": _types(schema)}
         else:
             yield key, {"value": shown, **({} if schema is None else {"schema": _plain(schema)})}
         return

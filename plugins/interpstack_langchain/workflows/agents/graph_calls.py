@@ -1,7 +1,7 @@
-"""One call of a graph: begun, gone on with where it was left, paused for decisions.
+"""Call a graph: begin it, continue it where it stopped, or pause it for decisions.
 
 With a checkpointer each step of a run has a thread of its own. The checkpoints say which attempt
-made them, so that a call finds out whether it has to begin, to go on, or only to read the answer.
+made them, so that a call finds out whether to begin, to continue, or only to read the answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GraphCall:
         graph: The graph, with the checkpointer of this call.
         call: The call.
         config: The configuration of the graph's run; names the thread.
-        progress: Told of what the graph does.
+        progress: Reports what the graph does.
     """
 
     graph: Pregel[Any, Any, Any, Any]
@@ -67,7 +67,8 @@ class GraphCall:
 
         Raises:
             AgentPaused: It waits for decisions.
-            AgentFailed: It waits for decisions and has no checkpointer, or its state is gone.
+            AgentFailed: The graph waits for decisions without a checkpointer, or its state was
+                removed.
         """
         self.config["metadata"] = {**self.config.get("metadata", {}), _STAGE: self._stage}
         if self._saver is None:

@@ -18,10 +18,10 @@ from interpstack_workflows.api import (
     WorkflowRunner,
 )
 
-__all__ = ["LOOKED", "Wanted", "WorkflowAdmission"]
+__all__ = ["SEARCHED", "Wanted", "WorkflowAdmission"]
 
-#: Runs of one status that are looked at for those of a conversation.
-LOOKED: Final = 10_000
+#: Runs of one status among which those of a conversation are searched.
+SEARCHED: Final = 10_000
 
 
 @attrs.frozen(kw_only=True)
@@ -104,8 +104,8 @@ class WorkflowAdmission:
         """
         at_work: list[WorkflowRecord] = []
         for status in ("pending", "running", "waiting"):
-            found = await runner.runs(status, LOOKED)
-            at_work += [one for one in found if conversation.owns(one.id)]
+            listed = await runner.runs(status, SEARCHED)
+            at_work += [one for one in listed if conversation.owns(one.id)]
         if len(at_work) >= self.options.max_running:
             shown = ", ".join(f"{one.id} ({one.status})" for one in at_work)
             runs = "run" if len(at_work) == 1 else "runs"

@@ -1,4 +1,4 @@
-"""The report on a workflow before it runs: its metadata, its faults, and what it would do."""
+"""Report on a workflow before it runs: its metadata, its faults, and the calls it would make."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def report(found: Rehearsal, name: str) -> tuple[bool, str]:
         name: The name of the source in places.
     """
     faults = [f"error: {_placed(one, name)}" for one in found.faults]
-    if found.error is not None and not _told(found.error, found):
+    if found.error is not None and not _is_reported(found.error, found):
         faults.append(
             f"error: {_placed(found.error, name)} (with made-up answers of agents and people)"
         )
@@ -39,8 +39,8 @@ def report(found: Rehearsal, name: str) -> tuple[bool, str]:
     )
 
 
-def _told(error: ScriptFault, found: Rehearsal) -> bool:
-    """Whether the error of the script is a fault that is reported already."""
+def _is_reported(error: ScriptFault, found: Rehearsal) -> bool:
+    """Return whether the error of the script repeats a reported fault."""
     return any(one.message in error.message for one in found.faults)
 
 

@@ -52,13 +52,13 @@ _SCOPES: Final = 50
 _CPU_SECONDS: Final = 5.0
 _SECONDS: Final = 20.0
 _POLL_SECONDS: Final = 2.0
-#: Faults that are listed, characters of each, and of what tells a step from others.
+#: Faults that are listed, characters of each, and characters of the text that names a step.
 _FAULTS: Final = 20
 _FAULT_CHARS: Final = 500
 _WHAT_CHARS: Final = 200
 #: Tokens that a stand-in seems to use, so that loops over a budget end.
 _TOKENS: Final = 1000
-_TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+_DESCRIBING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
 #: What a run is given, and a rehearsal by `check` is not.
 _GIVEN: Final = re.compile(r"\b(?:args|budget)\b")
 #: A value in a source, if it is a simple literal.
@@ -256,8 +256,8 @@ class _Rehearsing:
 
     def _step(self, place: ScopePlace, request: Any, **fields: Any) -> None:
         kind, inputs, _ = identity(request)
-        told = next((inputs[name] for name in _TELLING if inputs.get(name) is not None), "")
-        what = " ".join(str(told).split())[:_WHAT_CHARS]
+        given = next((inputs[name] for name in _DESCRIBING if inputs.get(name) is not None), "")
+        what = " ".join(str(given).split())[:_WHAT_CHARS]
         self.steps.append(RehearsedStep(kind=kind, what=what, workflow=place.names[-1], **fields))
 
     async def _agent(self, place: ScopePlace, request: AgentRequest) -> Resolution:

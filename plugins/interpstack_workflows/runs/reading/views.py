@@ -1,4 +1,4 @@
-"""Views of a runner: what it knows and keeps; nothing runs."""
+"""Read what a runner knows and stores; nothing runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["RunnerViews"]
 
 
 class RunnerViews:
-    """The part of a runner that only looks.
+    """The part of a runner that only reads.
 
     Args:
         parts: What all runs of the runner share.
@@ -55,7 +55,7 @@ class RunnerViews:
                 script = await call_blocking(lambda name=name: catalog.named(name))  # type: ignore[misc]
                 found[name] = await metadata_of(script)
             except (MetadataError, UnknownWorkflow):
-                continue  # `start` and `rehearse` tell what is wrong with it
+                continue  # `start` and `rehearse` report the fault
         return found
 
     async def rehearse(

@@ -1,4 +1,4 @@
-"""Values that cross to the module of a scope: its input, and the ends of its steps."""
+"""Convert the values that cross to the module of a scope: its input, and the ends of steps."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def module_input(
     Args:
         place: The scope.
         seed: The seed of the run, from which each scope gets its own.
-        total: The tokens of the run's budget. What is spent reaches the module with each answer,
-            as it was recorded; at the start it is told of nothing.
+        total: The tokens of the run's budget. Each answer brings the tokens spent by then, as
+            they were recorded.
         modules: Sources of the host's modules, by specifier.
     """
     digest = hashlib.sha256(f"{seed}/{place.scope}".encode()).digest()
@@ -56,10 +56,10 @@ def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
         step: The record of its end.
         budget: The record of the budget at that time.
     """
-    told = _module_budget(budget.get("total"), budget.get("spent", 0)) if budget else None
+    shared = _module_budget(budget.get("total"), budget.get("spent", 0)) if budget else None
     if not step.ok:
-        return as_failed(step.error or {}, told)
+        return as_failed(step.error or {}, shared)
     if step.kind == "sleep":
         return UndefinedResolution()
     value = step.value["value"] if step.kind in ("ask", "wait") else step.value
-    return ValueResolution(value) if told is None else ValueWithBudget(value, told)
+    return ValueResolution(value) if shared is None else ValueWithBudget(value, shared)

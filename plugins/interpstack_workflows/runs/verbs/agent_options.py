@@ -49,7 +49,7 @@ class Retry:
         """The option `retry` of a call.
 
         Raises:
-            StepFailed: It has another form.
+            StepFailed: An option is malformed.
         """
         if given is None:
             return cls()
@@ -81,7 +81,7 @@ class AgentOptions:
         agent_type: The name of the agent.
         schema: What the answer has to fit, not checked yet.
         model: The model that was chosen, and its provider.
-        label: Words that tell the call from others.
+        label: Words that distinguish the call from others.
         phase: The phase of the run.
         max_tokens: Tokens that each attempt may use at most.
         priority: Higher goes first.

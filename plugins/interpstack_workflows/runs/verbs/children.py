@@ -35,7 +35,7 @@ async def child_place(
         parent: The scope that calls.
         request: The call.
         name: The name of its step.
-        started: The record of the child's beginning: it goes on with the script of that time.
+        started: The record of the child's beginning: it continues with the script of that time.
         spent: What the run has spent so far.
 
     Raises:

@@ -33,7 +33,7 @@ async def run_command(
         The output, as `checked_output` returns it.
 
     Raises:
-        StepFailed: There is no such profile, or an earlier stay of the run began the command and
+        StepFailed: There is no such profile, or an earlier activation of the run began it and
             nobody knows whether it ended.
         Exception: The sandbox's own error, or that of its wrong answer.
     """
@@ -68,7 +68,7 @@ def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[
         `exitCode`, `stdout`, `stderr` and, if something was cut off, the names in `truncated`.
 
     Raises:
-        WorkflowError: The answer has another form.
+        WorkflowError: The answer is malformed.
     """
     if not isinstance(answer, Mapping):
         raise _wrong(profile, "a mapping with exitCode, stdout and stderr", answer)
@@ -106,10 +106,10 @@ def _text(profile: str, name: str, value: Any, most: int) -> tuple[str, bool]:
         raise _wrong(profile, f"text or bytes as {name}", value)
     cut = len(data) > most
     decoder = getincrementaldecoder("utf-8")("replace")  # drops a character that the cut divides
-    kept = decoder.decode(data[:most], final=not cut).encode()
-    if len(kept) > most:  # U+FFFD takes more room than the byte that it stands for
-        return kept[:most].decode("utf-8", "ignore"), True
-    return kept.decode(), cut
+    head = decoder.decode(data[:most], final=not cut).encode()
+    if len(head) > most:  # U+FFFD takes more room than the byte that it stands for
+        return head[:most].decode("utf-8", "ignore"), True
+    return head.decode(), cut
 
 
 def _wrong(profile: str, wanted: str, value: Any) -> WorkflowError:

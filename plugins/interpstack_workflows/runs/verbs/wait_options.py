@@ -28,7 +28,7 @@ def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
         options: The options, all of which are checked.
 
     Raises:
-        StepFailed: There is an unknown option, or one of another form.
+        StepFailed: An option is unknown or malformed.
     """
     names = _NAMES[kind]
     for name in options:

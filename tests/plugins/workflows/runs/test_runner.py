@@ -105,8 +105,8 @@ async def test_a_question_brings_a_run_to_rest() -> None:
 async def test_a_live_question_is_answered_without_a_rest() -> None:
     async with runner(Prompts(), linger_seconds=60) as one:
         handle = await one.start(script("return ask('Ship?')"))
-        await until(lambda: (live := one._keeper.kept(handle.run_id)) and live.live)
-        live = one._keeper.kept(handle.run_id)
+        await until(lambda: (live := one._supervisor.active_run(handle.run_id)) and live.live)
+        live = one._supervisor.active_run(handle.run_id)
         assert live is not None
         await until(lambda: live.live is not None and live.live.waits)
         assert live.live is not None

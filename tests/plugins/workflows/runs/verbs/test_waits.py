@@ -44,7 +44,7 @@ def test_signals_of_recorded_steps_are_not_used_again() -> None:
 
 def test_answers_go_to_their_question() -> None:
     ends, waits = _Ends(), Waits()
-    waits.open(ends.wait("r/1", "ask", shown={"question": "?"}))
+    waits.open(ends.wait("r/1", "ask", view={"question": "?"}))
     waits.open(ends.wait("r/2", "approval"))
     waits.take([(1, Message(kind="answer", id="r/2", value="yes"))])
     assert ends == [("r/2", 1, "yes")]

@@ -8,14 +8,14 @@ import pytest
 from workflow_runs import Prompts, runner, script
 
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
-from interpstack_langchain.workflows.by_models.shown_runs import ShownRun, listed
+from interpstack_langchain.workflows.by_models.run_views import RunView, listed
 from interpstack_workflows.api import RunTree, StepNode, WorkflowNode, WorkflowRecord
 
 
 def shown(
     record: WorkflowRecord, tree: RunTree | None = None, waits: Any = (), **options: Any
-) -> ShownRun:
-    return ShownRun(
+) -> RunView:
+    return RunView(
         record=record,
         tree=tree or RunTree("w"),
         waits=waits,

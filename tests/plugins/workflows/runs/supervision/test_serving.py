@@ -36,7 +36,7 @@ async def _left(store: MemoryRuns, body: str) -> str:
     """A run that a runner has started, and left where it waits."""
     async with runner(Prompts(), store, linger_seconds=0) as one:
         handle = await one.start(script(body))
-        record = one._keeper.kept(handle.run_id)
+        record = one._supervisor.active_run(handle.run_id)
         assert record is not None
         await until(lambda: record.rested is not None or not record.busy)
     assert await _status(store, handle.run_id) == "waiting"
@@ -99,7 +99,7 @@ async def test_a_signal_that_came_too_early_wakes_nothing_again_and_again() -> N
             return record is not None and record.options["messages_read"] == 1
 
         await until(seen)
-        await until(lambda: (kept := two._keeper.kept(run_id)) is None or not kept.busy)
+        await until(lambda: (kept := two._supervisor.active_run(run_id)) is None or not kept.busy)
         lease = (await store.take(run_id, "test", 0)).lease
         assert lease is not None
         await asyncio.sleep(0.1)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from interpstack_workflows.budgets.usage import WorkflowUsage
-from interpstack_workflows.commands.shown import (
+from interpstack_workflows.commands.rendering import (
     print_result,
     run_table,
     run_tree,

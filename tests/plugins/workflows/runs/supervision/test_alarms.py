@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from workflow_runs import until
 
-from interpstack_workflows.runs.keeping.alarms import Alarms
-from interpstack_workflows.runs.keeping.pacing import Pace
+from interpstack_workflows.runs.supervision.alarms import Alarms
+from interpstack_workflows.runs.supervision.pacing import Pace
 
 
 async def test_alarms_ring_in_the_order_of_their_times() -> None:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Characters of a text from a script that a line shows.
-_SHOWN_CHARS: Final = 200
+_TEXT_CHARS: Final = 200
 #: Characters that JSON does not escape, but which a terminal obeys.
 _UNSEEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: Characters of a line in which a table has room for an id of a run, which has 30.
@@ -49,7 +49,7 @@ def one_line(value: Any) -> str:
     """A value as a short line without control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = without_controls(text)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return text if len(text) <= _TEXT_CHARS else text[: _TEXT_CHARS - 1] + "…"
 
 
 def without_controls(text: str) -> str:
@@ -147,8 +147,8 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
     """One open wait, with all that a person needs to end it."""
     options = wait.get("options") or {}
     words = ["waits for", str(wait["kind"]), str(wait["id"])]
-    told = wait.get("question") or wait.get("signal") or wait.get("approvals")
-    words += [one_line(told)] if told else []
+    detail = wait.get("question") or wait.get("signal") or wait.get("approvals")
+    words += [one_line(detail)] if detail else []
     if choices := options.get("choices"):
         words += ["one of", one_line(choices)]
     if (wake_at := wait.get("wake_at")) is not None:
@@ -170,8 +170,8 @@ def step_line(step: StepNode) -> Text:
 def _rest_line(steps: list[StepNode]) -> str:
     counts = Counter(step.status for step in steps)
     tokens = sum(step.usage.tokens for step in steps)
-    told = ", ".join(f"{count} {status}" for status, count in counts.items())
-    return f"… {len(steps)} more: {told}" + (f", {tokens} tokens" if tokens else "")
+    detail = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return f"… {len(steps)} more: {detail}" + (f", {tokens} tokens" if tokens else "")
 
 
 def console() -> Console:

@@ -116,7 +116,7 @@ async def test_a_waiting_run_has_no_realm_and_is_replayed() -> None:
     async with runner(agent, store, linger_seconds=0) as one:
         body = "const a = await agent('a'); await sleep(50); return [a, await agent('b')]"
         handle = await one.start(script(body))
-        kept = one._keeper.kept(handle.run_id)
+        kept = one._supervisor.active_run(handle.run_id)
         assert kept is not None
 
         async def rests() -> bool:
@@ -161,7 +161,7 @@ async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> N
     agent, store = _Careful(), MemoryRuns()
     async with runner(agent, store, linger_seconds=linger) as one:
         handle = await one.start(script("return agent('pay')"))
-        kept = one._keeper.kept(handle.run_id)
+        kept = one._supervisor.active_run(handle.run_id)
         assert kept is not None
 
         async def open_waits() -> Any:
@@ -370,11 +370,11 @@ async def test_a_run_that_has_its_result_is_not_cancelled_while_its_rest_stops()
 async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -> None:
     agent = Prompts()
     async with runner(agent, linger_seconds=60) as one:
-        rush = one._keeper._rush
+        rush = one._supervisor._rush
         rush.begin()  # another run's time has come
         handle = await one.start(script("agent('for ever'); return agent('a')"), wall_seconds=60)
         await until(lambda: agent.stopped)  # nothing that a script has left goes on meanwhile
-        kept = one._keeper.kept(handle.run_id)
+        kept = one._supervisor.active_run(handle.run_id)
         assert kept is not None
         assert kept.live is not None
         kept.live.finish_early(FailedResolution("too late", "WorkflowTimeout", escapes=True))
@@ -388,7 +388,7 @@ async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -
 )
 async def test_a_run_is_due_from_its_time_until_its_script_has_gone_on(rest: str) -> None:
     async with runner(Prompts(), linger_seconds=60) as one:
-        rush, counts = one._keeper._rush, []
+        rush, counts = one._supervisor._rush, []
         begin, end = rush.begin, rush.end
 
         def note(change: Any, by: int) -> None:
