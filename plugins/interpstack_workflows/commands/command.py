@@ -386,7 +386,7 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
     awaited = _with_runner(use, url)
     click.echo(without_controls(f"{run_id} has the signal {name}."))
     if awaited and name not in awaited:  # perhaps a misspelt name, perhaps one for later
-        note = f"It waits for {', '.join(awaited)} now, and has kept {name} for a later step."
+        note = f"It waits for {', '.join(awaited)} now; {name} is queued for a later step."
         click.echo(without_controls(note), err=True)
 
 

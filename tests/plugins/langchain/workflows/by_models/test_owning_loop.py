@@ -21,7 +21,7 @@ async def where(runner: WorkflowRunner) -> Any:
     return asyncio.get_running_loop(), runner, _mine.get()
 
 
-async def test_calls_from_other_loops_come_home() -> None:
+async def test_calls_from_other_loops_run_on_the_owning_loop() -> None:
     loop = OwningLoop(WorkflowRunner)
     _mine.set("the caller's")
     loop, runner, seen = await loop.call(where)
@@ -44,7 +44,7 @@ def test_a_runner_is_made_anew_when_its_loop_is_closed() -> None:
     assert first[1] is not second[1]
 
 
-async def test_a_loop_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loop_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owning_loop, "_ANSWER_SECONDS", 0.1)
     loop = OwningLoop(WorkflowRunner)
     other, blocked = asyncio.new_event_loop(), threading.Event()

@@ -97,14 +97,14 @@ def _undelivered(scopes: RecordedScopes, *, early: bool) -> list[str]:
     return [step.name for step in scopes.undelivered(early=early)]
 
 
-def test_steps_inside_of_answered_children_are_untold_at_any_depth() -> None:
+def test_steps_inside_of_answered_children_are_undelivered_at_any_depth() -> None:
     scopes = _scopes()
     assert _undelivered(scopes, early=False) == []
     scopes.answered("root/one")
     assert _undelivered(scopes, early=False) == ["a", "b"]
 
 
-def test_of_a_run_that_ends_early_all_is_untold_that_was_not_asked_for_again() -> None:
+def test_a_run_that_ends_early_leaves_unrepeated_steps_undelivered() -> None:
     scopes = _scopes()
     assert _undelivered(scopes, early=True) == ["one", "a", "b", "c", "d"]
     root = scopes.open("root")

@@ -63,7 +63,7 @@ def test_starts_at_once_share_the_time_that_they_take() -> None:
     assert 0.001 < pace.start_seconds <= 0.004
 
 
-def test_a_start_that_comes_to_nothing_tells_nothing() -> None:
+def test_a_start_that_comes_to_nothing_is_not_measured() -> None:
     clock = _Clock()
     pace = Pace(0.5, 100, clock)
     start = EarlyStart(0.0, pace)
