@@ -150,7 +150,7 @@ def _tool(
     work: Callable[..., Coroutine[Any, Any, str]],
     fields: dict[str, Any],
 ) -> BaseTool:
-    """A tool; its functions are plain ones, since agents copy their tools."""
+    """Return a tool; its functions are plain ones, since agents copy their tools."""
     name = handlers.options.tool(verb)
 
     async def call(runtime: ToolRuntime[Any, Any], **given: Any) -> str:

@@ -76,7 +76,7 @@ class BudgetLimits:
     agents: int | None = attrs.field(default=None, validator=_check_limit)
 
     def to_json(self) -> dict[str, Any]:
-        """The limits that are set, as plain JSON."""
+        """Return the limits that are set, as plain JSON."""
         return attrs.asdict(self, filter=lambda _, value: value is not None)
 
 
@@ -196,11 +196,11 @@ class RunBudget:
         self._unused.difference_update(names)
 
     def limits_cost(self, names: Iterable[str | None] = ()) -> bool:
-        """Whether a call is under a limit of cost, of the run or of these phases and children."""
+        """Return whether the run, or one of these phases and children, has a limit of cost."""
         return any(pot.limits.cost is not None for pot in self._pots(names))
 
     def remaining(self, name: str | None = None) -> dict[str, float | None]:
-        """The rest of each amount, reservations not deducted; `None` for no limit.
+        """Return the rest of each amount, reservations not deducted; `None` for no limit.
 
         Args:
             name: A phase or child with limits of its own; `None` for the run.

@@ -66,7 +66,7 @@ def checked(
 
 
 def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -> str:
-    """The line about a file whose metadata and module are right."""
+    """Return the line about a file whose metadata and module are right."""
     script = WorkflowCatalog().given(path)
     found = read_metadata(script.source, name=path.name)
     arguments_schema(found)

@@ -418,14 +418,14 @@ def answer(ctx: click.Context, run_id: str, words: tuple[str, ...], url: str) ->
 
 
 async def _is_choice(runner: WorkflowRunner, run_id: str, ask_id: str, word: str) -> bool:
-    """Whether a word is a choice of a question, as `1` may be that is JSON, too."""
+    """Return whether a word is a choice of a question, as `1` may be that is JSON, too."""
     asked = [one for one in await runner.questions(run_id) if one["id"] == ask_id]
     choices = ((asked[0].get("options") or {}) if asked else {}).get("choices")
     return isinstance(choices, list) and word in choices
 
 
 async def _open_question(runner: WorkflowRunner, run_id: str) -> str:
-    """The one question that a run waits for, or comes to while it is at work elsewhere."""
+    """Return the one question that a run waits for, or comes to while it is at work elsewhere."""
     found = [str(one["id"]) for one in await runner.questions(run_id)]
     if len(found) != 1:
         raise click.UsageError(

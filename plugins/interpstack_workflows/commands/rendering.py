@@ -46,14 +46,14 @@ _GOOD: Final = ("completed", "waiting")
 
 
 def one_line(value: Any) -> str:
-    """A value as a short line without control characters."""
+    """Return a value as a short line without control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = without_controls(text)
     return text if len(text) <= _TEXT_CHARS else text[: _TEXT_CHARS - 1] + "…"
 
 
 def without_controls(text: str) -> str:
-    """A text on one line, without characters that a terminal obeys."""
+    """Return a text on one line, without characters that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -79,7 +79,7 @@ def print_result(result: WorkflowResult, *, one_line: bool = False) -> None:
 
 
 def status_of(result: WorkflowResult) -> int:
-    """The exit status: 0 for a run that has completed or waits, else 1."""
+    """Return the exit status: 0 for a run that has completed or waits, else 1."""
     return 0 if result.status in _GOOD else 1
 
 
@@ -104,7 +104,7 @@ def run_table(runs: list[WorkflowRecord], width: int) -> Table:
 
 
 def run_tree(run: WorkflowRecord, found: RunTree) -> Tree:
-    """A run with its workflows, phases and steps, what it waits for, and how it ended."""
+    """Return a run with its workflows, phases and steps, what it waits for, and how it ended."""
     tree = Tree(Text(f"{run.id} {one_line(run.name)}: {run.status}"))
     for wait in run.waiting_for:
         tree.add(_wait_line(wait))
@@ -157,7 +157,7 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
 
 
 def step_line(step: StepNode) -> Text:
-    """A step: its state, what it is, what it used, and its failure."""
+    """Return a step: its state, what it is, what it used, and its failure."""
     words = [_MARKS[step.status], one_line(step.agent or step.kind)]
     words += [one_line(step.title)] if step.title else []
     words += [f"{step.usage.tokens} tokens"] if step.usage.tokens else []
@@ -175,5 +175,5 @@ def _rest_line(steps: list[StepNode]) -> str:
 
 
 def console() -> Console:
-    """The console of standard output, as wide as a pipe needs."""
+    """Return the console of standard output, as wide as a pipe needs."""
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)

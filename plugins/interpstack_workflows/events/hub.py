@@ -109,7 +109,7 @@ class EventHub:
         self._subscriptions: tuple[EventSubscription, ...] = ()
 
     def hears(self) -> bool:
-        """Whether there are listeners; without any, events need not be made."""
+        """Return whether there are listeners; without any, events need not be made."""
         return self._sink is not None or bool(self._subscriptions)
 
     def emit(self, event: WorkflowEvent) -> None:

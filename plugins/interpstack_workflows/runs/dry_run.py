@@ -150,7 +150,7 @@ class _DryRun:
             await module.aclose()
 
     async def _open(self, scope: _DryScope, request: Any, now: float) -> Resolution | None:
-        """The answer that a request has without a record: that of a child which needs none."""
+        """Return the answer of a request without a record, if it is a child that needs none."""
         kind, inputs, key = identity(request)
         name, _ = scope.names.name(kind, inputs, key)
         shown = StepPreview(scope=scope.place.scope, name=name, kind=kind, what=_what(inputs))

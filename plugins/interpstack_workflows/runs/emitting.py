@@ -217,7 +217,7 @@ class RunEmitter:
 
 
 def _bounded(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An event of an agent, or options of a phase, as JSON of a bounded size."""
+    """Return an event of an agent, or options of a phase, as JSON of a bounded size."""
     try:
         text = canonical(event)
     except ValueError:

@@ -89,7 +89,7 @@ def check_settings(**given: Any) -> None:
 
 
 def worktrees_of(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:
-    """The worktrees that a host gives, or of the repository that it names."""
+    """Return the worktrees that a host gives, or of the repository that it names."""
     return GitWorktrees(given) if isinstance(given, (Path, str)) else given
 
 

@@ -24,7 +24,7 @@ _NEAR: Final = 0.75
 
 
 def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> dict[str, Any]:
-    """The limits of a run, as its record has them.
+    """Return the limits of a run, as its record has them.
 
     Args:
         limits: Limits of the run.
@@ -111,7 +111,7 @@ def _names_of_scopes(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def _phase(step: StepRecord) -> tuple[str, ...]:
-    """The phase that an agent's step belonged to."""
+    """Return the phase that an agent's step belonged to."""
     options = json.loads(step.signature).get("options") or {} if step.signature else {}
     phase = options.get("phase")
     return (phase,) if isinstance(phase, str) else ()

@@ -336,7 +336,7 @@ class WorkflowRunner(RunnerViews):
         await serve(self._parts.store, self._supervisor, poll_seconds)
 
     async def _is_answered(self, run_id: str, ask_id: str, value: Any) -> bool:
-        """Whether a question has this answer already: the first one counts.
+        """Return whether a question already has this answer; the first answer counts.
 
         Raises:
             WorkflowError: It has another one.
@@ -384,7 +384,7 @@ class WorkflowRunner(RunnerViews):
 
 
 def _sent(what: str, value: Any) -> Any:
-    """The value of a message to a run, as it is stored.
+    """Return the value of a message to a run, as it is stored.
 
     Raises:
         WorkflowError: It is not JSON, too large or nested too deeply.

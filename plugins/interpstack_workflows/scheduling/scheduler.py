@@ -57,7 +57,7 @@ class Rate:
             )
 
     def is_for(self, job: _SlotJob) -> bool:
-        """Whether the limit is for a job."""
+        """Return whether the limit is for a job."""
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
@@ -89,7 +89,7 @@ class _SlotJob:
         return self.ready is not None and not self.ready.done()
 
     def wait(self) -> asyncio.Future[None]:
-        """A future that is done when the job has its slot."""
+        """Return a future that is done when the job has its slot."""
         self.ready = asyncio.get_running_loop().create_future()
         return self.ready
 

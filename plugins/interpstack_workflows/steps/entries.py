@@ -92,7 +92,7 @@ _USUAL: Final = tuple(
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
-    """An entry as plain JSON; fields with their usual values are left out."""
+    """Return an entry as plain JSON; fields with their usual values are left out."""
     data: dict[str, Any] = {"form": _FORM, "scope": entry.scope, "now": entry.now}
     data["settled"] = [_step_to_json(step) for step in entry.settled]
     if entry.budget:
@@ -110,7 +110,7 @@ def _step_to_json(step: StepRecord) -> dict[str, Any]:
 
 
 def entry_from_json(data: Any) -> Entry:
-    """The entry that `entry_to_json` wrote.
+    """Return the entry that `entry_to_json` wrote.
 
     Raises:
         WorkflowError: The data are damaged, or of a newer release.

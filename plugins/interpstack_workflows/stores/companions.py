@@ -1,4 +1,4 @@
-"""What other packages keep beside the runs of a store: the conversations of agents, for example."""
+"""Data that other packages store beside the runs of a store, such as conversations of agents."""
 
 from __future__ import annotations
 

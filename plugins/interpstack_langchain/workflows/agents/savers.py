@@ -40,7 +40,7 @@ _WHAT: Final = "the state of an agent without a checkpointer"
 
 
 async def saver_for(own: Any, call: AgentCall) -> AgentSaver | None:
-    """The checkpointer of one call of a graph.
+    """Return the checkpointer of one call of a graph.
 
     Args:
         own: The graph's own: a checkpointer, `None` for none, `False` for none in any case.
@@ -249,7 +249,7 @@ class AgentSaver(BaseCheckpointSaver[Any]):
             self._saver.delete_thread(thread)
 
     def __getattr__(self, name: str) -> Any:
-        """The connection and the lock, by which evals of the agent find their database."""
+        """Return the connection and the lock, by which evals of the agent find their database."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._saver, name)

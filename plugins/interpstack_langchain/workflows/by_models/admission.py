@@ -52,7 +52,7 @@ class WorkflowAdmission:
     options: WorkflowOptions
 
     async def script(self, runner: WorkflowRunner, wanted: Wanted) -> str:
-        """The script as a runner takes it: a source, or a name that is known.
+        """Return the script as a runner takes it: a source, or a name that is known.
 
         Raises:
             WorkflowError: It is neither, or too large.
@@ -82,7 +82,7 @@ class WorkflowAdmission:
         return name
 
     def budget(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """The limits of a run: the model's, within those of the host.
+        """Return the limits of a run: the model's, within those of the host.
 
         Raises:
             WorkflowError: One of them is larger than the host's.

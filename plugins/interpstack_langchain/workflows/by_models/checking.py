@@ -19,7 +19,7 @@ _PROMPT_CHARS: Final = 100
 
 
 def report(found: Rehearsal, name: str) -> tuple[bool, str]:
-    """Whether a workflow may run as it is, and the report on it.
+    """Return whether a workflow may run as it is, and the report on it.
 
     Args:
         found: Its rehearsal.
@@ -51,7 +51,7 @@ def _placed(fault: ScriptFault, name: str) -> str:
 
 
 def _steps(found: Rehearsal) -> Iterator[str]:
-    """The calls that the script would make, by agent or kind, and the phases."""
+    """Yield the calls that the script would make, by agent or kind, and the phases."""
     if found.phases:
         shown = ", ".join(line(one, 60) for one in found.phases[:20])
         yield f"phases: {shown}"

@@ -30,7 +30,7 @@ def section(
     *,
     isolates: bool = False,
 ) -> str:
-    """The section; agents and workflows that do not fit are counted.
+    """Return the section; agents and workflows that do not fit are counted.
 
     Args:
         options: The names of tools, the limits, and whether the model writes workflows.

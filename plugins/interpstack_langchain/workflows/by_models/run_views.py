@@ -141,7 +141,7 @@ def _first(lines: Iterable[str], more: str) -> Iterator[str]:
 
 
 def _place(error: Mapping[str, Any]) -> Iterator[str]:
-    """The first frame of the stack of an error."""
+    """Yield the first frame of the stack of an error."""
     for text in str(error.get("stack") or "").splitlines():
         if text.strip().startswith("at "):
             yield line(text.strip())

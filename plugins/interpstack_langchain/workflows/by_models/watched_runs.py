@@ -72,7 +72,7 @@ class WatchedRun:
         return not self._events.missed
 
     def waiting_for(self) -> list[Mapping[str, Any]]:
-        """The open questions, signals, approvals and sleeps."""
+        """Return the open questions, signals, approvals and sleeps."""
         return list(self._waits.values())
 
     async def rest(self, seconds: float) -> None:
@@ -124,7 +124,7 @@ class WatchedRuns:
         self._watch(runner, run_id, watched, handle)
 
     async def of(self, runner: WorkflowRunner, record: WorkflowRecord) -> WatchedRun | None:
-        """The followed run of a record; a run that is not followed yet is resumed.
+        """Return the followed run of a record; a run that is not followed yet is resumed.
 
         Returns:
             The run; `None` if it has ended.

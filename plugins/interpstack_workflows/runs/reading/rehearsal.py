@@ -225,7 +225,7 @@ class _Rehearsing:
             raise _Stopped(f"after {_CPU_SECONDS:g} seconds of computing")
 
     async def _answer(self, place: ScopePlace, request: Any) -> Resolution:
-        """The stand-in for the answer of a request, which is noted."""
+        """Return the stand-in for the answer of a request, which is noted."""
         if len(self.steps) >= _STEPS:
             raise _Stopped(f"after {_STEPS} steps")
         match request:
@@ -345,7 +345,7 @@ class _Rehearsing:
 
 
 def _decided(options: Mapping[str, Any], is_question: bool) -> Any:
-    """The stand-in for a person's answer, or for the value of a signal."""
+    """Return the stand-in for a person's answer, or for the value of a signal."""
     choices = options.get("choices")
     if isinstance(choices, list) and choices:
         return choices[0]
@@ -357,7 +357,7 @@ def _failed(error: BaseException) -> FailedResolution:
 
 
 def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
-    """The error of a script, with the first place in it that its stack names."""
+    """Return the error of a script, with the first place in it that its stack names."""
     name = re.escape(place.script.source_name)
     found = re.search(rf"{name}:(\d+)(?::(\d+))?", f"{error.stack}\n{error}")
     line, column = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
@@ -392,7 +392,7 @@ def _option_position(source: str, fault: OptionFault) -> tuple[int, int]:
 
 
 def _is_same(literal: re.Match[str], value: Any) -> bool:
-    """Whether a literal of a source has a value."""
+    """Return whether a literal of a source has a value."""
     if literal["text"] is not None:
         return bool(literal["text"][1:-1] == value)
     if literal["word"] is not None:

@@ -25,7 +25,7 @@ __all__ = ["module_input", "resolution"]
 def module_input(
     place: ScopePlace, seed: int, total: int | None, modules: Mapping[str, str]
 ) -> WorkflowModuleInput:
-    """The input of a scope's module.
+    """Return the input of a scope's module.
 
     Args:
         place: The scope.
@@ -50,7 +50,7 @@ _module_budget: Final = lru_cache(maxsize=16, typed=True)(ModuleBudget)
 
 
 def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
-    """The resolution that a module gets at the end of a step.
+    """Return the resolution that a module gets at the end of a step.
 
     Args:
         step: The record of its end.

@@ -74,7 +74,7 @@ class RecordedAnswers:
             self._started[failed.name] = begun_anew(begun)
 
     def open(self, request_id: str, name: str) -> bool:
-        """Whether the step of a request just made is recorded; then `take` answers it."""
+        """Return whether the step of a request just made is recorded; then `take` answers it."""
         found = self._ended.pop(name, None)
         if found is None:
             return False
@@ -84,11 +84,11 @@ class RecordedAnswers:
         return True
 
     def started(self, name: str) -> StepRecord | None:
-        """The record of a step that had begun and not ended."""
+        """Return the record of a step that had begun and not ended."""
         return self._started.get(name)
 
     def take(self) -> Replayed | None:
-        """The answers of the earliest entry that open requests have; `None` if they have none."""
+        """Return the answers of the earliest entry with records of open requests, else `None`."""
         if not self._open:
             return None
         first = self._open[0][0]
@@ -109,7 +109,7 @@ class RecordedAnswers:
 
 
 def failed_scopes(entries: Iterable[Entry]) -> frozenset[str]:
-    """The scopes that have steps whose last ends are failures."""
+    """Return the scopes that have steps whose last ends are failures."""
     failed: dict[tuple[str, str], bool] = {}
     for entry in entries:
         for step in entry.settled:
@@ -137,11 +137,11 @@ class RecordedScopes:
         self._answered: set[str] = set()
 
     def has(self, scope: str) -> bool:
-        """Whether a scope that was not opened has recorded answers."""
+        """Return whether a scope that was not opened has recorded answers."""
         return scope in self._left
 
     def open(self, scope: str) -> RecordedAnswers:
-        """The answers of a scope that runs again."""
+        """Return the answers of a scope that runs again."""
         recorded = self._left.pop(scope, ())
         within = f"{scope}/"
         inner = [one.removeprefix(within) for one in self._failed if one.startswith(within)]

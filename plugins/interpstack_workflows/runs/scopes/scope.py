@@ -93,7 +93,7 @@ class ScopeHost(Protocol):
         """Start the module of a scope."""
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
-        """The recorded answers of a scope."""
+        """Return the recorded answers of a scope."""
 
     def begin(self) -> None:
         """Count one more computation or in-flight call: the run does not only wait."""

@@ -77,7 +77,7 @@ class ActiveRun:
 
     @property
     def busy(self) -> bool:
-        """Whether an activation of the run is under way, or waits for its turn."""
+        """Whether an activation of the run is in progress, or waits for its turn."""
         return self.task is not None and not self.task.done()
 
     async def wait(self, *, to_end: bool) -> WorkflowRecord:
@@ -307,7 +307,7 @@ class RunSupervisor:
         return record
 
     def _is_soon(self, when: float) -> bool:
-        """Whether a run that is due at a time would have to be made live again at once."""
+        """Return whether a run that is due at a time would have to be made live again at once."""
         left = when - self._parts.clock()
         return left <= self._parts.early_seconds or (
             left <= self._alarms.lead and not self._room.locked()

@@ -252,7 +252,7 @@ class AgentCalls:
             await asyncio.sleep(task.retry.seconds)
 
     async def _fitting(self, task: _Task, stage: AgentStage) -> Any:
-        """A value that fits the schema, at the second time of asking if need be."""
+        """Return a value that fits the schema, at the second time of asking if need be."""
         schema = task.schema
         if schema is None:
             return (await self._once(task, stage)).value
@@ -331,7 +331,7 @@ class AgentCalls:
 
 
 def was_stopped() -> bool:
-    """Whether the task in which a `CancelledError` arrives was itself cancelled.
+    """Return whether the task in which a `CancelledError` arrives was itself cancelled.
 
     An agent's code raises that error, too, when a task of its own is cancelled.
     """
@@ -352,12 +352,12 @@ async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> 
 
 
 def _wanted(tokens: int, cost: float) -> WorkflowUsage:
-    """The use that a call reserves."""
+    """Return the use that a call reserves."""
     return WorkflowUsage(output_tokens=tokens, cost=cost, agents=1) if tokens or cost else _ONE_CALL
 
 
 def _used(usage: WorkflowUsage, calls: int, began: float) -> WorkflowUsage:
-    """The use of a call as its agent reported it; the time is measured if it was not reported."""
+    """Return the use of a call as its agent reported it; an unreported time is measured."""
     return WorkflowUsage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -368,7 +368,7 @@ def _used(usage: WorkflowUsage, calls: int, began: float) -> WorkflowUsage:
 
 
 def _checked(answer: Any, name: str) -> AgentAnswer:
-    """An answer as its record has it, so that scripts see the same now and after a resume.
+    """Return an answer as its record has it, so that scripts see the same now and after a resume.
 
     Raises:
         AgentFailed: The object is not an `AgentAnswer`, or its value is not JSON.
@@ -387,7 +387,7 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
 
 
 async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
-    """The option `schema`.
+    """Return the option `schema`.
 
     Raises:
         StepFailed: The schema cannot be used.
@@ -401,7 +401,7 @@ async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
 
 
 def _failure(error: Exception, attempts: int) -> StepFailed:
-    """An agent's exception, with the number of its attempts."""
+    """Return an agent's exception, with the number of its attempts."""
     if isinstance(error, StepFailed):
         return error
     cause = error.__cause__ if isinstance(error, AgentFailed) else None

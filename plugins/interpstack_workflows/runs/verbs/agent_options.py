@@ -46,7 +46,7 @@ class Retry:
 
     @classmethod
     def of(cls, given: Any) -> Retry:
-        """The option `retry` of a call.
+        """Return the option `retry` of a call.
 
         Raises:
             StepFailed: An option is malformed.
@@ -103,7 +103,7 @@ class AgentOptions:
     def read(
         cls, given: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]
     ) -> AgentOptions:
-        """The options that a script gave.
+        """Return the options that a script gave.
 
         Args:
             given: The options.

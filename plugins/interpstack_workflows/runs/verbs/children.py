@@ -28,7 +28,7 @@ async def child_place(
     started: Mapping[str, Any] | None,
     spent: int = 0,
 ) -> ScopePlace:
-    """The scope of a child that a script calls.
+    """Return the scope of a child that a script calls.
 
     Args:
         parts: Knows the workflows, and how deep they may lie.

@@ -57,7 +57,7 @@ async def run_command(
 
 
 def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[str, Any]:
-    """The answer of a sandbox as scripts and records get it.
+    """Return the answer of a sandbox as scripts and records get it.
 
     Args:
         profile: The name of the sandbox.
@@ -86,7 +86,7 @@ def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[
 
 
 def _named(profile: str, value: Any) -> set[str]:
-    """The streams that a sandbox has cut itself."""
+    """Return the streams that a sandbox has cut itself."""
     if value is None:
         return set()
     known = not isinstance(value, str) and isinstance(value, Iterable)
@@ -97,7 +97,7 @@ def _named(profile: str, value: Any) -> set[str]:
 
 
 def _text(profile: str, name: str, value: Any, most: int) -> tuple[str, bool]:
-    """The text of a stream, and whether it was cut; bytes that are not UTF-8 become U+FFFD."""
+    """Return the text of a stream and whether it was cut; invalid UTF-8 becomes U+FFFD."""
     if isinstance(value, str):
         data = value[: most + 1].encode("utf-8", "replace")
     elif isinstance(value, (bytes, bytearray, memoryview)):

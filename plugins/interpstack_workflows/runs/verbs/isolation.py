@@ -21,7 +21,7 @@ _log = logging.getLogger("interpstack.workflows")
 
 
 def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
-    """The worktrees for a call that asks for one.
+    """Return the worktrees for a call that asks for one.
 
     Raises:
         StepFailed: The host has named no repository, or the agent cannot work in a folder.
@@ -42,7 +42,7 @@ def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
 
 
 def isolated_value(value: Any, product: Mapping[str, Any]) -> dict[str, Any]:
-    """The value that a script gets of an isolated step."""
+    """Return the value that a script gets of an isolated step."""
     return {"value": value, **product}
 
 
@@ -65,7 +65,7 @@ class IsolatedWork:
         self._tree: Worktree | None = None
 
     async def enter(self, call: AgentCall) -> AgentCall:
-        """The call with the worktree as its folder; made for the first call.
+        """Return the call with the worktree as its folder; made for the first call.
 
         Raises:
             WorktreeError: It cannot be made.
@@ -75,7 +75,7 @@ class IsolatedWork:
         return attrs.evolve(call, cwd=self._tree.path, cwd_id=self._id)
 
     async def product(self) -> dict[str, Any]:
-        """The work, as plain JSON; empty if no worktree was made.
+        """Return the work, as plain JSON; empty if no worktree was made.
 
         Raises:
             WorktreeError: Git fails.
@@ -107,7 +107,7 @@ class IsolatedWork:
             return None
 
     async def failed(self, error: StepFailed) -> StepFailed:
-        """The failure of the step, with the work that was done before."""
+        """Return the failure of the step, with the work that was done before."""
         try:
             product = await self.product()
         except WorktreeError:

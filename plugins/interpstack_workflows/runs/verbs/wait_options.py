@@ -21,7 +21,7 @@ _MOST_MS: Final = 365 * 24 * 60 * 60 * 1000
 
 
 def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
-    """The seconds that a question or a signal is waited for; `None` for no limit.
+    """Return the seconds that a question or a signal is waited for; `None` for no limit.
 
     Args:
         kind: `ask` or `wait`.

@@ -22,7 +22,7 @@ CONTRADICTED: Final = (
 
 
 def wait_id(scope: str, step: str) -> str:
-    """The id of the wait that a step of a scope is."""
+    """Return the id of the wait that a step of a scope is."""
     return f"{scope}/{step}"
 
 
@@ -61,7 +61,7 @@ class Wait:
         return fields if self.wake_at is None else {**fields, "wake_at": self.wake_at}
 
     def ends_by(self, message: Message) -> bool:
-        """Whether a message ends this wait."""
+        """Return whether a message ends this wait."""
         if self.kind == "signal":
             return message.kind == "signal" and message.name == self.awaited
         return message.kind == "answer" and message.id == self.id
@@ -132,7 +132,7 @@ class Waits:
         return bool(self._open) and self.wake_at is None
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The open waits as the run's record shows them, oldest first."""
+        """Return the open waits as the run's record shows them, oldest first."""
         return [w.to_json() for w in sorted(self._open.values(), key=lambda w: w.since)]
 
     def _deliver(self, wait: Wait) -> None:
