@@ -160,10 +160,10 @@ def _set_up(saver: Any) -> None:
 
 @contextmanager
 def _setting_up(connection: Any) -> Iterator[None]:
-    """One process at a time makes the tables: two at once would run into each other.
+    """Let one process at a time make the tables: two at once would conflict.
 
-    Asked for again and again, since a statement that waits for the lock would hold up the other
-    process: it makes an index beside all statements that go on.
+    Polls for the lock, since a statement that waits for it would delay the other process, which
+    makes an index while other statements run.
 
     Raises:
         TimeoutError: Another process has not finished in time.

@@ -1,4 +1,4 @@
-"""Budgets hold, whatever calls at once report, and when."""
+"""Budgets are enforced, whatever simultaneous calls report, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events reach those who want them, and nobody can hold up a run."""
+"""Events reach their subscribers, and no subscriber can delay a run."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ async def test_answers_fit_the_schema_of_a_call() -> None:
 
 
 class _Native(Acting):
-    """A model whose provider holds answers to schemas."""
+    """A model whose provider enforces schemas."""
 
     asked: list[Any] = Field(default_factory=list)
     parsed: Any = None

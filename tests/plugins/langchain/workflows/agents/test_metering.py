@@ -118,8 +118,8 @@ def test_a_budget_of_cost_needs_costs(usage: dict[str, Any] | None) -> None:
 async def test_a_budget_of_cost_is_enforced_or_fails() -> None:
     source = (
         "export const meta = {name: 'n', description: 'd', phases: []}\n"
-        "const told = (error) => error.message\n"
-        "export default async () => [await agent('a').catch(told), await agent('b').catch(told)]"
+        "const text = (error) => error.message\n"
+        "export default async () => [await agent('a').catch(text), await agent('b').catch(text)]"
     )
     price = {"input": 10_000, "output": 20_000}  # 0.2 a call
     for prices, ended_as in (

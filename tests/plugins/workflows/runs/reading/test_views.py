@@ -29,9 +29,9 @@ async def test_agents_are_listed_with_their_descriptions() -> None:
             return prompt
 
     async with WorkflowRunner(agents={"r": reader, "w": Writer(), "p": Prompts()}) as one:
-        told = {name: agent.description for name, agent in one.agents.items()}
-    assert told["r"] == "Reads files."
-    assert told["w"] == "Writes."
+        described = {name: agent.description for name, agent in one.agents.items()}
+    assert described["r"] == "Reads files."
+    assert described["w"] == "Writes."
     with pytest.raises(TypeError):
         one.agents["x"] = one.agents["r"]  # type: ignore[index]
 

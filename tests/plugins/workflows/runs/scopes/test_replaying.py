@@ -112,5 +112,5 @@ def test_a_run_that_ends_early_leaves_unrepeated_steps_undelivered() -> None:
     assert scopes.has("root/one")
     root.open("1", "one")  # asked for
     assert _undelivered(scopes, early=True) == ["one", "a", "b", "c", "d"]
-    root.take()  # and told
+    root.take()  # and delivered
     assert _undelivered(scopes, early=True) == ["a", "b", "c", "d"]

@@ -41,9 +41,9 @@ async def test_the_clock_and_chance_of_a_replay_are_those_of_the_run() -> None:
         return None
 
     body = """
-    const told = [Math.random(), Date.now()]; await agent(JSON.stringify(told))
-    told.push(Math.random(), Date.now(), budget.spent()); await agent(JSON.stringify(told))
-    await ask('?'); return told
+    const drawn = [Math.random(), Date.now()]; await agent(JSON.stringify(drawn))
+    drawn.push(Math.random(), Date.now(), budget.spent()); await agent(JSON.stringify(drawn))
+    await ask('?'); return drawn
     """
     async with runner(agent, store, linger_seconds=0) as one:
         asked = await one.run(script(body))
