@@ -79,5 +79,5 @@ async def _interrupted(seed: int) -> None:
         assert not finished & set(called), "an agent that had ended was called again"
         finished = await _recorded(store)
         patience *= 1.2
-    expected: list[Any] = [found.result, spent(found)]
-    assert expected == [expected.result, spent(expected)]
+    outcome: list[Any] = [found.result, spent(found)]
+    assert outcome == [expected.result, spent(expected)]
