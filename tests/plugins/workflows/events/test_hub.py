@@ -23,10 +23,10 @@ def end(run_id: str = "run_a", scope: str = "root") -> ResultEvent:
 
 async def test_a_subscription_of_a_run_ends_with_the_run() -> None:
     hub = EventHub()
-    async with hub.subscribe("run_a") as events:
+    async with hub.subscribe("run_a") as subscription:
         for event in (log("1"), log("2", "run_b"), end(scope="root/kid"), end(), log("late")):
             hub.emit(event)
-        events = [event async for event in events]
+        events = [event async for event in subscription]
     assert events == [log("1"), end(scope="root/kid"), end()]
 
 

@@ -120,10 +120,10 @@ async def test_a_slow_reader_delays_nobody() -> None:
 
 async def test_a_subscription_of_one_run_ends_with_it() -> None:
     async with runner(Prompts()) as one:
-        events = one.subscribe("run_mine")
+        subscription = one.subscribe("run_mine")
         await one.run(script("await agent('other')"))
         await one.run(script("await agent('mine')"), run_id="run_mine")
-        events = [event async for event in events]
+        events = [event async for event in subscription]
     begun = [event.prompt_preview for event in events if isinstance(event, AgentStartedEvent)]
     assert begun == ["mine"]
 

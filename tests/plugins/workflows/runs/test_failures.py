@@ -53,5 +53,5 @@ def test_messages_of_module_errors_repeat_neither_name_nor_stack(message: str, s
 def test_a_verb_that_was_not_imported_is_named_with_its_module(verb: str, module: str) -> None:
     thrown = f"workflow module rejected: ReferenceError: {verb} is not defined"
     failed = ScopeFailed.of_module(WorkflowModuleError(thrown, name="ReferenceError"))
-    failed = f'{verb} is not defined; import it: import {{ {verb} }} from "{module}"'
-    assert failed.to_json()["message"] == failed
+    message = f'{verb} is not defined; import it: import {{ {verb} }} from "{module}"'
+    assert failed.to_json()["message"] == message

@@ -193,10 +193,10 @@ async def test_two_runs_that_ask_in_one_message_are_answered_apart() -> None:
             one.id: {"answers": {one.value["questions"][0]["id"]: answer}} for one, answer in asked
         }
         done = await talk.send(Command(resume=given))
-        answer = {run_of(one.text): one.text for one in done["messages"][-3:-1]}
-        assert len(answer) == 2
+        texts = {run_of(one.text): one.text for one in done["messages"][-3:-1]}
+        assert len(texts) == 2
         for one, answer in asked:
-            assert f'"ship":"{answer}"' in answer[one.value["run"]]
+            assert f'"ship":"{answer}"' in texts[one.value["run"]]
 
 
 @pytest.mark.parametrize(
