@@ -89,7 +89,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/langchain/servers/": 5,
     "tests/plugins/langchain/tools/test_tool_calls.py::": 8,
     "tests/plugins/langchain/tools/": 2,
-    "tests/plugins/langchain/workflows/by_models/test_desk.py::": 3,
+    "tests/plugins/langchain/workflows/by_models/test_handlers.py::": 3,
     "tests/plugins/langchain/workflows/": 2,
     "tests/plugins/mcp/": 6,  # whole in `mcp`
     "tests/plugins/monty/integration/test_hostile.py::": 3,

@@ -118,8 +118,8 @@ class StoreTests:
         lost = (await store.take("run_1", "a", 0.05)).lease
         assert lost is not None
         await asyncio.sleep(0.1)
-        held = (await store.take("run_1", "b", 60)).lease
-        assert held is not None
+        lease = (await store.take("run_1", "b", 60)).lease
+        assert lease is not None
         assert await store.renew(lost) is None
         with pytest.raises(LeaseLost, match="another runner has claimed the run 'run_1'"):
             await store.append("run_1", 0, [entry(0)], lost)
@@ -127,7 +127,7 @@ class StoreTests:
             await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
         await store.release(lost)
         assert (await store.take("run_1", "c", 60)).lease is None
-        await store.append("run_1", 0, [entry(0)], held)
+        await store.append("run_1", 0, [entry(0)], lease)
         assert list(await store.entries("run_1")) == [entry(0)]
 
     async def test_a_lease_ends_with_its_run(self, store: WorkflowStore) -> None:
@@ -136,12 +136,12 @@ class StoreTests:
         assert lost is not None
         await store.delete("run_1")
         await store.create(WorkflowRecord(id="run_1", name="another"))
-        held = (await store.take("run_1", "b", 60)).lease
-        assert held is not None
+        lease = (await store.take("run_1", "b", 60)).lease
+        assert lease is not None
         assert await store.renew(lost) is None
         with pytest.raises(LeaseLost, match="another runner has claimed"):
             await store.update(WorkflowRecord(id="run_1", status="failed"), lost)
-        await store.update(WorkflowRecord(id="run_1", status="running"), held)
+        await store.update(WorkflowRecord(id="run_1", status="running"), lease)
 
     async def test_a_lease_is_prolonged(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
@@ -257,7 +257,7 @@ class StoreTests:
         with pytest.raises(UnknownRun, match="there is no run 'run_9'"):
             await store.take("run_9", "a", 1)
 
-    async def test_a_deleted_run_is_gone(self, store: WorkflowStore) -> None:
+    async def test_a_deleted_run_cannot_be_read(self, store: WorkflowStore) -> None:
         await store.create(WorkflowRecord(id="run_1"))
         await store.create(WorkflowRecord(id="run_10"))
         lease = (await store.take("run_1", "a", 60)).lease

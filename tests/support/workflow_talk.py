@@ -23,10 +23,10 @@ __all__ = ["ASKS", "Readers", "Talk", "call", "run_of", "workflow"]
 def workflow(body: str, name: str = "written", **meta: Any) -> str:
     """A workflow whose default export is an async function with this body."""
 
-    told = json.dumps({"name": name, "description": f"does {name}", **meta})
+    text = json.dumps({"name": name, "description": f"does {name}", **meta})
     return (
         'import { sleep, ask, wait } from "workflow:extra";\n'
-        f"export const meta = {told};\nexport default async (args) => {{ {body} }};\n"
+        f"export const meta = {text};\nexport default async (args) => {{ {body} }};\n"
     )
 
 

@@ -10,9 +10,9 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest, Mod
 
 from interpstack import run_sync
 from interpstack_langchain.prompt import with_section
-from interpstack_langchain.workflows.by_models.desk import Desk
-from interpstack_langchain.workflows.by_models.homes import RunnerHome
+from interpstack_langchain.workflows.by_models.handlers import WorkflowHandlers
 from interpstack_langchain.workflows.by_models.options import Decider, WorkflowOptions
+from interpstack_langchain.workflows.by_models.owning_loop import OwningLoop
 from interpstack_langchain.workflows.by_models.prompt import section
 from interpstack_langchain.workflows.runner_options import (
     RunnerOptions,
@@ -106,11 +106,11 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
             store = own.get("store", "memory:")
             if isinstance(store, str):
                 own["store"] = self._own_store = open_store(store)
-            self._home = RunnerHome(runner_maker(own))
+            self._loop = OwningLoop(runner_maker(own))
         else:
             check_ready(runner, own)
-            self._home = RunnerHome(lambda: runner, owned=False)
-        self.tools = workflow_tools(Desk(self._home, self._options))
+            self._loop = OwningLoop(lambda: runner, owned=False)
+        self.tools = workflow_tools(WorkflowHandlers(self._loop, self._options))
 
     @property
     def name(self) -> str:
@@ -131,11 +131,11 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
         Raises:
             ConfigurationError: That event loop does not answer.
         """
-        return await self._home.call(work)
+        return await self._loop.call(work)
 
     async def aclose(self) -> None:
         """Stop all runs where they are, so that they can be resumed; a ready runner stays open."""
-        await self._home.aclose()
+        await self._loop.aclose()
         if self._own_store is not None:
             await self._own_store.aclose()
 
@@ -175,4 +175,4 @@ class WorkflowMiddleware(AgentMiddleware[Any, Any, Any]):
                 self._options, runner.agents, await runner.workflows(), isolates=runner.isolates
             )
 
-        return await self._home.call(use)
+        return await self._loop.call(use)

@@ -63,7 +63,7 @@ def check_runner_options(given: Mapping[str, Any], others: Iterable[str]) -> Non
 
 
 def runner_maker(given: Mapping[str, Any]) -> Callable[[], WorkflowRunner]:
-    """A function that makes a runner of these arguments."""
+    """Return a function that makes a runner of these arguments."""
     return lambda: WorkflowRunner(**given)
 
 

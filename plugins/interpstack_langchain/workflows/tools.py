@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, create_model
 
 from interpstack import InterpstackError, run_sync
 from interpstack_langchain.workflows.by_models.admission import Wanted
-from interpstack_langchain.workflows.by_models.desk import Desk
+from interpstack_langchain.workflows.by_models.handlers import WorkflowHandlers
 from interpstack_langchain.workflows.by_models.lines import line
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 
@@ -22,7 +22,7 @@ _ERROR_CHARS = 1000
 
 
 class BudgetInput(BaseModel):
-    """Limits of a run; without one, the host's holds."""
+    """Limits of a run; where a limit is missing, the host's limit applies."""
 
     tokens: int | None = Field(default=None, ge=0, description="Tokens in total.")
     agents: int | None = Field(default=None, ge=0, description="Agent calls in total.")
@@ -30,55 +30,55 @@ class BudgetInput(BaseModel):
     seconds: float | None = Field(default=None, ge=0, description="Time of agents, added up.")
 
 
-def workflow_tools(desk: Desk) -> list[BaseTool]:
-    """The tools of one middleware.
+def workflow_tools(handlers: WorkflowHandlers) -> list[BaseTool]:
+    """Make the tools of one middleware.
 
     Args:
-        desk: Does what they ask for.
+        handlers: Handles the calls of the tools.
     """
-    options = desk.options
-    tools = [_check(desk), _start(desk), _status(desk), _result(desk), _stop(desk)]
-    return [*tools, _send(desk)] if options.sends else tools
+    makers = [_check, _start, _status, _result, _stop, *([_send] if handlers.options.sends else [])]
+    return [make(handlers) for make in makers]
 
 
-def _check(desk: Desk) -> BaseTool:
+def _check(handlers: WorkflowHandlers) -> BaseTool:
     async def check(runtime: ToolRuntime[Any, Any], **given: Any) -> str:
-        return await desk.check(_wanted(given))
+        return await handlers.check(_wanted(given))
 
     described = (
         "Check a workflow without running it: metadata, syntax, unknown agents, and a dry run with"
-        " stand-ins for all answers, which tells the agents and phases it would call."
+        " stand-ins for all answers, which lists the agents and phases it would call."
     )
-    return _tool(desk, "check", described, check, _workflow_fields(desk.options))
+    return _tool(handlers, "check", described, check, _workflow_fields(handlers.options))
 
 
-def _start(desk: Desk) -> BaseTool:
+def _start(handlers: WorkflowHandlers) -> BaseTool:
     async def start(runtime: ToolRuntime[Any, Any], wait_seconds: float, **given: Any) -> str:
-        return await desk.start(runtime, _wanted(given), wait_seconds)
+        return await handlers.start(runtime, _wanted(given), wait_seconds)
 
     described = (
         "Start a workflow in the background. Answers with the id of its run at once, or after"
         " wait_seconds, or when it ends before that."
     )
-    fields = _workflow_fields(desk.options) | _wait_field(desk.options)
-    return _tool(desk, "start", described, start, fields)
+    fields = _workflow_fields(handlers.options) | _wait_field(handlers.options)
+    return _tool(handlers, "start", described, start, fields)
 
 
-def _status(desk: Desk) -> BaseTool:
+def _status(handlers: WorkflowHandlers) -> BaseTool:
     async def status(runtime: ToolRuntime[Any, Any], run: str | None, wait_seconds: float) -> str:
-        return await desk.status(runtime, run, wait_seconds)
+        return await handlers.status(runtime, run, wait_seconds)
 
     described = (
-        "Tell how a run of a workflow stands: counts by phase, agents at work, failures, what it"
-        " waits for, and the summary when it has ended. Without a run, list the runs."
+        "Report the state of a run of a workflow: counts by phase, agents at work, failures, what"
+        " it waits for, and the summary when it has ended. Without a run, list the runs."
     )
     run: Any = (str | None, Field(default=None, description="Id of the run."))
-    return _tool(desk, "status", described, status, {"run": run, **_wait_field(desk.options)})
+    fields = {"run": run, **_wait_field(handlers.options)}
+    return _tool(handlers, "status", described, status, fields)
 
 
-def _result(desk: Desk) -> BaseTool:
+def _result(handlers: WorkflowHandlers) -> BaseTool:
     async def result(runtime: ToolRuntime[Any, Any], run: str, path: str, offset: int) -> str:
-        return await desk.result(runtime, run, path, offset)
+        return await handlers.result(runtime, run, path, offset)
 
     described = "Read a part of the result of a run that has completed."
     path = "Names and numbers to the part, as in `files/0/name`; empty for all."
@@ -86,31 +86,31 @@ def _result(desk: Desk) -> BaseTool:
         "path": (str, Field(default="", description=path)),
         "offset": (int, Field(default=0, ge=0, description="Characters to leave out before.")),
     }
-    return _tool(desk, "result", described, result, fields)
+    return _tool(handlers, "result", described, result, fields)
 
 
-def _stop(desk: Desk) -> BaseTool:
+def _stop(handlers: WorkflowHandlers) -> BaseTool:
     async def stop(runtime: ToolRuntime[Any, Any], run: str) -> str:
-        return await desk.stop(runtime, run, desk.options.max_wait_seconds)
+        return await handlers.stop(runtime, run, handlers.options.max_wait_seconds)
 
     return _tool(
-        desk, "stop", "End a run of a workflow; its agents are stopped.", stop, _run_field()
+        handlers, "stop", "End a run of a workflow; its agents are stopped.", stop, _run_field()
     )
 
 
-def _send(desk: Desk) -> BaseTool:
+def _send(handlers: WorkflowHandlers) -> BaseTool:
     async def send(
         runtime: ToolRuntime[Any, Any], run: str, to: str, value: Any, wait_seconds: float
     ) -> str:
-        return await desk.send(runtime, run, to, value, wait_seconds)
+        return await handlers.send(runtime, run, to, value, wait_seconds)
 
     described = "Answer a question of a run, or send it a signal."
-    to = "Id of the question, or name of the signal, as the status tells it."
+    to = "Id of the question, or name of the signal, as the status reports it."
     fields = _run_field() | {
         "to": (str, Field(description=to)),
         "value": (Any, Field(default=None, description="The answer, or the signal's value.")),
     }
-    return _tool(desk, "send", described, send, fields | _wait_field(desk.options))
+    return _tool(handlers, "send", described, send, fields | _wait_field(handlers.options))
 
 
 def _wanted(given: dict[str, Any]) -> Wanted:
@@ -144,14 +144,14 @@ def _run_field() -> dict[str, Any]:
 
 
 def _tool(
-    desk: Desk,
+    handlers: WorkflowHandlers,
     verb: str,
     described: str,
     work: Callable[..., Coroutine[Any, Any, str]],
     fields: dict[str, Any],
 ) -> BaseTool:
-    """A tool; its functions are plain ones, since agents copy their tools."""
-    name = desk.options.tool(verb)
+    """Return a tool; its functions are plain ones, since agents copy their tools."""
+    name = handlers.options.tool(verb)
 
     async def call(runtime: ToolRuntime[Any, Any], **given: Any) -> str:
         try:

@@ -16,8 +16,8 @@ from interpstack_workflows.stores.store import WorkflowStore
 __all__ = ["Agent", "AgentAnswer", "AgentCall", "AgentFailed", "AgentPaused"]
 
 
-def _ignore(told: Any) -> None:
-    """Ignore what an agent tells outside a run."""
+def _ignore(report: Any) -> None:
+    """Ignore the reports of an agent that is called outside a run."""
 
 
 @attrs.frozen(kw_only=True)
@@ -44,7 +44,7 @@ class AgentCall:
         max_tokens: Tokens that this call may use at most; `None` for no limit.
         prices: The host's prices of models.
         needs_cost: Whether a budget limits the cost. An agent that does not know its cost must then
-            fail, because the budget could not hold.
+            fail, because the budget could not be enforced.
         decisions: Decisions on the approvals that the agent asked for, by their id; `None` at
             first.
         emit: Takes an event of the agent, plain JSON, while it works; returns at once.

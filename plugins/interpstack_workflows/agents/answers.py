@@ -1,4 +1,4 @@
-"""Answers of agents, held to the JSON Schema that a script asks for.
+"""Check the answers of agents against the JSON Schema that a script asks for.
 
 Schemas come from scripts and are untrusted: they refer to nothing outside themselves, have no
 regular expressions, and are evaluated for a bounded time, off the event loop, for a few nested
@@ -22,7 +22,7 @@ __all__ = ["AnswerSchema", "SchemaFault"]
 #: Faults of one answer that are listed, and characters of each.
 _FAULTS: Final = 10
 _FAULT_CHARS: Final = 300
-#: Seconds for which a schema is checked, or a value held to it.
+#: Seconds for which a schema is checked, or a value is checked against it.
 _SECONDS: Final = 2.0
 #: Keywords that are refused, and the reason.
 _REFUSED: Final[Mapping[str, str]] = {
@@ -87,7 +87,7 @@ class AnswerSchema:
 
     @classmethod
     async def read(cls, schema: Any) -> AnswerSchema:
-        """The schema of a script, checked off the event loop.
+        """Return the schema of a script, checked off the event loop.
 
         Raises:
             SchemaFault: See the class.
@@ -95,7 +95,7 @@ class AnswerSchema:
         return await asyncio.to_thread(cls, schema)
 
     async def read_answer(self, answer: Any) -> tuple[Any, list[str]]:
-        """The value of an answer, and its faults; see `faults`.
+        """Return the value of an answer, and its faults; see `faults`.
 
         Text is read as JSON. The JSON may be in a fence of Markdown, with prose around it, as
         models write it; of several fences, none is chosen. Text that does not fit as JSON may fit
@@ -108,7 +108,7 @@ class AnswerSchema:
         return value, faults
 
     def value(self, answer: Any) -> Any:
-        """The JSON value of a text; the answer itself if it is none."""
+        """Return the JSON value of a text; the answer itself if it is none."""
         if not isinstance(answer, str):
             return answer
         for text in (answer, _unfenced(answer), _fenced(answer)):
@@ -119,7 +119,7 @@ class AnswerSchema:
         return answer
 
     async def faults(self, value: Any) -> list[str]:
-        """The faults of a value, with their places; none for a value that fits."""
+        """Return the faults of a value, with their places; none for a value that fits."""
         return await asyncio.to_thread(self._faults, value)
 
     def _faults(self, value: Any) -> list[str]:
@@ -133,7 +133,7 @@ class AnswerSchema:
 
     @staticmethod
     def correction(prompt: str, faults: Sequence[str]) -> str:
-        """The prompt of the second attempt, which lists the faults of the first answer."""
+        """Return the prompt of the second attempt, which lists the faults of the first answer."""
         listed = "\n".join(f"- {fault}" for fault in faults)
         return (
             f"{prompt}\n\nYour last answer did not match the JSON Schema:\n{listed}\n"
@@ -142,7 +142,7 @@ class AnswerSchema:
 
 
 def _unfenced(text: str) -> str:
-    """The content of a text that is one fenced block of Markdown; else the text itself."""
+    """Return the content of a text that is one fenced block of Markdown; else the text itself."""
     body = text.strip()
     content = body.lstrip("`")
     fence = body[: len(body) - len(content)]
@@ -154,7 +154,7 @@ def _unfenced(text: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """The content of the only fenced block in a text; else the text itself."""
+    """Return the content of the only fenced block in a text; else the text itself."""
     lines = text.splitlines()
     fences = [at for at, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
     if len(fences) != 2 or lines[fences[1]].strip() != _FENCE:

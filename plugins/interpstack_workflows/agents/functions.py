@@ -55,7 +55,7 @@ def _refuse_wishes(call: AgentCall) -> None:
 
 
 def _description(function: Any) -> str:
-    """The first paragraph of a function's docstring, on one line."""
+    """Return the first paragraph of a function's docstring, on one line."""
     is_function = inspect.isroutine(function)
     text = inspect.getdoc(function if is_function else type(function)) or ""
     return " ".join(text.partition("\n\n")[0].split())
@@ -77,7 +77,7 @@ def _takes_call(function: Callable[..., Any]) -> bool:
 
 
 def agent_of(target: Any) -> Agent | None:
-    """The agent that a target is or makes; `None` for a target of another kind."""
+    """Return the agent that a target is or makes; `None` for a target of another kind."""
     if isinstance(target, Agent):
         return target
     call = getattr(type(target), "__call__", None)  # noqa: B004 - the method itself is wanted

@@ -73,7 +73,7 @@ class Models:
     def choose(
         self, options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
     ) -> ModelChoice:
-        """The model of a call.
+        """Return the model of a call.
 
         Args:
             options: The options of the call: `model`, `provider`.
@@ -138,7 +138,7 @@ def _read_query(query: str, selector: str) -> dict[str, str]:
 
 
 def _decoded(text: str, selector: str) -> str:
-    """A part of a selector without its escapes."""
+    """Return a part of a selector without its escapes."""
     if not text:
         raise SelectorFault(f"model {selector!r} names no model")
     try:
@@ -151,7 +151,7 @@ def _decoded(text: str, selector: str) -> str:
 
 
 def _named(value: Any, option: str, *, needed: bool = False) -> Any:
-    """An option that is a name, or `None`.
+    """Return an option that is a name, or `None`.
 
     Raises:
         SelectorFault: It is anything else.

@@ -27,16 +27,16 @@ class BudgetExceeded(Exception):
         kind: The kind of amount: `tokens`, `cost`, `seconds` or `agents`.
         limit: The limit of that kind.
         spent: The amount that has been spent.
-        reserved: The amount that calls in flight may still use.
+        reserved: The amount that in-flight calls may still use.
     """
 
     def __init__(self, budget: str, kind: str, limit: float, spent: float, reserved: float) -> None:
-        held = f", {reserved:g} reserved by calls in flight" if reserved else ""
+        in_flight = f", {reserved:g} reserved by calls in flight" if reserved else ""
         amount = f"{spent:g} of {limit:g} {kind}"
         state = f"is used up: {amount}"
         if spent + reserved < limit:
             state = f"has too little left for this call: {amount} used"
-        super().__init__(f"the budget of {budget} {state}{held}")
+        super().__init__(f"the budget of {budget} {state}{in_flight}")
         self.budget = budget
         self.kind = kind
         self.limit = limit
@@ -76,7 +76,7 @@ class BudgetLimits:
     agents: int | None = attrs.field(default=None, validator=_check_limit)
 
     def to_json(self) -> dict[str, Any]:
-        """The limits that are set, as plain JSON."""
+        """Return the limits that are set, as plain JSON."""
         return attrs.asdict(self, filter=lambda _, value: value is not None)
 
 
@@ -100,13 +100,13 @@ class _Pot:
             limit = getattr(self.limits, kind)
             if limit is None:
                 continue
-            spent, held = getattr(self.spent, kind), self._reserved[kind]
-            over = spent + held + wanted[kind] > limit + _SLACK
+            spent, reserved = getattr(self.spent, kind), self._reserved[kind]
+            over = spent + reserved + wanted[kind] > limit + _SLACK
             # A call that does not say what it may use needs something to be left.
-            if over or (not wanted[kind] and spent + held >= limit - _SLACK):
-                raise BudgetExceeded(self.name, kind, limit, spent, held)
+            if over or (not wanted[kind] and spent + reserved >= limit - _SLACK):
+                raise BudgetExceeded(self.name, kind, limit, spent, reserved)
 
-    def hold(self, wanted: Mapping[str, float], sign: int = 1) -> None:
+    def reserve(self, wanted: Mapping[str, float], sign: int = 1) -> None:
         """Reserve amounts, or with -1 free them."""
         for kind in _KINDS:
             self._reserved[kind] += sign * wanted[kind]
@@ -144,7 +144,7 @@ class Reservation:
             self._open = False
             for pot in self._pots:
                 if pot.is_limited:
-                    pot.hold(self._wanted, -1)
+                    pot.reserve(self._wanted, -1)
 
 
 class RunBudget:
@@ -196,11 +196,11 @@ class RunBudget:
         self._unused.difference_update(names)
 
     def limits_cost(self, names: Iterable[str | None] = ()) -> bool:
-        """Whether a call is under a limit of cost, of the run or of these phases and children."""
+        """Return whether the run, or one of these phases and children, has a limit of cost."""
         return any(pot.limits.cost is not None for pot in self._pots(names))
 
     def remaining(self, name: str | None = None) -> dict[str, float | None]:
-        """The rest of each amount, reservations not deducted; `None` for no limit.
+        """Return the rest of each amount, reservations not deducted; `None` for no limit.
 
         Args:
             name: A phase or child with limits of its own; `None` for the run.
@@ -229,7 +229,7 @@ class RunBudget:
         for pot in limited:
             pot.check(wanted)
         for pot in limited:
-            pot.hold(wanted)
+            pot.reserve(wanted)
         return Reservation(pots, wanted)
 
     def replayed(self, usage: WorkflowUsage, names: Iterable[str | None] = ()) -> None:

@@ -47,7 +47,7 @@ class Price:
     cached_input: float | None = attrs.field(default=None, validator=_amount)
 
     def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """The money that one call costs.
+        """Return the money that one call costs.
 
         Args:
             input_tokens: All tokens that the model read.
@@ -68,7 +68,7 @@ class Prices:
             characters, as in `acme-large-*`; of several names that match, the longest counts.
 
     Raises:
-        ConfigurationError: The table has another form.
+        ConfigurationError: The table is malformed.
     """
 
     def __init__(self, table: Mapping[str, Price | Mapping[str, Any]] | None = None) -> None:
@@ -77,7 +77,7 @@ class Prices:
         self._table = {name: _price(name, price) for name, price in (table or {}).items()}
 
     def find(self, model: str | None) -> Price | None:
-        """The price of a model; `None` if the table has none."""
+        """Return the price of a model; `None` if the table has none."""
         if model is None or model in self._table:
             return self._table.get(model or "")
         fitting = [name for name in self._table if "*" in name and fnmatchcase(model, name)]

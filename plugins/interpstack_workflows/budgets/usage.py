@@ -55,7 +55,7 @@ class WorkflowUsage:
                 )
 
     def _is_usual(self) -> bool:
-        """Whether all amounts are right, as they are but for faults of agents."""
+        """Return whether all amounts are right, as they are but for faults of agents."""
         read, written, calls = self.input_tokens, self.output_tokens, self.agents
         whole = type(read) is type(written) is type(calls) is int
         if not whole or type(self.cost) not in _NUMBERS or type(self.seconds) not in _NUMBERS:
@@ -78,15 +78,15 @@ class WorkflowUsage:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The amounts that are not 0, as plain JSON."""
+        """Return the amounts that are not 0, as plain JSON."""
         return {name: value for name in _NAMES if (value := getattr(self, name))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> WorkflowUsage:
-        """The usage that `to_json` wrote.
+        """Return the usage that `to_json` wrote.
 
         Raises:
-            ConfigurationError: The data have another form.
+            ConfigurationError: The data are malformed.
         """
         if not isinstance(data, Mapping) or not set(_NAMES).issuperset(data):
             raise ConfigurationError(f"a usage has {', '.join(sorted(_NAMES))}; got {data!r:.80}")

@@ -66,7 +66,7 @@ def checked(
 
 
 def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -> str:
-    """The line about a file whose metadata and module are right."""
+    """Return the line about a file whose metadata and module are right."""
     script = WorkflowCatalog().given(path)
     found = read_metadata(script.source, name=path.name)
     arguments_schema(found)
@@ -102,10 +102,10 @@ async def check_agents_of_script(runner: WorkflowRunner, file: Path, args: Any) 
     if not calls:
         return ""
     first = found.steps[calls[0]]
-    told = f"{file} calls an agent, for {first.what!r}"
+    message = f"{file} calls an agent, for {first.what!r}"
     if all(step.kind in _FORESEEN for step in found.steps[: calls[0]]):
-        raise click.UsageError(f"{told}, and none is given; {_GIVE_AGENTS}")
-    return f"{told}, perhaps, and none is given: it would fail. If so, {_GIVE_AGENTS}"
+        raise click.UsageError(f"{message}, and none is given; {_GIVE_AGENTS}")
+    return f"{message}, perhaps, and none is given: it would fail. If so, {_GIVE_AGENTS}"
 
 
 async def check_agents_of_run(
@@ -143,7 +143,7 @@ async def check_agents_of_run(
 async def _rehearsed(path: Path, runner: WorkflowRunner, knows_agents: bool) -> list[str]:
     """Lines about wrong options of a file that calls only workflows and agents which there are.
 
-    Names that a script computes may be made of a stand-in, so they are not held against it.
+    Names that a script computes may be made of a stand-in, so they do not count as faults.
     """
     found = await runner.rehearse(path)
     refused = (*_OF_CHILDREN, _NO_SUCH_NAME, *(["UnknownAgent"] if knows_agents else []))

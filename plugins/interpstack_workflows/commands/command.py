@@ -29,7 +29,7 @@ from interpstack_workflows.commands.options import (
     run_name,
     script_path,
 )
-from interpstack_workflows.commands.shown import (
+from interpstack_workflows.commands.rendering import (
     console,
     print_result,
     run_table,
@@ -386,7 +386,7 @@ def signal(run_id: str, name: str, value: Any, url: str) -> None:
     awaited = _with_runner(use, url)
     click.echo(without_controls(f"{run_id} has the signal {name}."))
     if awaited and name not in awaited:  # perhaps a misspelt name, perhaps one for later
-        note = f"It waits for {', '.join(awaited)} now, and has kept {name} for a later step."
+        note = f"It waits for {', '.join(awaited)} now; {name} is queued for a later step."
         click.echo(without_controls(note), err=True)
 
 
@@ -418,14 +418,14 @@ def answer(ctx: click.Context, run_id: str, words: tuple[str, ...], url: str) ->
 
 
 async def _is_choice(runner: WorkflowRunner, run_id: str, ask_id: str, word: str) -> bool:
-    """Whether a word is a choice of a question, as `1` may be that is JSON, too."""
+    """Return whether a word is a choice of a question, as `1` may be that is JSON, too."""
     asked = [one for one in await runner.questions(run_id) if one["id"] == ask_id]
     choices = ((asked[0].get("options") or {}) if asked else {}).get("choices")
     return isinstance(choices, list) and word in choices
 
 
 async def _open_question(runner: WorkflowRunner, run_id: str) -> str:
-    """The one question that a run waits for, or comes to while it is at work elsewhere."""
+    """Return the one question that a run waits for, or comes to while it is at work elsewhere."""
     found = [str(one["id"]) for one in await runner.questions(run_id)]
     if len(found) != 1:
         raise click.UsageError(

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from interpstack_workflows.commands.shown import (
+from interpstack_workflows.commands.rendering import (
     add_workflow,
     one_line,
     step_line,

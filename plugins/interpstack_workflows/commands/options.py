@@ -36,7 +36,7 @@ _NAMES_SHOWN: Final = 10
 
 
 def json_value(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """The value of a JSON text, or of a file that is named as `@file`."""
+    """Return the value of a JSON text, or of a file that is named as `@file`."""
     if text is None:
         return None
     try:
@@ -56,7 +56,7 @@ def json_value(ctx: click.Context, option: click.Parameter, text: str | None) ->
 
 
 def json_or_word(ctx: click.Context, option: click.Parameter, text: str | None) -> Any:
-    """The value of a JSON text, of a file that is named as `@file`, or a plain text.
+    """Return the value of a JSON text, of a file that is named as `@file`, or a plain text.
 
     A text that begins as an object, a list or a string of JSON has to be one. An empty text, such
     as that of a shell variable that is not set, is not a value: the first answer counts.
@@ -87,7 +87,7 @@ def _no_json(name: str) -> NoReturn:
 def host_modules(
     ctx: click.Context, option: click.Parameter, texts: Sequence[str]
 ) -> Mapping[str, Path]:
-    """The files of modules by specifier, as in `team:prompts=prompts.js`."""
+    """Return the files of modules by specifier, as in `team:prompts=prompts.js`."""
     found: dict[str, Path] = {}
     for text in texts:
         name, equals, file = text.partition("=")
@@ -100,7 +100,7 @@ def host_modules(
 
 
 def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
-    """The path of a workflow file."""
+    """Return the path of a workflow file."""
     path = Path(name)
     if not path.is_file():
         raise click.BadParameter(
@@ -117,7 +117,7 @@ def script_path(ctx: click.Context, option: click.Parameter, name: str) -> Path:
 
 
 def run_name(ctx: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """The id of a new run."""
+    """Return the id of a new run."""
     if text is not None and not is_run_id(text):
         raise click.BadParameter(f"takes {RUN_ID_TAKES}; got {shown(text)}", ctx, option)
     return text
@@ -126,7 +126,7 @@ def run_name(ctx: click.Context, option: click.Parameter, text: str | None) -> s
 def agents_named(
     ctx: click.Context, option: click.Parameter, text: str | None
 ) -> Mapping[str, Any]:
-    """The agents that `module:attribute` names: agents by name, or one agent."""
+    """Return the agents that `module:attribute` names: agents by name, or one agent."""
     if text is None:
         return {}
     module, colon, attribute = text.partition(":")
@@ -141,18 +141,18 @@ def agents_named(
         raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
     if not hasattr(imported, attribute):
         names = listed([name for name in dir(imported) if name[0] != "_"], _NAMES_SHOWN)
-        told = f"{module} has no {attribute}; it has {names or 'no public names'}"
-        raise click.BadParameter(told, ctx, option)
+        message = f"{module} has no {attribute}; it has {names or 'no public names'}"
+        raise click.BadParameter(message, ctx, option)
     found = getattr(imported, attribute)
     return found if isinstance(found, Mapping) else {"default": found}
 
 
 def _fault(error: BaseException) -> str:
-    """An error on one line, with the place in the user's module where it was raised."""
+    """Return an error on one line, with the place in the user's module where it was raised."""
     if isinstance(error, ImportError):
         return str(error)
-    told = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1] if frames else None
     if last is None or isinstance(error, SyntaxError) or "importlib" in last.filename:
@@ -163,7 +163,7 @@ def _fault(error: BaseException) -> str:
 def local_sandboxes(
     allowed: Sequence[str], commands: Sequence[str], env: Sequence[str]
 ) -> dict[str, LocalSandbox]:
-    """The sandboxes that `--allow-exec`, `--exec-command` and `--exec-env` describe.
+    """Return the sandboxes that `--allow-exec`, `--exec-command` and `--exec-env` describe.
 
     Raises:
         click.UsageError: A value is wrong, or one option lacks another.
@@ -184,6 +184,6 @@ def local_sandboxes(
         try:
             sandboxes[profile] = LocalSandbox(folder, commands=commands, env=env)
         except ConfigurationError as error:
-            told = str(error).removeprefix("LocalSandbox: ")
-            raise click.UsageError(f"--allow-exec {profile}: {told}") from error
+            message = str(error).removeprefix("LocalSandbox: ")
+            raise click.UsageError(f"--allow-exec {profile}: {message}") from error
     return sandboxes

@@ -18,7 +18,7 @@ _OTHER: Final = "other"
 
 
 class Census:
-    """Counts the ends of a run's steps, of this stay and of earlier ones."""
+    """Count the ends of a run's steps, in this activation and in earlier ones."""
 
     def __init__(self) -> None:
         self._ok: Counter[str] = Counter()

@@ -63,7 +63,7 @@ class WorkflowEvent:
         return self.scope.rpartition("/")[2] if self.depth else None
 
     def to_json(self) -> dict[str, Any]:
-        """The event as plain JSON: `type`, `elapsedNanos`, `metadata`, and fields of its own."""
+        """Return the event as plain JSON: `type`, `elapsedNanos`, `metadata`, its own fields."""
         own = {
             _camel(field.name): value
             for field in attrs.fields(type(self))

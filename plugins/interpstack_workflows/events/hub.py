@@ -36,7 +36,7 @@ class EventSubscription:
     Args:
         hub: Sends the events.
         run_id: The run; `None` for all.
-        capacity: Events that are kept for a slow reader.
+        capacity: Events that are queued for a slow reader.
 
     Attributes:
         missed: Number of events that were dropped because the reader was slow.
@@ -109,7 +109,7 @@ class EventHub:
         self._subscriptions: tuple[EventSubscription, ...] = ()
 
     def hears(self) -> bool:
-        """Whether there are listeners; without any, events need not be made."""
+        """Return whether there are listeners; without any, events need not be made."""
         return self._sink is not None or bool(self._subscriptions)
 
     def emit(self, event: WorkflowEvent) -> None:
@@ -128,7 +128,7 @@ class EventHub:
 
         Args:
             run_id: The run; `None` for all.
-            capacity: Events that are kept for a slow reader, at least 1.
+            capacity: Events that are queued for a slow reader, at least 1.
 
         Raises:
             ConfigurationError: The capacity is not a whole number, or is below 1.

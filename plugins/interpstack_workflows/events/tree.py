@@ -1,7 +1,7 @@
 """A run as a tree: workflows, their phases, and the steps in each.
 
 The tree of a live run is fed by its events, that of a stored one is read from its records; both
-look the same, but for what only a live run knows: which agents are at work.
+are equal, except for what only a live run knows: which agents are at work.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _TITLES: Final = {
 
 
 def preview(text: Any) -> str:
-    """The beginning of a text, for a line."""
+    """Return the beginning of a text, for a line."""
     return str(text)[:_PREVIEW_CHARS]
 
 
@@ -125,7 +125,7 @@ class WorkflowNode:
             self.phases.append(phase)
 
     def usage(self) -> WorkflowUsage:
-        """The resources used by this workflow and its children."""
+        """Return the resources used by this workflow and its children."""
         total = WorkflowUsage()
         for step in self.steps.values():
             total = total + step.usage
@@ -149,7 +149,7 @@ class RunTree:
 
     @classmethod
     def of(cls, record: WorkflowRecord, entries: Iterable[Entry]) -> RunTree:
-        """The tree of a stored run.
+        """Return the tree of a stored run.
 
         Args:
             record: The run.
@@ -168,8 +168,8 @@ class RunTree:
             "cancelled": "failed",
             "waiting": "waiting",
         }
-        told = "" if record.error is None else _line(record.error)
-        tree.root.stands(ended.get(record.status, "running"), told)
+        error = "" if record.error is None else _line(record.error)
+        tree.root.stands(ended.get(record.status, "running"), error)
         return tree
 
     def take(self, event: WorkflowEvent) -> None:
@@ -204,7 +204,7 @@ class RunTree:
                 node.stands("waiting")
 
     def workflow(self, scope: str) -> WorkflowNode:
-        """The workflow of a scope, as events name it."""
+        """Return the workflow of a scope, as events name it."""
         node = self.root
         for step in scope.split("/")[1:]:
             node = node.children.setdefault(step, WorkflowNode(""))

@@ -1,4 +1,4 @@
-"""Arguments of workflows, held to the schema in their metadata before any code of them runs."""
+"""Check the arguments of workflows against the schema in their metadata, before their code runs."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class _Fault(Exception):
 
 
 def _found(program: Node) -> Node:
-    """The literal that a module exports as `meta`.
+    """Return the literal that a module exports as `meta`.
 
     Raises:
         _Fault: It exports something else by that name, or nothing.
@@ -202,7 +202,7 @@ def _bare(node: Node | None) -> Node | None:
 
 
 def _value(node: Node) -> Any:
-    """The value of a literal.
+    """Return the value of a literal.
 
     Raises:
         _Fault: A part of it is no literal.
@@ -246,7 +246,7 @@ def _is_number(node: Node) -> bool:
 
 
 def _item(node: Node) -> tuple[str, Any]:
-    """A field of an object literal."""
+    """Return a field of an object literal."""
     if node["type"] == "SpreadElement":
         raise _impure("a spread", node)
     key = node["key"]

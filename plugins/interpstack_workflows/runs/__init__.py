@@ -1,1 +1,1 @@
-"""Runs: the loop that drives a workflow's module, and the runner that keeps runs alive."""
+"""Runs: the loop that drives a workflow's module, and the runner that supervises runs."""

@@ -22,7 +22,7 @@ _MAKERS: Final = ("workflows", "langchain")
 
 
 def find_agents(targets: Mapping[str, Any], stack: InterpreterStack) -> dict[str, Agent]:
-    """The agents that objects are or become.
+    """Return the agents that objects are or become.
 
     Args:
         targets: The objects, by the names under which scripts call them.
@@ -42,12 +42,12 @@ def find_agents(targets: Mapping[str, Any], stack: InterpreterStack) -> dict[str
 
 
 def asked_name(agents: Mapping[str, Agent], name: str | None) -> str:
-    """The name of the agent that a call asks for; see `agent_named`."""
+    """Return the name of the agent that a call asks for; see `agent_named`."""
     return name or (next(iter(agents)) if len(agents) == 1 else DEFAULT_AGENT)
 
 
 def agent_named(agents: Mapping[str, Agent], name: str | None) -> tuple[str, Agent]:
-    """The agent that a call names: without a name the `default` one, or the only one.
+    """Return the agent that a call names: without a name the `default` one, or the only one.
 
     Raises:
         UnknownAgent: There is no such agent; the message lists the known ones.

@@ -25,7 +25,7 @@ _LISTED: Final = 20
 
 
 async def metadata_of(script: Script) -> WorkflowMetadata:
-    """The metadata of a script; that of scripts read lately is remembered.
+    """Return the metadata of a script; that of scripts read lately is remembered.
 
     Raises:
         MetadataError: The script has no metadata, or they are not valid.
@@ -57,11 +57,11 @@ class WorkflowCatalog:
             _check(folder)
 
     def names(self) -> list[str]:
-        """All known names, in order."""
+        """Return all known names, in order."""
         return sorted({*self._named, *(name for name, _ in self._in_folders())})
 
     def given(self, what: Path | str) -> Script:
-        """The script that a user gave as a path, a name or a source.
+        """Return the script that a user gave as a path, a name or a source.
 
         Raises:
             UnknownWorkflow: The text is neither a source nor a known name, or the file is missing.
@@ -81,7 +81,7 @@ class WorkflowCatalog:
         return self._by_name(what)
 
     def named(self, name: str) -> Script:
-        """The script of a name, as a workflow calls it.
+        """Return the script of a name, as a workflow calls it.
 
         Raises:
             UnknownWorkflow: No workflow has this name; the message lists the known ones.
@@ -89,7 +89,7 @@ class WorkflowCatalog:
         return self._by_name(name)
 
     def beside(self, caller: Script, relative: str) -> Script:
-        """The script at a path relative to the one that calls it.
+        """Return the script at a path relative to the one that calls it.
 
         Raises:
             UnknownWorkflow: The file is missing, or outside the folders that are allowed.
@@ -163,7 +163,7 @@ class WorkflowCatalog:
 
 
 def _as_given(value: Path | str) -> Path | str:
-    """A path if the text names a file, else a source."""
+    """Return a path if the text names a file, else a source."""
     if isinstance(value, str) and "\n" not in value and value.endswith(ENDINGS):
         return Path(value)
     return value

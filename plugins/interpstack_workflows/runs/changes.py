@@ -1,4 +1,4 @@
-"""Changes of a run's script: compared with the records first, then made under a lease."""
+"""Change the script of a run: compare it with the records, then store it under a lease."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["change_script", "compared"]
 _LISTED: Final = 10
 #: Seconds for which the change of a script claims its run.
 _CHANGE_SECONDS: Final = 15.0
-#: Seconds between two looks at the lease of another runner.
-_LOOK_SECONDS: Final = 0.5
+#: Seconds between two checks of the lease of another runner.
+_POLL_SECONDS: Final = 0.5
 
 
 async def compared(
@@ -53,7 +53,7 @@ async def compared(
 async def change_script(
     parts: RunParts, record: WorkflowRecord, script: Script, *, accept: bool, wait: bool
 ) -> None:
-    """Give a run another script; a run that has completed goes on with it.
+    """Give a run another script; a run that has completed continues with it.
 
     Args:
         parts: Has the store.
@@ -95,10 +95,10 @@ async def change_script(
 
 
 async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
-    """The run with the right to change it, unless a runner works on it.
+    """Claim the run in order to change it, unless a live runner works on it.
 
-    A runner whose process has died renews its lease no more. With `wait`, such a lease is waited
-    for; one that is renewed is that of a live runner.
+    A runner whose process has died no longer renews its lease. With `wait`, such a lease is
+    awaited; a lease that is renewed belongs to a live runner.
     """
     first: float | None = None
     while True:
@@ -106,7 +106,7 @@ async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
         first = first or taken.held_until
         if taken.lease is not None or not wait or taken.held_until != first:
             return taken
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 def _changed(run_id: str, found: ScriptDifference) -> str:

@@ -25,8 +25,8 @@ __all__ = ["ScriptDifference", "StepPreview", "dry_run"]
 
 #: Steps without a record that are listed.
 _MAX_ANEW: Final = 10_000
-#: Inputs of steps that tell a reader which one it is.
-_TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+#: Inputs by which a reader recognizes a step.
+_DESCRIBING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
 _WHAT_CHARS: Final = 200
 
 
@@ -150,7 +150,7 @@ class _DryRun:
             await module.aclose()
 
     async def _open(self, scope: _DryScope, request: Any, now: float) -> Resolution | None:
-        """The answer that a request has without a record: that of a child which needs none."""
+        """Return the answer of a request without a record, if it is a child that needs none."""
         kind, inputs, key = identity(request)
         name, _ = scope.names.name(kind, inputs, key)
         shown = StepPreview(scope=scope.place.scope, name=name, kind=kind, what=_what(inputs))
@@ -191,6 +191,6 @@ def _recorded(scope: str, step: StepRecord) -> StepPreview:
 
 
 def _what(inputs: Mapping[str, Any]) -> str:
-    """The input that tells a reader which step it is, on one line."""
-    told = next((inputs[name] for name in _TELLING if inputs.get(name) is not None), "")
-    return " ".join(str(told).split())[:_WHAT_CHARS]
+    """Return the input by which a reader recognizes a step, on one line."""
+    what = next((inputs[name] for name in _DESCRIBING if inputs.get(name) is not None), "")
+    return " ".join(str(what).split())[:_WHAT_CHARS]

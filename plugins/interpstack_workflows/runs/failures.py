@@ -66,22 +66,22 @@ class ScopeFailed(Exception):
 
     @classmethod
     def of_module(cls, error: WorkflowModuleError) -> ScopeFailed:
-        """The failure that a module ended with."""
+        """Return the failure that a module ended with."""
         name = error.name or "Error"
         message = str(error).removesuffix(error.stack).rstrip("\n")
-        if message.startswith(_REJECTED):  # the name and the stack are told beside it
+        if message.startswith(_REJECTED):  # the name and the stack have fields of their own
             message = message.removeprefix(_REJECTED).removeprefix(f"{name}: ")
             message += _UNDEFINED.get(message, "")
         return cls(message, name, error.stack)
 
     def to_json(self) -> dict[str, Any]:
-        """The error as results and records show it."""
+        """Return the error as results and records show it."""
         shown = {"name": self.name, "message": str(self)}
         return {**shown, "stack": self.stack} if self.stack else shown
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An exception of a step as its record shows it: `name`, `message`, `data`."""
+    """Return an exception of a step as its record shows it: `name`, `message`, `data`."""
     name = getattr(error, "name", None)
     if not isinstance(error, (StepFailed, ScopeFailed)) or not isinstance(name, str):
         name = type(error).__name__
@@ -95,7 +95,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> FailedResolution:
-    """A recorded error as the module receives it.
+    """Return a recorded error as the module receives it.
 
     Args:
         error: The error, as `described` makes it.

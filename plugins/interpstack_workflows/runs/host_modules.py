@@ -66,7 +66,7 @@ def _source(name: Any, given: Any) -> str:
 
 
 def _json_module(name: str, path: Path, text: str) -> str:
-    """A module that exports a JSON value; the text is a literal of JavaScript, too."""
+    """Return a module that exports a JSON value; the text is a literal of JavaScript, too."""
     try:
         value = json.dumps(json.loads(text))
     except (ValueError, RecursionError) as error:

@@ -79,7 +79,7 @@ def check_settings(**given: Any) -> None:
         given: The arguments in the table, by name.
 
     Raises:
-        ConfigurationError: One has another form; the message says which is taken.
+        ConfigurationError: An argument is malformed; the message names the accepted form.
     """
     for name, (accepted, fits) in _SETTINGS.items():
         if not fits(given[name]):
@@ -89,7 +89,7 @@ def check_settings(**given: Any) -> None:
 
 
 def worktrees_of(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:
-    """The worktrees that a host gives, or of the repository that it names."""
+    """Return the worktrees that a host gives, or of the repository that it names."""
     return GitWorktrees(given) if isinstance(given, (Path, str)) else given
 
 
@@ -107,7 +107,7 @@ class RunParts:
         hub: Hands the events of runs to those who want them.
         clock: Seconds since 1970.
         max_depth: How many workflows may call each other in a row, the root counted.
-        linger_seconds: How long the realm of a run that only waits is kept.
+        linger_seconds: Seconds for which a run that only waits remains live.
         models: The names that the host gives to models.
         output_bytes: Bytes of each stream of a command that scripts get.
         modules: Sources of the modules that scripts may import beside those of workflows.
@@ -135,6 +135,6 @@ class RunParts:
     def early_seconds(self) -> float:
         """Seconds by which a run that is due alone is made live before its time.
 
-        No longer than it would stay live without anything to do.
+        At most as long as a run that only waits remains live.
         """
         return min(_EARLY_SECONDS, self.linger_seconds)

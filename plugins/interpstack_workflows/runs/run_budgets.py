@@ -24,7 +24,7 @@ _NEAR: Final = 0.75
 
 
 def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> dict[str, Any]:
-    """The limits of a run, as its record has them.
+    """Return the limits of a run, as its record has them.
 
     Args:
         limits: Limits of the run.
@@ -40,7 +40,7 @@ def stored_limits(limits: Limits, inner: Mapping[str, Limits] | None = None) -> 
 
 
 def spent_budget(record: WorkflowRecord, entries: Sequence[Entry]) -> RunBudget:
-    """The budget of a run that goes on: each recorded step counts once.
+    """Return the budget of a run that continues: each recorded step counts once.
 
     Args:
         record: The run.
@@ -55,16 +55,16 @@ def spent_budget(record: WorkflowRecord, entries: Sequence[Entry]) -> RunBudget:
     for entry in entries:
         for step in entry.settled:
             if step.usage:
-                told = (*names.get(entry.scope, ()), *_phase(step)) if inner else ()
-                budget.replayed(WorkflowUsage.from_json(step.usage), told)
+                within = (*names.get(entry.scope, ()), *_phase(step)) if inner else ()
+                budget.replayed(WorkflowUsage.from_json(step.usage), within)
     return budget
 
 
 def check_names(names: Iterable[str], known: Iterable[str], source: str) -> None:
-    """Refuse a budget whose name is a misspelt one.
+    """Refuse a budget whose name is a misspelling of a known name.
 
-    Scripts may make names of phases while they run, so that no name is wrong by itself. A run tells
-    at its end which budgets it had no use for.
+    Scripts may make up names of phases while they run, so an unknown name alone is no fault. At its
+    end, a run reports the budgets that limited nothing.
 
     Args:
         names: The names of the budgets.
@@ -111,7 +111,7 @@ def _names_of_scopes(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def _phase(step: StepRecord) -> tuple[str, ...]:
-    """The phase that an agent's step belonged to."""
+    """Return the phase that an agent's step belonged to."""
     options = json.loads(step.signature).get("options") or {} if step.signature else {}
     phase = options.get("phase")
     return (phase,) if isinstance(phase, str) else ()

@@ -58,7 +58,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> RunOptions:
-        """The options by their names.
+        """Return the options by their names.
 
         Raises:
             TypeError: There is no such option.
@@ -77,7 +77,7 @@ class RunOptions:
 def new_run(
     script: Script, metadata: WorkflowMetadata, args: Any, options: RunOptions, now: float
 ) -> WorkflowRecord:
-    """The record of a run that begins.
+    """Return the record of a run that begins.
 
     Raises:
         WorkflowError: The options are wrong.
@@ -115,11 +115,11 @@ def new_run_id(now: float) -> str:
 
 
 def going_on(record: WorkflowRecord, *, reopen: bool) -> WorkflowRecord:
-    """The record of a run that is worked on from now on.
+    """Return the record of a run that is worked on from now on.
 
     Args:
         record: The run.
-        reopen: Whether it goes on though it has ended.
+        reopen: Whether to continue it although it has ended.
     """
     if record.status == "running" or (record.status in ENDED and not reopen):
         return record
@@ -127,7 +127,7 @@ def going_on(record: WorkflowRecord, *, reopen: bool) -> WorkflowRecord:
 
 
 async def stored_run(store: WorkflowStore, run_id: str) -> WorkflowRecord:
-    """A run as its store has it.
+    """Return a run as its store has it.
 
     Raises:
         UnknownRun: The store has no such run; the message names the latest ones.
@@ -142,7 +142,7 @@ async def stored_run(store: WorkflowStore, run_id: str) -> WorkflowRecord:
 def with_script(
     record: WorkflowRecord, script: Script, metadata: WorkflowMetadata
 ) -> WorkflowRecord:
-    """The record of a run that goes on with another script."""
+    """Return the record of a run that continues with another script."""
     options = {**record.options, "path": _path(script) or record.options.get("path")}
     return attrs.evolve(
         record,
@@ -154,7 +154,7 @@ def with_script(
 
 
 def root_place(record: WorkflowRecord) -> ScopePlace:
-    """The root of a run."""
+    """Return the root of a run."""
     path = record.options.get("path")
     file = Path(path) if isinstance(path, str) else None
     return ScopePlace(
@@ -167,7 +167,7 @@ def root_place(record: WorkflowRecord) -> ScopePlace:
 
 
 def as_result(record: WorkflowRecord) -> WorkflowResult:
-    """The result of a run, from its record."""
+    """Return the result of a run, from its record."""
     return WorkflowResult(
         run_id=record.id,
         status=record.status,

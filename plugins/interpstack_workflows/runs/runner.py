@@ -21,13 +21,13 @@ from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import WorkflowCatalog, metadata_of
 from interpstack_workflows.runs.changes import change_script
 from interpstack_workflows.runs.host_modules import read_modules
-from interpstack_workflows.runs.keeping.keeper import KeptRun, RunKeeper, Stay
-from interpstack_workflows.runs.keeping.serving import serve
 from interpstack_workflows.runs.parts import RunParts, check_settings, worktrees_of
 from interpstack_workflows.runs.reading.views import RunnerViews
 from interpstack_workflows.runs.run_budgets import check_names
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
 from interpstack_workflows.runs.scopes.replaying import failed_scopes
+from interpstack_workflows.runs.supervision.serving import serve
+from interpstack_workflows.runs.supervision.supervisor import Activation, ActiveRun, RunSupervisor
 from interpstack_workflows.runs.values import ENDED, WorkflowResult
 from interpstack_workflows.runs.verbs.waits import CONTRADICTED, check_answer
 from interpstack_workflows.runtime.runtime import WorkflowRuntime
@@ -48,17 +48,17 @@ class RunHandle:
         run_id: Identifies the run in its store.
     """
 
-    def __init__(self, kept: KeptRun) -> None:
-        self.run_id = kept.run_id
-        self._kept = kept
+    def __init__(self, run: ActiveRun) -> None:
+        self.run_id = run.run_id
+        self._run = run
 
     async def result(self) -> WorkflowResult:
         """Wait until the run has ended, however long it waits for answers."""
-        return as_result(await self._kept.wait(to_end=True))
+        return as_result(await self._run.wait(to_end=True))
 
     async def rest(self) -> WorkflowResult:
         """Wait until the run has ended, or needs an answer or a signal to continue."""
-        return as_result(await self._kept.wait(to_end=False))
+        return as_result(await self._run.wait(to_end=False))
 
 
 class WorkflowRunner(RunnerViews):
@@ -90,8 +90,8 @@ class WorkflowRunner(RunnerViews):
         events: Called with each event of all runs, see `WorkflowEvent`. It is called on the event
             loop, so it must return at once; `subscribe` is for slower readers.
         max_depth: Number of workflows that may be nested, including the root.
-        lease_seconds: Seconds for which a run stays with a runner that shows no sign of life.
-        linger_seconds: Seconds for which a run that only waits stays live.
+        lease_seconds: Seconds for which a runner that shows no sign of life keeps its lease.
+        linger_seconds: Seconds for which a run that only waits remains live.
         live_runs: Runs that may be live at once; each takes about a megabyte.
         clock: Returns the time, in seconds since 1970.
     """
@@ -154,7 +154,7 @@ class WorkflowRunner(RunnerViews):
             store=open_store(store) if isinstance(store, str) else store,  # last: nothing failed
         )
         super().__init__(parts)
-        self._keeper = RunKeeper(parts, lease_seconds, live_runs)
+        self._supervisor = RunSupervisor(parts, lease_seconds, live_runs)
 
     async def __aenter__(self) -> WorkflowRunner:
         return self
@@ -169,7 +169,7 @@ class WorkflowRunner(RunnerViews):
 
     async def aclose(self) -> None:
         """Stop all runs where they are; they can be resumed. Closing twice is allowed."""
-        await self._keeper.aclose()
+        await self._supervisor.aclose()
         self._hub.close()
         if self._owns_store:
             await self._parts.store.aclose()
@@ -201,7 +201,7 @@ class WorkflowRunner(RunnerViews):
             phases = [phase.title for phase in metadata.phases]
             check_names(given.budgets, [*phases, *known], script.source)
         await self._parts.store.create(record)
-        return RunHandle(self._keeper.keep(record.id, Stay()))
+        return RunHandle(self._supervisor.supervise(record.id, Activation()))
 
     async def run(self, what: Path | str, args: Any = None, **options: Any) -> WorkflowResult:
         """Run a workflow until it ends, or needs an answer or a signal to continue."""
@@ -222,10 +222,10 @@ class WorkflowRunner(RunnerViews):
         Args:
             run_id: The run.
             retry_failed: Whether steps that failed run again; otherwise they fail as before. A run
-                that has completed goes on if steps of it failed, such as those whose failures
+                that has completed continues if steps of it failed, such as those whose failures
                 `parallel` turned into null.
-            source: A changed script, for the rest of the run. A run that has completed goes on with
-                it: recorded steps are not repeated, and the result is replaced when it ends.
+            source: A changed script, for the rest of the run. A run that has completed continues
+                with it: recorded steps are not repeated, and the result is replaced when it ends.
             accept_changes: Whether that script may leave recorded steps unused.
             wait: Whether to wait while another runner works on the run; otherwise the handle
                 raises `LeaseLost`. With `source`, only the lease of a runner that has died is
@@ -235,8 +235,8 @@ class WorkflowRunner(RunnerViews):
             UnknownRun: The store has no such run.
             ScriptChanged: The script leaves recorded steps unused; the message lists them.
             LeaseLost: Another runner works on the run, which is to get another script.
-            WorkflowError: A completed run is to go on, and its time is used up; failed steps are to
-                run again while the run is at work here; or `accept_changes` has no `source`.
+            WorkflowError: A completed run has no time left to continue; `retry_failed` was given
+                while the run is at work here; or `accept_changes` has no `source`.
         """
         if accept_changes and source is None:
             raise WorkflowError(
@@ -244,8 +244,8 @@ class WorkflowRunner(RunnerViews):
                 "line: --source FILE), or leave accept_changes out"
             )
         record = await self.show(run_id)
-        kept = self._keeper.kept(run_id)
-        if retry_failed and kept is not None and kept.busy:
+        run = self._supervisor.active_run(run_id)
+        if retry_failed and run is not None and run.busy:
             raise WorkflowError(
                 f"Run {run_id} is at work here, so its failed steps cannot be retried now; wait "
                 "until it rests or has ended"
@@ -260,8 +260,8 @@ class WorkflowRunner(RunnerViews):
         reopen = changed or record.status in ("failed", "cancelled")
         if record.status == "completed" and retry_failed and not reopen:
             reopen = await self._may_retry(record)
-        stay = Stay(reopen=reopen, retry_failed=retry_failed, patient=wait)
-        return RunHandle(self._keeper.keep(run_id, stay))
+        activation = Activation(reopen=reopen, retry_failed=retry_failed, patient=wait)
+        return RunHandle(self._supervisor.supervise(run_id, activation))
 
     async def cancel(self, run_id: str) -> None:
         """End a run: its agents are stopped, and its script gets an error for everything it awaits.
@@ -273,7 +273,7 @@ class WorkflowRunner(RunnerViews):
         record = await self._going(run_id)
         await self._send(run_id, Message(kind="cancel"))
         if record.status == "waiting":
-            self._keeper.adopt(run_id)
+            self._supervisor.adopt(run_id)
 
     async def signal(self, run_id: str, name: str, value: Any = None) -> None:
         """Send a signal, for which the script waits with `wait(name)`, now or later.
@@ -305,8 +305,8 @@ class WorkflowRunner(RunnerViews):
         await self._going(run_id)
         if await self._is_answered(run_id, ask_id, value):
             return
-        kept = self._keeper.kept(run_id)
-        here = None if kept is None or kept.live is None else kept.live.waits
+        run = self._supervisor.active_run(run_id)
+        here = None if run is None or run.live is None else run.live.waits
         # One that replays its records has not come to its questions yet.
         waits = (
             await self.questions(run_id) if here is None or ask_id not in here else here.to_json()
@@ -320,7 +320,7 @@ class WorkflowRunner(RunnerViews):
 
         Args:
             run_id: The run, whose end ends the subscription; `None` for all runs.
-            capacity: Events that are kept for the reader; beyond that, the oldest are dropped.
+            capacity: Events that are queued for the reader; beyond that, the oldest are dropped.
 
         Raises:
             ConfigurationError: The capacity is not a whole number, or is below 1.
@@ -333,10 +333,10 @@ class WorkflowRunner(RunnerViews):
         Sleeping runs are woken at their time, and runs with messages when these arrive. Runs that
         another runner has left are taken over.
         """
-        await serve(self._parts.store, self._keeper, poll_seconds)
+        await serve(self._parts.store, self._supervisor, poll_seconds)
 
     async def _is_answered(self, run_id: str, ask_id: str, value: Any) -> bool:
-        """Whether a question has this answer already: the first one counts.
+        """Return whether a question already has this answer; the first answer counts.
 
         Raises:
             WorkflowError: It has another one.
@@ -348,10 +348,10 @@ class WorkflowRunner(RunnerViews):
         return bool(answers)
 
     async def _may_retry(self, record: WorkflowRecord) -> bool:
-        """Whether a completed run goes on to try failed steps again.
+        """Return whether a completed run has failed steps to run again.
 
         Raises:
-            WorkflowError: It has failed steps, and no time.
+            WorkflowError: The run has failed steps, and its time is used up.
         """
         if not failed_scopes(await self._parts.store.entries(record.id)):
             return False
@@ -359,10 +359,10 @@ class WorkflowRunner(RunnerViews):
         return True
 
     def _check_time(self, record: WorkflowRecord) -> None:
-        """Check that a completed run has time to go on.
+        """Check that a completed run has time left to continue.
 
         Raises:
-            WorkflowError: It has completed and has none.
+            WorkflowError: The run has completed, and its time is used up.
         """
         deadline = record.options.get("deadline")
         late = deadline is not None and self._parts.clock() >= deadline
@@ -380,11 +380,11 @@ class WorkflowRunner(RunnerViews):
 
     async def _send(self, run_id: str, message: Message) -> None:
         await self._parts.store.send(run_id, message)
-        await self._keeper.look(run_id)
+        await self._supervisor.poll(run_id)
 
 
 def _sent(what: str, value: Any) -> Any:
-    """The value of a message to a run, as it is stored.
+    """Return the value of a message to a run, as it is stored.
 
     Raises:
         WorkflowError: It is not JSON, too large or nested too deeply.

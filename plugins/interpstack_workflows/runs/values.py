@@ -54,11 +54,11 @@ class ScopePlace:
     spent: int = 0
 
     def child(self, step: str) -> str:
-        """The scope of the child that a step of this scope calls."""
+        """Return the scope of the child that a step of this scope calls."""
         return f"{self.scope}/{step}"
 
     def phase_defaults(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The model and the provider of the phase in which an agent is called."""
+        """Return the model and the provider of the phase in which an agent is called."""
         return self.phases.get(str(options.get("phase")), {})
 
 

@@ -81,7 +81,7 @@ class ModuleRun:
 
     @property
     def needs_poll(self) -> bool:
-        """Whether there are answers that the guest has not got."""
+        """Whether there are answers that were not delivered to the guest."""
         return bool(self._answers) and not self._ended
 
     def resolve(self, number: str, resolution: Resolution) -> bool:
@@ -90,13 +90,13 @@ class ModuleRun:
         Returns:
             Whether there is such a request.
         """
-        told = (
+        budget = (
             resolution.budget
             if isinstance(resolution, ValueWithBudget | FailedResolution)
             else None
         )
-        if told is not None:
-            self._budget = told
+        if budget is not None:
+            self._budget = budget
         engine_id = self._open.pop(number, None)
         if engine_id is None:
             return False
@@ -108,7 +108,7 @@ class ModuleRun:
         return budget
 
     def settlements(self) -> list[Settlement]:
-        """The answers for the next poll."""
+        """Return the answers for the next poll."""
         answers, self._answers = self._answers, []
         return answers
 
@@ -118,7 +118,7 @@ class ModuleRun:
         return self._start.poll_seconds
 
     def read(self, progress: Progress) -> ModuleProgress:
-        """The progress of the module in one of the engine.
+        """Return the progress of the module in one of the engine.
 
         Raises:
             EngineFailure: The guest's memory is damaged.
@@ -235,5 +235,5 @@ class ModuleRun:
 
 
 def _script_frames(stack: str) -> str:
-    """A stack trace without the frame of the cell, which the engine may show by its name."""
+    """Return a stack trace without the frame of the cell, which the engine may show by its name."""
     return "\n".join(line for line in stack.splitlines() if f"({CELL_NAME}:" not in line)

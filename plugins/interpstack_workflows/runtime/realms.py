@@ -21,7 +21,7 @@ class GuardedRealms:
     """Opens realms, each for one module.
 
     The guard freezes everything that scripts share, which takes most of the time of an opening. So
-    an image of a guarded realm is kept, and opened for each module. An engine without images runs
+    an image of a guarded realm is cached, and opened for each module. An engine without images runs
     the guard when the module starts.
 
     Args:
@@ -50,7 +50,7 @@ class GuardedRealms:
         return self._opened(limits, image), limits
 
     def _image_for(self, limits: Limits) -> Image:
-        """The image of a guarded realm with these limits; that of the last ones is kept."""
+        """Return the image of a guarded realm with these limits; the latest image is cached."""
         with self._lock:
             if self._image is None or self._limits != limits:
                 self._image, self._limits = self._guarded(limits), limits

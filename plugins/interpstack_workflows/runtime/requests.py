@@ -41,7 +41,7 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def read_request(bridge: str, wire: Any) -> Request:
-    """A request of the guest.
+    """Return a request of the guest.
 
     Args:
         bridge: The name of its bridge.
@@ -90,7 +90,7 @@ _READERS: Final[Mapping[str, Any]] = {
 
 
 def read_calls(wire: Any) -> Iterator[Call]:
-    """The calls in one message of the guest.
+    """Yield the calls in one message of the guest.
 
     Raises:
         ValueError: A JSON text of the script cannot be read.
@@ -107,7 +107,7 @@ def read_calls(wire: Any) -> Iterator[Call]:
 
 
 def _logged(text: str) -> Any:
-    """A value of `log`; one that Python cannot read is shown as its JSON text."""
+    """Return a value of `log`; one that Python cannot read is shown as its JSON text."""
     try:
         return parsed(text)
     except ValueError:
@@ -115,14 +115,14 @@ def _logged(text: str) -> Any:
 
 
 def budget_pair(budget: ModuleBudget | None) -> list[int | None] | None:
-    """A budget as the guest reads it."""
+    """Return a budget as the guest reads it."""
     return None if budget is None else [budget.total, budget.spent]
 
 
 def settlement(
     number: int, resolution: Resolution, budget: ModuleBudget | None, most: int
 ) -> Settlement:
-    """The settlement of a request.
+    """Return the settlement of a request.
 
     Args:
         number: The engine's id of the request.
@@ -132,8 +132,8 @@ def settlement(
     """
     if isinstance(resolution, FailedResolution):
         # Read and removed by the guest's own code before a script sees the error.
-        told = {"$workflow": [resolution.escapes, budget_pair(budget)]}
-        data = {**resolution.data, **told}
+        marks = {"$workflow": [resolution.escapes, budget_pair(budget)]}
+        data = {**resolution.data, **marks}
         return Settlement(number, error=GuestError(resolution.name, resolution.message, data=data))
     match resolution:
         case UndefinedResolution():

@@ -37,7 +37,7 @@ def _taken(value: Any) -> None:
 
 
 def bridge_set() -> BridgeSet:
-    """The bridges behind the verbs, all hidden, and the guest source that calls them."""
+    """Return the bridges behind the verbs, all hidden, and the guest source that calls them."""
     requests = ("start", *KINDS)
     calls = ("calls", "failed", "result")
     bridges = [
@@ -56,7 +56,7 @@ def bridge_set() -> BridgeSet:
 
 
 def restricted(start: WorkflowModuleInput) -> str:
-    """The message for an import that a workflow may not make; it names those that it may."""
+    """Return the message for an import that a workflow may not make; it names those that it may."""
     host = sorted(start.modules)
     more = [f"{len(host) - _LISTED} more"] if len(host) > _LISTED else []
     *names, last = ["workflow:extra", "workflow:sandbox", *host[:_LISTED], *more]
@@ -68,7 +68,7 @@ def restricted(start: WorkflowModuleInput) -> str:
 
 
 def module_sources(start: WorkflowModuleInput) -> Mapping[str, str]:
-    """The module of a workflow, and those it may import, by name."""
+    """Return the module of a workflow, and those it may import, by name."""
     return {
         start.source_name: start.source,
         "workflow:extra": _EXTRA,

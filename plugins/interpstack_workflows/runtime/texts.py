@@ -11,7 +11,7 @@ __all__ = ["parsed", "shown"]
 
 
 def parsed(text: str) -> Any:
-    """The value of a JSON text that a guest wrote.
+    """Return the value of a JSON text that a guest wrote.
 
     Raises:
         ValueError: The text is not JSON, or is nested too deeply.
@@ -23,7 +23,7 @@ def parsed(text: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value as one piece of a line: a string as it is, other values as JSON."""
+    """Return a value as one piece of a line: a string as it is, other values as JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,7 @@
 // The guest's side of a workflow: its verbs, and a realm without clocks, chance and code of its own.
 //
 // A cell calls `$workflow` once, with a function that imports the module. From then on the realm is
-// guarded: what every script shares is frozen, what reaches the host or makes code is gone. An earlier
+// guarded: objects that scripts share are frozen, and access to the host or to new code is removed. An earlier
 // cell may have called `$workflow.guard` already, so that the host keeps an image of the guarded realm.
 // Requests carry JSON texts, which the host parses and checks; all that is used of the language is
 // captured first.
@@ -79,12 +79,12 @@
       setEach(value, (item) => { items[items.length] = item; });
       return items;
     }
-    const told = describe(value), fields = { __proto__: null, name: told.name, message: told.message };
+    const described = describe(value), fields = { __proto__: null, name: described.name, message: described.message };
     const own = keys(value);
     for (let i = 0; i < own.length; i++) fields[own[i]] = value[own[i]];
     return fields;
   }
-  // A built-in object without fields holds its data out of reach: JSON would make `{}` of it.
+  // A built-in object without fields has internal data: JSON would make `{}` of it.
   const FIELDED = { __proto__: null, Object: true, Map: true, Set: true, Error: true, DOMException: true, Boolean: true, Number: true, String: true,
     Arguments: true, Function: true };
   const isOpaque = (value, name) => FIELDED[name] !== true && keys(value).length === 0;
@@ -125,7 +125,7 @@
     const path = pathOf(seen, holder, key);
     return path === "$" ? "" : " at " + path;
   };
-  // Twice, if the place of a value has to be told: to keep the places of all takes longer than the rest.
+  // Stringifies twice if the place of a value has to be reported: to track all places would take longer.
   function textOf(value, message, options = false) {
     if (!isObject(value) && typeof value !== "bigint") return stringify(value);
     try {
@@ -170,16 +170,16 @@
     setBudget(answer[1]);
     return answer[2] ? undefined : answer[0];
   }, (error) => {
-    const told = isObject(error) ? error.$workflow : undefined;
-    if (isArray(told)) { // from the host, with the rejection
+    const marks = isObject(error) ? error.$workflow : undefined;
+    if (isArray(marks)) { // from the host, with the rejection
       deleteProperty(error, "$workflow");
-      if (told[0]) seenAdd(fatalErrors, error);
-      setBudget(told[1]);
+      if (marks[0]) seenAdd(fatalErrors, error);
+      setBudget(marks[1]);
     }
     throw error;
   }];
-  function setBudget(told) {
-    if (told !== null) sharedBudget = { __proto__: null, total: told[0], spent: told[1] };
+  function setBudget(pair) {
+    if (pair !== null) sharedBudget = { __proto__: null, total: pair[0], spent: pair[1] };
   }
   const optionsOf = (options, verb) => {
     if (options === undefined || options === null) return {};
@@ -214,7 +214,7 @@
   let sent = 0, chars = 0, waits = false;
   const MOST_CALLS = 5000, MOST_MESSAGES = 1000, MOST_CHARS = 2 ** 20;
   // The kernel bounds calls of a cell; beyond some thousands, messages go as requests, those of one turn together.
-  function tell(message, size) {
+  function report(message, size) {
     if (++sent <= MOST_CALLS) { call("workflow.calls", [message]); return; }
     if (size > MOST_CHARS)
       throw new RangeErrorClass(message[0] + ": after " + MOST_CALLS + " messages, one may have at most " + MOST_CHARS + " characters");
@@ -235,14 +235,14 @@
     const texts = [];
     let size = 0;
     for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1), true)).length;
-    tell(["log", texts], size);
+    report(["log", texts], size);
   }
   function phase(name, options, ...more) {
     noMore("phase(name, options?)", more);
     if (typeof name !== "string") throw wrong("phase(name, options?) takes a string; got " + kindOf(name));
     const text = packed(optionsOf(options, "phase"), "phase");
     currentPhase = name;
-    tell(["phase", name, text], name.length + (text === null ? 0 : text.length));
+    report(["phase", name, text], name.length + (text === null ? 0 : text.length));
   }
   function agent(prompt, options, ...more) {
     return asked(() => {
@@ -320,10 +320,11 @@
 
   let dropped = 0;
   const failureOf = (error) => {
-    const told = describe(error);
+    const described = describe(error);
     const read = (key) => { try { return isObject(error) ? error[key] : undefined; } catch { return undefined; } };
     const kind = read("kind"), attempts = read("attempts"), usage = read("usage");
-    return { kind: typeof kind === "string" ? kind : told.name, name: told.name, message: isObject(error) ? told.message : "" + json(error, "the failure"),
+    return { kind: typeof kind === "string" ? kind : described.name, name: described.name,
+      message: isObject(error) ? described.message : "" + json(error, "the failure"),
       attempts: isWhole(attempts) ? attempts : 1, usage: isObject(usage) ? usage : null };
   };
   const escapes = (error) => isFault(error) || (isObject(error) && seenHas(fatalErrors, error));
@@ -425,20 +426,20 @@
 
   // -- the guard ---------------------------------------------------------------------------
 
-  // Names that are undefined, whether or not the engine has them; of others, only KEPT stay.
-  const GONE = ["eval", "Function", "AsyncFunction", "GeneratorFunction", "AsyncGeneratorFunction", "ShadowRealm", "WebAssembly",
+  // Names that become undefined in every engine; of all other names, only ALLOWED remain.
+  const REMOVED = ["eval", "Function", "AsyncFunction", "GeneratorFunction", "AsyncGeneratorFunction", "ShadowRealm", "WebAssembly",
     "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator", "location", "Deno", "Bun", "process", "require", "module",
     "exports", "Buffer", "__dirname", "__filename", "performance", "crypto", "setTimeout", "setInterval", "setImmediate", "clearTimeout",
     "clearInterval", "clearImmediate", "queueMicrotask", "WeakRef", "FinalizationRegistry", "SharedArrayBuffer", "Atomics", "gc", "global",
     "AbortController", "AbortSignal"];
-  const KEPT = { __proto__: null };
+  const ALLOWED = { __proto__: null };
   for (const name of ["AggregateError", "Array", "ArrayBuffer", "BigInt", "BigInt64Array", "BigUint64Array", "Boolean", "DOMException",
     "DataView", "Date", "Error", "EvalError", "Float16Array", "Float32Array", "Float64Array", "Infinity", "Int16Array", "Int32Array",
     "Int8Array", "InternalError", "Intl", "Iterator", "JSON", "Map", "Math", "NaN", "Number", "Object", "Promise", "Proxy", "RangeError",
     "ReferenceError", "Reflect", "RegExp", "Set", "String", "SuppressedError", "Symbol", "SyntaxError", "TextDecoder", "TextEncoder",
     "TypeError", "URIError", "URL", "URLSearchParams", "Uint16Array", "Uint32Array", "Uint8Array", "Uint8ClampedArray", "WeakMap",
     "WeakSet", "atob", "btoa", "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent", "escape", "globalThis", "isFinite",
-    "isNaN", "parseFloat", "parseInt", "structuredClone", "undefined", "unescape"]) KEPT[name] = true;
+    "isNaN", "parseFloat", "parseInt", "structuredClone", "undefined", "unescape"]) ALLOWED[name] = true;
   const functionKinds = [() => {}, async () => {}, function* () {}, async function* () {}];
   // Objects whose prototypes have no name, and are reached by no property of a global.
   const UNNAMED = [() => [][Symbol.iterator](), () => new Map()[Symbol.iterator](), () => new Set()[Symbol.iterator](),
@@ -452,8 +453,8 @@
 
   function fix(name, value) {
     const found = getOwnPropertyDescriptor(globals, name);
-    const kept = found !== undefined && !found.configurable;
-    const done = defineProperty(globals, name, kept ? { __proto__: null, value, writable: false }
+    const fixed = found !== undefined && !found.configurable;
+    const done = defineProperty(globals, name, fixed ? { __proto__: null, value, writable: false }
       : { __proto__: null, value, writable: false, configurable: false, enumerable: false });
     if (!done) throw new ErrorClass("the engine does not let " + name + " be guarded");
   }
@@ -495,12 +496,12 @@
     guarded = true;
     for (let i = 0; i < functionKinds.length; i++)
       defineProperty(getPrototypeOf(functionKinds[i]), "constructor", { __proto__: null, value: noCode, writable: false, configurable: false });
-    for (let i = 0; i < GONE.length; i++) fix(GONE[i], undefined);
+    for (let i = 0; i < REMOVED.length; i++) fix(REMOVED[i], undefined);
     const found = ownKeys(globals);
     for (let i = 0; i < found.length; i++) {
       const name = found[i];
       // The engine's own names begin with $: code of cells needs them, and they are guarded already.
-      if (typeof name === "string" && KEPT[name] !== true && name[0] !== "$") fix(name, undefined);
+      if (typeof name === "string" && ALLOWED[name] !== true && name[0] !== "$") fix(name, undefined);
     }
     for (let i = 0; i < ASSIGNABLE.length; i++) letAssign(ASSIGNABLE[i]);
     const names = ownKeys(globals), shared = [];
@@ -551,7 +552,7 @@
       throw error;
     }
   }
-  const finish = (told) => { call("workflow.result", [told.result, told.dropped]); };
+  const finish = (output) => { call("workflow.result", [output.result, output.dropped]); };
   const start = native("$workflow", run);
   start.guard = native("guard", guard);
   define("$workflow", start);

@@ -57,7 +57,7 @@ class Rate:
             )
 
     def is_for(self, job: _SlotJob) -> bool:
-        """Whether the limit is for a job."""
+        """Return whether the limit is for a job."""
         return self.provider in (None, job.provider) and self.model in (None, job.model)
 
 
@@ -89,7 +89,7 @@ class _SlotJob:
         return self.ready is not None and not self.ready.done()
 
     def wait(self) -> asyncio.Future[None]:
-        """A future that is done when the job has its slot."""
+        """Return a future that is done when the job has its slot."""
         self.ready = asyncio.get_running_loop().create_future()
         return self.ready
 
@@ -142,7 +142,7 @@ class _Queue:
     def take(self, may_begin: Callable[[_SlotJob], bool]) -> _SlotJob | None:
         """Remove and return the next job that may begin; `None` if none may."""
         for priority in sorted(self._jobs):
-            # Callers that were cancelled have gone.
+            # Callers that were cancelled are removed.
             queue = deque(job for job in self._jobs.pop(priority) if job.waits)
             found = next((job for job in queue if may_begin(job)), None)
             if found is not None:
@@ -254,7 +254,7 @@ class Scheduler:
         priority: int = 0,
         tokens: int = 0,
     ) -> AbstractAsyncContextManager[None]:
-        """Wait for a slot, and hold it inside the block.
+        """Wait for a slot, and occupy it inside the block.
 
         Args:
             run_id: The run.
@@ -299,7 +299,7 @@ class Scheduler:
             waits: list[float] = []
             job = self._waiting.take(lambda one, waits=waits: self._may_begin(one, waits))  # type: ignore[misc]
             if job is None:
-                self._look_again(min(waits, default=None))
+                self._retry_later(min(waits, default=None))
                 return
             self._begin(job)
 
@@ -333,8 +333,8 @@ class Scheduler:
             if not self._working[name]:
                 del self._working[name]
 
-    def _look_again(self, seconds: float | None) -> None:
-        """Look again once a rate allows more."""
+    def _retry_later(self, seconds: float | None) -> None:
+        """Give slots again once a rate allows more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -349,7 +349,7 @@ class _JobSlot(AbstractAsyncContextManager[None]):
 
     Args:
         job: The job.
-        enter_now: Gives the job its slot, if it need not wait; tells whether it has one.
+        enter_now: Gives the job its slot if it need not wait; returns whether it has one.
         enter: Waits for the slot.
         leave: Takes the slot back.
     """

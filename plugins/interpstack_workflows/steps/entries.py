@@ -92,7 +92,7 @@ _USUAL: Final = tuple(
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:
-    """An entry as plain JSON; fields with their usual values are left out."""
+    """Return an entry as plain JSON; fields with their usual values are left out."""
     data: dict[str, Any] = {"form": _FORM, "scope": entry.scope, "now": entry.now}
     data["settled"] = [_step_to_json(step) for step in entry.settled]
     if entry.budget:
@@ -110,7 +110,7 @@ def _step_to_json(step: StepRecord) -> dict[str, Any]:
 
 
 def entry_from_json(data: Any) -> Entry:
-    """The entry that `entry_to_json` wrote.
+    """Return the entry that `entry_to_json` wrote.
 
     Raises:
         WorkflowError: The data are damaged, or of a newer release.
@@ -118,8 +118,8 @@ def entry_from_json(data: Any) -> Entry:
     fields = _object(data, "an entry")
     form = fields.get("form")
     if type(form) is not int or form != _FORM:
-        told = f"form {form}" if type(form) is int and abs(form) < 10**9 else "an unknown form"
-        raise WorkflowError(f"a record of {told} cannot be read; this release knows {_FORM}")
+        which = f"form {form}" if type(form) is int and abs(form) < 10**9 else "an unknown form"
+        raise WorkflowError(f"a record of {which} cannot be read; this release knows {_FORM}")
     now, scope = fields.get("now"), fields.get("scope")
     settled, budget = fields.get("settled"), fields.get("budget", {})
     if not isinstance(now, int | float) or isinstance(now, bool) or not abs(now) <= _LATEST:

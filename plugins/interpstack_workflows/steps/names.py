@@ -22,7 +22,7 @@ _encode = json.JSONEncoder(
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as text: the same for equal values, whatever the order of their keys.
+    """Return a JSON value as text: the same for equal values, whatever the order of their keys.
 
     Raises:
         ValueError: The value is not JSON.
@@ -45,7 +45,7 @@ class StepNames:
         self._seen: Counter[str] = Counter()
 
     def name(self, kind: str, inputs: Mapping[str, Any], key: str | None = None) -> tuple[str, str]:
-        """The name and the signature of the next step.
+        """Return the name and the signature of the next step.
 
         Args:
             kind: The kind of the step, such as `agent`.

@@ -35,12 +35,12 @@ class AgentStage:
     since: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stage as a part of a record's value."""
+        """Return the stage as a part of a record's value."""
         return attrs.asdict(self)
 
 
 def stage_of(step: StepRecord | None) -> AgentStage:
-    """The stage at which a step continues.
+    """Return the stage at which a step continues.
 
     Args:
         step: The record of its beginning; `None` if there is none.
@@ -52,17 +52,17 @@ def stage_of(step: StepRecord | None) -> AgentStage:
 
 
 def count_of(step: StepRecord | None) -> int:
-    """The number of approvals that the agent of a step has asked for."""
+    """Return the number of approvals that the agent of a step has asked for."""
     return 0 if step is None else int(step.value.get("count", 0))
 
 
 def approvals_of(step: StepRecord | None) -> Sequence[Mapping[str, Any]] | None:
-    """The approvals for which a step waits; `None` if it does not wait."""
+    """Return the approvals for which a step waits; `None` if it does not wait."""
     return None if step is None else step.value.get("approvals")
 
 
 def begun_anew(step: StepRecord) -> StepRecord:
-    """The record of the beginning of a step that failed, and whose attempts begin again.
+    """Return the record of the beginning of a step that failed, and whose attempts begin again.
 
     An approval that was decided stays decided: the agent continues behind it. The count of
     approvals stays, too, since each has an id of its own.

@@ -1,4 +1,4 @@
-"""What other packages keep beside the runs of a store: the conversations of agents, for example."""
+"""Data that other packages store beside the runs of a store, such as conversations of agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interpstack_state import StateStore
 __all__ = ["Companions", "RunCompanion"]
 
 #: Distributions add companions in this group: a name, and a function that takes a `StateStore` and
-#: returns a `RunCompanion`, or `None` if it keeps nothing beside stores of this kind.
+#: returns a `RunCompanion`, or `None` if it stores nothing beside stores of this kind.
 _GROUP: Final = "interpstack.run_companions"
 _log: Final = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Companions:
         self._made: dict[str, RunCompanion | None] = {}
 
     async def get(self, name: str) -> RunCompanion | None:
-        """A companion by its name; `None` if its package is missing, or it keeps nothing here.
+        """Return a companion by name; `None` if its package is missing, or it stores nothing here.
 
         Raises:
             ConfigurationError: A package that the companion needs is not installed.
@@ -59,7 +59,7 @@ class Companions:
             try:
                 companion = await self.get(name)
             except ConfigurationError as error:
-                _log.warning("what %r keeps beside run %s is not deleted: %s", name, run_id, error)
+                _log.warning("the data of %r beside run %s is not deleted: %s", name, run_id, error)
                 continue
             if companion is not None:
                 await companion.delete(run_id)

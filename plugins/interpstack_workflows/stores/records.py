@@ -37,7 +37,7 @@ _takes = partial(takes, of=lambda item: type(item).__name__, error=Configuration
 
 
 def is_run_id(value: object) -> bool:
-    """Whether a run may have this id."""
+    """Return whether a run may have this id."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= 200
@@ -127,12 +127,12 @@ _LATEST: Final = 253_402_300_799
 
 
 def run_to_json(run: WorkflowRecord) -> dict[str, Any]:
-    """A run as plain JSON."""
+    """Return a run as plain JSON."""
     return {name: getattr(run, name) for name in _NAMES}
 
 
 def run_from_json(data: Any, run_id: str) -> WorkflowRecord:
-    """The run that `run_to_json` wrote.
+    """Return the run that `run_to_json` wrote.
 
     Args:
         data: The stored form; fields that it lacks have their usual values.
@@ -157,7 +157,7 @@ def run_from_json(data: Any, run_id: str) -> WorkflowRecord:
 
 
 def damaged_run(run_id: str, why: str) -> WorkflowError:
-    """The error about a record that cannot be used."""
+    """Make the error about a record that cannot be used."""
     return WorkflowError(
         f"the record of the run {run_id!r:.80} is damaged: {why}; restore the store from a copy, "
         "or delete the run"
@@ -243,7 +243,7 @@ def _is_options(value: Any) -> bool:
 
 
 def _made(make: Callable[[], object]) -> bool:
-    """Whether a value can be made."""
+    """Return whether a value can be made."""
     try:
         make()
     except (ConfigurationError, TypeError):

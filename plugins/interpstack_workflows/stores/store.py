@@ -1,4 +1,4 @@
-"""The store of runs: what a run keeps, so that another process can go on with it."""
+"""The store of runs: everything that another process needs to continue a run."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class WorkflowStore:
 
     @property
     def companions(self) -> Companions:
-        """What other packages keep beside the runs."""
+        """The data that other packages store beside the runs."""
         return self._companions
 
     async def create(self, run: WorkflowRecord) -> None:
@@ -144,7 +144,7 @@ class WorkflowStore:
             )
 
     async def read(self, run_id: str) -> WorkflowRecord | None:
-        """The stored record of a run; `None` if there is no such run."""
+        """Return the stored record of a run; `None` if there is no such run."""
         found = await self._use("read", run_id, lambda: self._state.read(run_id))
         return None if found is None else _record(found)
 
@@ -193,7 +193,7 @@ class WorkflowStore:
         )
 
     async def entries(self, run_id: str) -> Sequence[Entry]:
-        """The entries of a run, in order.
+        """Return the entries of a run, in order.
 
         Raises:
             WorkflowError: They are damaged.
@@ -251,7 +251,7 @@ class WorkflowStore:
 
         Args:
             run_id: The id of the run.
-            owner: A name for the runner, for people who look into the store.
+            owner: A name for the runner, for people who read the store.
             seconds: Seconds for which the lease lasts.
             begin: Takes the record of the run and returns the new one; the same object if nothing
                 changes. May be called in another thread.
@@ -292,7 +292,7 @@ class WorkflowStore:
         return TakenRun(record=begun, lease=lease, entries=entries, messages=messages)
 
     async def renew(self, lease: Lease) -> Lease | None:
-        """The lease, extended from now on; `None` if another runner has claimed the run since."""
+        """Return the lease, extended from now on; `None` if another runner has claimed the run."""
         until = self._clock() + lease.seconds
         try:
             await self._hold(lease, lease.seconds)
@@ -347,7 +347,7 @@ class WorkflowStore:
 
 
 def _record(found: StoredState) -> WorkflowRecord:
-    """The run in a state.
+    """Return the run in a state.
 
     Raises:
         WorkflowError: It is damaged, or of a newer release.

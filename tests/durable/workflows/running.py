@@ -95,17 +95,17 @@ async def opened(name: str, place: str) -> AsyncIterator[WorkflowStore]:
         await store.aclose()
 
 
-def tell_claim(store: WorkflowStore, begun: int) -> None:
+def report_claim(store: WorkflowStore, begun: int) -> None:
     """Write to a file as soon as a runner has the lease of its run."""
     take = store.take
 
-    async def told(*args: Any, **named: Any) -> TakenRun:
+    async def reporting(*args: Any, **named: Any) -> TakenRun:
         taken = await take(*args, **named)
         if taken.lease is not None:
             os.write(begun, b".")
         return taken
 
-    store.take = told  # type: ignore[method-assign]
+    store.take = reporting  # type: ignore[method-assign]
 
 
 async def recorded_prompts(store: WorkflowStore) -> set[str]:
@@ -118,14 +118,14 @@ async def recorded_prompts(store: WorkflowStore) -> set[str]:
 
 
 async def run(job: dict[str, Any], begun: int) -> None:
-    """Go on with the run, wherever it stands, until it has ended."""
+    """Continue the run in whatever state it is, until it has ended."""
     case = draw_case(job["seed"], asks=True)
     async with opened(job["store"], job["place"]) as store:
         agent = Agent(Path(job["folder"]), await recorded_prompts(store))
         if job["waiting"]:
             os.write(begun, b".")
         else:
-            tell_claim(store, begun)
+            report_claim(store, begun)
         async with WorkflowRunner(
             agents={"default": agent},
             store=store,
@@ -134,10 +134,10 @@ async def run(job: dict[str, Any], begun: int) -> None:
             linger_seconds=job["linger"],
         ) as runner:
             result = await _to_end(runner, store, case)
-    told = {"result": result.result, "status": result.status, "usage": dict(result.usage)}
-    told |= {"error": result.error, "census": dict(result.census)}
+    output = {"result": result.result, "status": result.status, "usage": dict(result.usage)}
+    output |= {"error": result.error, "census": dict(result.census)}
     written = Path(job["folder"]) / f"part-{os.getpid()}"
-    written.write_text(json.dumps(told), "utf-8")
+    written.write_text(json.dumps(output), "utf-8")
     written.rename(written.with_name(f"result-{os.getpid()}"))  # whole, or not at all
 
 
@@ -187,8 +187,8 @@ def _forked(job: dict[str, Any]) -> tuple[int, float, str]:
     _, status = os.waitpid(pid, 0)
     seconds = time.monotonic() - began
     os.close(begun)
-    told = Path(job["folder"]) / f"error-{pid}"
-    return os.waitstatus_to_exitcode(status), seconds, told.read_text() if told.exists() else ""
+    error = Path(job["folder"]) / f"error-{pid}"
+    return os.waitstatus_to_exitcode(status), seconds, error.read_text() if error.exists() else ""
 
 
 def _run(job: dict[str, Any], beginning: int) -> NoReturn:

@@ -132,8 +132,8 @@ async def _echo(prompt: str) -> str:
 
 def check(ends: list[Any], run_id: str, names: tuple[str, str]) -> None:
     """One start made the run and got its own result; the other one was refused."""
-    refused = [told for end, told in ends if end == "refused"]
-    made = [(end, told) for end, told in ends if end != "refused"]
+    refused = [message for end, message in ends if end == "refused"]
+    made = [(end, message) for end, message in ends if end != "refused"]
     assert refused == [f"there is a run {run_id!r} already; leave out the id to get a new one"], (
         ends
     )

@@ -62,7 +62,7 @@ async def start(folder: Path, topic: str, delay_ms: int) -> WorkflowResult:
 
 
 async def answer(folder: Path, waiting: WorkflowResult, text: str) -> WorkflowResult:
-    """Answer the open question of a run, and go on until it waits or has ended."""
+    """Answer the open question of a run, and continue until it waits or has ended."""
     question = next(wait for wait in waiting.waiting_for if wait["kind"] == "ask")
     async with runner(folder) as here:
         await here.answer(waiting.run_id, question["id"], text)

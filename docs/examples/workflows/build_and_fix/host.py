@@ -32,7 +32,7 @@ class Fixer:
         output: str = json.loads(prompt.partition("\n")[2])["output"]
         found = _UNKNOWN.search(output)
         if found is None:
-            raise LookupError("the output tells of no misspelt name")
+            raise LookupError("the output names no misspelt name")
         path = _PLACE.findall(output[: found.start()])[-1]
         names = set(re.findall(r"[A-Za-z_]\w*", (self._folder / path).read_text("utf-8")))
         near = get_close_matches(found[1], names - {found[1]}, 1)

@@ -19,7 +19,7 @@ class NoAnswer(Exception):
 
 
 def prompt_of(call: AgentCall) -> str:
-    """The text that the agent gets: the prompt, and the schema that its answer has to fit."""
+    """Return the text that the agent gets: the prompt, and the schema for its answer."""
     if call.schema is None or call.correction:  # a correction says it itself
         return call.prompt
     schema = json.dumps(call.schema, ensure_ascii=False)
@@ -27,7 +27,7 @@ def prompt_of(call: AgentCall) -> str:
 
 
 def value_of(output: Any, call: AgentCall) -> Any:
-    """The value of what an agent returned, as plain JSON.
+    """Return the value of what an agent returned, as plain JSON.
 
     Args:
         output: The state of a graph with messages, a message, or any other value. Of a state, a
@@ -54,7 +54,7 @@ def value_of(output: Any, call: AgentCall) -> Any:
 
 
 def is_state(output: Any) -> bool:
-    """Whether an output is the state of a graph with messages."""
+    """Return whether an output is the state of a graph with messages."""
     messages = output.get("messages") if isinstance(output, Mapping) else None
     return isinstance(messages, list) and any(isinstance(one, BaseMessage) for one in messages)
 

@@ -42,7 +42,7 @@ class UnfitDecisions(ValueError):
 def approvals(
     interrupts: Sequence[Any], turn: int, faults: Mapping[str, str] | None = None
 ) -> list[dict[str, Any]]:
-    """The approvals that a run shows, plain JSON.
+    """Return the approvals that a run shows, plain JSON.
 
     Args:
         interrupts: The open interrupts of the graph.
@@ -70,7 +70,7 @@ def answers(
     decisions: Mapping[str, Any],
     editable: Mapping[str, Editable] = {},
 ) -> dict[str, Any] | None:
-    """The answers with which a graph is resumed, by the ids of its interrupts.
+    """Return the answers with which a graph is resumed, by the ids of its interrupts.
 
     Args:
         interrupts: The open interrupts of the graph.
@@ -105,15 +105,15 @@ def answers(
 
 
 def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The questions of one interrupt: one for each call of a tool that a middleware asks about."""
+    """Yield the questions of one interrupt: one for each tool call that a middleware asks about."""
     key, value = f"{interrupt.id}.{turn}", interrupt.value
     if not _is_batch(value):
         shown = _plain(value)
         schema = getattr(interrupt, "response_schema", None)
         kind = shown.get("type") if isinstance(shown, dict) else None
         if kind == "tool_approval":
-            told = {one: shown.get(one) for one in ("args", "description")}
-            yield key, {"tool": shown.get("name"), **told, "decisions": _types(schema)}
+            fields = {one: shown.get(one) for one in ("args", "description")}
+            yield key, {"tool": shown.get("name"), **fields, "decisions": _types(schema)}
         else:
             yield key, {"value": shown, **({} if schema is None else {"schema": _plain(schema)})}
         return
@@ -131,7 +131,7 @@ def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _is_batch(value: Any) -> bool:
-    """Whether an interrupt is one of `HumanInTheLoopMiddleware`, or has its form."""
+    """Return whether an interrupt is one of `HumanInTheLoopMiddleware`, or has its form."""
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("action_requests"), list)
@@ -140,13 +140,13 @@ def _is_batch(value: Any) -> bool:
 
 
 def _types(schema: Any) -> list[str]:
-    """The types of decisions that a JSON Schema takes, as far as it says so."""
+    """Return the types of decisions that a JSON Schema takes, as far as it says so."""
     text = json.dumps(_plain(schema))
     return [kind for kind in _KEYS if f'"const": "{kind}"' in text] or list(_KEYS)
 
 
 def _decision(question: Mapping[str, Any], given: Any, editable: Editable | None) -> Any:
-    """A decision as the graph takes it.
+    """Return a decision as the graph takes it.
 
     Raises:
         ValueError: It does not fit.

@@ -1,7 +1,7 @@
-"""One call of a graph: begun, gone on with where it was left, paused for decisions.
+"""Call a graph: begin it, continue it where it stopped, or pause it for decisions.
 
 With a checkpointer each step of a run has a thread of its own. The checkpoints say which attempt
-made them, so that a call finds out whether it has to begin, to go on, or only to read the answer.
+made them, so that a call finds out whether to begin, to continue, or only to read the answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FAULT_CHARS: Final = 500
 
 
 def takes_messages(graph: Pregel[Any, Any, Any, Any]) -> bool:
-    """Whether the state of a graph has messages."""
+    """Return whether the state of a graph has messages."""
     return "messages" in graph.channels
 
 
@@ -50,7 +50,7 @@ class GraphCall:
         graph: The graph, with the checkpointer of this call.
         call: The call.
         config: The configuration of the graph's run; names the thread.
-        progress: Told of what the graph does.
+        progress: Reports what the graph does.
     """
 
     graph: Pregel[Any, Any, Any, Any]
@@ -67,7 +67,8 @@ class GraphCall:
 
         Raises:
             AgentPaused: It waits for decisions.
-            AgentFailed: It waits for decisions and has no checkpointer, or its state is gone.
+            AgentFailed: The graph waits for decisions without a checkpointer, or its state was
+                removed.
         """
         self.config["metadata"] = {**self.config.get("metadata", {}), _STAGE: self._stage}
         if self._saver is None:
@@ -103,7 +104,7 @@ class GraphCall:
         return values.get(end) if isinstance(end, str) and isinstance(values, Mapping) else values
 
     def _is_answer(self, output: Any) -> bool:
-        """Whether an output has a value; a failed step that is tried again asks once more."""
+        """Return whether an output has a value; the next attempt of a failed step asks again."""
         try:
             value_of(output, self.call)
         except NoAnswer:
@@ -140,7 +141,7 @@ class GraphCall:
         return output
 
     async def _streamed(self, given: Any) -> Any:
-        """The output of the graph; interrupts of its own are noted."""
+        """Return the output of the graph; interrupts of its own are noted."""
         output: Any = None
         stream: Any = self.graph.astream(
             given,
@@ -172,7 +173,7 @@ class GraphCall:
             )
 
     async def _answer(self, found: StateSnapshot, waiting: Sequence[Any]) -> Command[Any]:
-        """The answer to the open interrupts.
+        """Return the answer to the open interrupts.
 
         Raises:
             AgentPaused: There is none yet, or it does not fit.
@@ -192,19 +193,19 @@ class GraphCall:
         return Command(resume=given)
 
     async def _taken(self, found: StateSnapshot) -> int:
-        """The number of answers that were given to the graph at its last checkpoint."""
+        """Return the number of answers that were given to the graph at its last checkpoint."""
         stored = None if self._saver is None else await self._saver.aget_tuple(found.config)
         writes = () if stored is None else stored.pending_writes or ()
         return max((int(value) for _, channel, value in writes if channel == _TAKEN), default=0)
 
 
 def _waiting(found: StateSnapshot) -> list[Any]:
-    """The interrupts of tasks that have not ended."""
+    """Return the interrupts of tasks that have not ended."""
     return [one for task in found.tasks if not task.result for one in task.interrupts]
 
 
 def _fault_of_decision(error: ValidationError | UnfitAnswer) -> str | None:
-    """The fault of a decision that the graph itself has checked; `None` for another error."""
+    """Return the fault of a decision that the graph itself checked; `None` for another error."""
     if isinstance(error, UnfitAnswer):
         return str(error)[:_FAULT_CHARS]
     try:

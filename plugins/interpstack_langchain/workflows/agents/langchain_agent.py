@@ -98,7 +98,7 @@ class LangChainAgent(Agent):
             var_child_runnable_config.reset(outside)
 
     async def _output(self, call: AgentCall, meter: Meter) -> tuple[Any, str | None]:
-        """The output of the target, and the thread of a graph."""
+        """Return the output of the target, and the thread of a graph."""
         wishes = self._wishes(call)
         target = _checked(self._target(call)) if self._is_made else self._target
         progress = AgentProgress(call.emit)
@@ -127,7 +127,7 @@ class LangChainAgent(Agent):
         return output, None
 
     def _wishes(self, call: AgentCall) -> dict[str, Any]:
-        """The wishes of a call, by the keys in which the target finds them.
+        """Return the wishes of a call, by the keys in which the target finds them.
 
         Raises:
             AgentFailed: The target is not made for one of them.
@@ -152,7 +152,7 @@ class LangChainAgent(Agent):
 
 
 def agent_of(target: Any, name: str) -> Agent | None:
-    """The agent that an object of LangChain makes; `None` for another object.
+    """Return the agent that an object of LangChain makes; `None` for another object.
 
     Raises:
         ConfigurationError: It is such an object, and makes no agent; the message says why.
@@ -171,7 +171,7 @@ def _description(target: Any) -> str:
 
 
 def _checked(target: Any) -> Runnable[Any, Any]:
-    """An object that can be run as an agent.
+    """Return an object that can be run as an agent.
 
     Raises:
         ConfigurationError: It cannot.
@@ -218,7 +218,7 @@ def _config(call: AgentCall, wishes: Mapping[str, Any], meter: Meter) -> Runnabl
 
 
 async def _asked(target: Runnable[Any, Any], call: AgentCall, config: RunnableConfig) -> Any:
-    """The output of a runnable without a state."""
+    """Return the output of a runnable without a state."""
     if not isinstance(target, BaseChatModel):
         return await target.ainvoke(prompt_of(call), config)
     limits: dict[str, Any] = {}
@@ -233,7 +233,7 @@ async def _asked(target: Runnable[Any, Any], call: AgentCall, config: RunnableCo
 
 
 def _structures(model: BaseChatModel, call: AgentCall) -> bool:
-    """Whether a model says of itself that it answers by schemas, and takes one like this."""
+    """Return whether a model says of itself that it answers by schemas, and takes one like this."""
     profile = getattr(model, "profile", None) or {}
     wanted = call.schema is not None and call.schema.get("type") == "object"
     return wanted and bool(profile.get("structured_output"))

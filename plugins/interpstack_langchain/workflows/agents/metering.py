@@ -60,7 +60,7 @@ class Meter(BaseCallbackHandler):
         return self._usage
 
     def check(self) -> None:
-        """Make sure that limits can be held.
+        """Check that limits can be enforced.
 
         Raises:
             AgentFailed: There is a limit of tokens or cost, and the use or the cost of a model is

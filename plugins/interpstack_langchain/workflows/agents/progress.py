@@ -1,4 +1,4 @@
-"""Events of a run, made of the stream of a graph: messages, calls of tools, their results."""
+"""Convert the stream of a graph to events of a run: messages, tool calls and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INTERRUPT: Final = "__interrupt__"
 
 
 class AgentProgress:
-    """Reports the progress of an agent.
+    """Report the progress of an agent.
 
     Args:
         emit: Takes the events.
@@ -25,10 +25,10 @@ class AgentProgress:
 
     def __init__(self, emit: Callable[[Mapping[str, Any]], None]) -> None:
         self._emit = emit
-        self._told = 0
+        self._count = 0
 
     def update(self, place: tuple[str, ...], updates: Mapping[str, Any]) -> None:
-        """Nodes of a graph have ended.
+        """Report that nodes of a graph have ended.
 
         Args:
             place: The graphs around the nodes, from the outermost; empty for the agent's own.
@@ -38,30 +38,29 @@ class AgentProgress:
         for node, update in updates.items():
             if node == _INTERRUPT:
                 continue
-            told = False
-            for event in _events(update):
-                self._tell({**event, "node": node}, inside)
-                told = True
-            if not told:
+            events = list(_events(update))
+            for event in events:
+                self._report({**event, "node": node}, inside)
+            if not events:
                 keys = sorted(map(str, update)) if isinstance(update, Mapping) else []
-                self._tell({"type": "update", "keys": keys, "node": node}, inside)
+                self._report({"type": "update", "keys": keys, "node": node}, inside)
 
     def custom(self, place: tuple[str, ...], data: Any) -> None:
-        """A node or a tool has written to the graph's custom stream."""
+        """Report data that a node or a tool wrote to the graph's custom stream."""
         shown = to_jsonable_python(data, serialize_unknown=True, inf_nan_mode="null")
         inside = [part.partition(":")[0] for part in place]
-        self._tell({"type": "custom", "data": shown}, inside)
+        self._report({"type": "custom", "data": shown}, inside)
 
     def message(self, message: BaseMessage) -> None:
-        """A model has answered."""
+        """Report the answer of a model."""
         for event in _of_message(message):
-            self._tell(event, [])
+            self._report(event, [])
 
-    def _tell(self, event: Mapping[str, Any], inside: list[str]) -> None:
-        self._told += 1
-        if self._told < _MAX_EVENTS:
+    def _report(self, event: Mapping[str, Any], inside: list[str]) -> None:
+        self._count += 1
+        if self._count < _MAX_EVENTS:
             self._emit({**event, "inside": inside} if inside else event)
-        elif self._told == _MAX_EVENTS:
+        elif self._count == _MAX_EVENTS:
             self._emit({"type": "quiet", "after": _MAX_EVENTS - 1})
 
 
@@ -77,15 +76,15 @@ def _events(update: Any) -> Iterator[dict[str, Any]]:
 def _of_message(message: BaseMessage) -> Iterator[dict[str, Any]]:
     text = str(message.text)
     if isinstance(message, ToolMessage):
-        told = {"id": message.tool_call_id, "name": message.name, "status": message.status}
-        yield {"type": "tool_result", **told, **_cut(text)}
+        fields = {"id": message.tool_call_id, "name": message.name, "status": message.status}
+        yield {"type": "tool_result", **fields, **_cut(text)}
         return
     if text or not isinstance(message, AIMessage):
         yield {"type": "message", "role": message.type, **_cut(text)}
     for call in message.tool_calls if isinstance(message, AIMessage) else ():
-        told = {"id": call["id"], "name": call["name"]}
+        fields = {"id": call["id"], "name": call["name"]}
         args = to_jsonable_python(call["args"], serialize_unknown=True, inf_nan_mode="null")
-        yield {"type": "tool_call", **told, "args": args}
+        yield {"type": "tool_call", **fields, "args": args}
 
 
 def _cut(text: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ _WHAT: Final = "the state of an agent without a checkpointer"
 
 
 async def saver_for(own: Any, call: AgentCall) -> AgentSaver | None:
-    """The checkpointer of one call of a graph.
+    """Return the checkpointer of one call of a graph.
 
     Args:
         own: The graph's own: a checkpointer, `None` for none, `False` for none in any case.
@@ -160,10 +160,10 @@ def _set_up(saver: Any) -> None:
 
 @contextmanager
 def _setting_up(connection: Any) -> Iterator[None]:
-    """One process at a time makes the tables: two at once would run into each other.
+    """Let one process at a time make the tables: two at once would conflict.
 
-    Asked for again and again, since a statement that waits for the lock would hold up the other
-    process: it makes an index beside all statements that go on.
+    Polls for the lock, since a statement that waits for it would delay the other process, which
+    makes an index while other statements run.
 
     Raises:
         TimeoutError: Another process has not finished in time.
@@ -249,7 +249,7 @@ class AgentSaver(BaseCheckpointSaver[Any]):
             self._saver.delete_thread(thread)
 
     def __getattr__(self, name: str) -> Any:
-        """The connection and the lock, by which evals of the agent find their database."""
+        """Return the connection and the lock, by which evals of the agent find their database."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._saver, name)

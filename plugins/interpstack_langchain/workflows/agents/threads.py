@@ -14,13 +14,13 @@ _BEGINNING: Final = "workflow:"
 
 
 def thread_of(call: AgentCall) -> str:
-    """The thread of a step; a new one where the folder of the step has begun anew."""
+    """Return the thread of a step; a new one where the folder of the step has begun anew."""
     name = f"{_BEGINNING}{call.key or uuid.uuid4().hex}"
     return f"{name}@{call.cwd_id}" if call.cwd_id else name
 
 
 def run_of_thread(thread: str) -> str:
-    """The run of a workflow to whose step a thread belongs; empty for other threads."""
+    """Return the run of a workflow to whose step a thread belongs; empty for other threads."""
     if not thread.startswith(_BEGINNING):
         return ""
     return thread.removeprefix(_BEGINNING).partition("/")[0]

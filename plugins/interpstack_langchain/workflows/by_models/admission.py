@@ -18,10 +18,10 @@ from interpstack_workflows.api import (
     WorkflowRunner,
 )
 
-__all__ = ["LOOKED", "Wanted", "WorkflowAdmission"]
+__all__ = ["SEARCHED", "Wanted", "WorkflowAdmission"]
 
-#: Runs of one status that are looked at for those of a conversation.
-LOOKED: Final = 10_000
+#: Runs of one status among which those of a conversation are searched.
+SEARCHED: Final = 10_000
 
 
 @attrs.frozen(kw_only=True)
@@ -52,7 +52,7 @@ class WorkflowAdmission:
     options: WorkflowOptions
 
     async def script(self, runner: WorkflowRunner, wanted: Wanted) -> str:
-        """The script as a runner takes it: a source, or a name that is known.
+        """Return the script as a runner takes it: a source, or a name that is known.
 
         Raises:
             WorkflowError: It is neither, or too large.
@@ -82,7 +82,7 @@ class WorkflowAdmission:
         return name
 
     def budget(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """The limits of a run: the model's, within those of the host.
+        """Return the limits of a run: the model's, within those of the host.
 
         Raises:
             WorkflowError: One of them is larger than the host's.
@@ -104,8 +104,8 @@ class WorkflowAdmission:
         """
         at_work: list[WorkflowRecord] = []
         for status in ("pending", "running", "waiting"):
-            found = await runner.runs(status, LOOKED)
-            at_work += [one for one in found if conversation.owns(one.id)]
+            listed = await runner.runs(status, SEARCHED)
+            at_work += [one for one in listed if conversation.owns(one.id)]
         if len(at_work) >= self.options.max_running:
             shown = ", ".join(f"{one.id} ({one.status})" for one in at_work)
             runs = "run" if len(at_work) == 1 else "runs"

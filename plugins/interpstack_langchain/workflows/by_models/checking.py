@@ -1,4 +1,4 @@
-"""The report on a workflow before it runs: its metadata, its faults, and what it would do."""
+"""Report on a workflow before it runs: its metadata, its faults, and the calls it would make."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PROMPT_CHARS: Final = 100
 
 
 def report(found: Rehearsal, name: str) -> tuple[bool, str]:
-    """Whether a workflow may run as it is, and the report on it.
+    """Return whether a workflow may run as it is, and the report on it.
 
     Args:
         found: Its rehearsal.
         name: The name of the source in places.
     """
     faults = [f"error: {_placed(one, name)}" for one in found.faults]
-    if found.error is not None and not _told(found.error, found):
+    if found.error is not None and not _is_reported(found.error, found):
         faults.append(
             f"error: {_placed(found.error, name)} (with made-up answers of agents and people)"
         )
@@ -39,8 +39,8 @@ def report(found: Rehearsal, name: str) -> tuple[bool, str]:
     )
 
 
-def _told(error: ScriptFault, found: Rehearsal) -> bool:
-    """Whether the error of the script is a fault that is reported already."""
+def _is_reported(error: ScriptFault, found: Rehearsal) -> bool:
+    """Return whether the error of the script repeats a reported fault."""
     return any(one.message in error.message for one in found.faults)
 
 
@@ -51,7 +51,7 @@ def _placed(fault: ScriptFault, name: str) -> str:
 
 
 def _steps(found: Rehearsal) -> Iterator[str]:
-    """The calls that the script would make, by agent or kind, and the phases."""
+    """Yield the calls that the script would make, by agent or kind, and the phases."""
     if found.phases:
         shown = ", ".join(line(one, 60) for one in found.phases[:20])
         yield f"phases: {shown}"

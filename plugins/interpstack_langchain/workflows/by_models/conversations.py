@@ -38,14 +38,14 @@ class WorkflowConversation:
 
     @classmethod
     def of(cls, runtime: ToolRuntime[Any, Any]) -> WorkflowConversation:
-        """The conversation of a tool's call: its thread, or its first message without one."""
+        """Return the conversation of a tool's call, by its thread, else by its first message."""
         conf = (runtime.config or {}).get("configurable") or {}
         thread = conf.get("thread_id")
         owner = f"thread:{thread}" if thread is not None else f"message:{_first(runtime.state)}"
         return cls(f"run_{_digest(owner, _OWNER_BYTES)}_")
 
     def run_id(self, runtime: ToolRuntime[Any, Any], tool: str, inputs: Mapping[str, Any]) -> str:
-        """The id of the run that a call starts, the same whenever the call is made again.
+        """Return the id of the run that a call starts, the same whenever the call is made again.
 
         Args:
             runtime: The call's.
@@ -68,11 +68,11 @@ class WorkflowConversation:
         return f"{self.prefix}{_digest(name, _CALL_BYTES)}"
 
     def owns(self, run_id: str) -> bool:
-        """Whether a run is one of this conversation."""
+        """Return whether a run is one of this conversation."""
         return run_id.startswith(self.prefix)
 
     def check(self, run_id: str) -> str:
-        """The id of a run as a model wrote it; its last part is enough.
+        """Return the id of a run as a model wrote it; its last part is enough.
 
         Raises:
             WorkflowError: It is none of this conversation's.
@@ -85,7 +85,7 @@ class WorkflowConversation:
 
 
 def _first(state: Any) -> str:
-    """The id of the first message of a conversation without a thread."""
+    """Return the id of the first message of a conversation without a thread."""
     messages = state.get("messages") or [] if isinstance(state, Mapping) else []
     return str(getattr(messages[0], "id", "")) if messages else ""
 

@@ -13,7 +13,7 @@ _LINE_CHARS: Final = 200
 
 
 def line(value: Any, chars: int = _LINE_CHARS) -> str:
-    """A value on one line, without control characters.
+    """Return a value on one line, without control characters.
 
     Args:
         value: A text, or a JSON value.
@@ -25,17 +25,17 @@ def line(value: Any, chars: int = _LINE_CHARS) -> str:
 
 
 def clipped(text: str, chars: int) -> str:
-    """The beginning of a text, marked where it was cut."""
+    """Return the beginning of a text, marked where it was cut."""
     return text if len(text) <= chars else text[: chars - 1] + "…"
 
 
 def as_json(value: Any) -> str:
-    """A value as compact JSON."""
+    """Return a value as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def fitted(lines: Iterable[str], chars: int, more: str) -> list[str]:
-    """The first lines that fit, and a last one that counts the rest.
+    """Return the first lines that fit, and a last one that counts the rest.
 
     Args:
         lines: The lines.

@@ -92,7 +92,7 @@ class WorkflowOptions:
         return self.signals or "model" in (self.questions, self.approvals)
 
     def decider(self, kind: str) -> Decider:
-        """The one who answers waits of a kind."""
+        """Return the one who answers waits of a kind."""
         return self.approvals if kind == "approval" else self.questions
 
     def tool(self, verb: str) -> str:

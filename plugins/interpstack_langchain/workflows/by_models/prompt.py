@@ -30,7 +30,7 @@ def section(
     *,
     isolates: bool = False,
 ) -> str:
-    """The section; agents and workflows that do not fit are counted.
+    """Return the section; agents and workflows that do not fit are counted.
 
     Args:
         options: The names of tools, the limits, and whether the model writes workflows.
@@ -77,16 +77,16 @@ def _agents(agents: Mapping[str, Agent], isolates: bool) -> Iterator[str]:
 def _workflows(workflows: Mapping[str, WorkflowMetadata]) -> Iterator[str]:
     for name, known in workflows.items():
         when = f" {known.when_to_use}" if known.when_to_use else ""
-        told = f"- `{line(name, 80)}`: {line(known.description + when, _DESCRIPTION)}"
+        text = f"- `{line(name, 80)}`: {line(known.description + when, _DESCRIPTION)}"
         if known.args_schema is not None:
-            told += f" Arguments: `{line(known.args_schema, _SCHEMA)}`"
-        yield told
+            text += f" Arguments: `{line(known.args_schema, _SCHEMA)}`"
+        yield text
 
 
 def _limits(options: WorkflowOptions) -> str:
     budget = options.budget.to_json()
-    told = [f"{options.max_running} runs at once"]
-    told += [f"{amount:g} {kind} a run" for kind, amount in budget.items()]
+    limits = [f"{options.max_running} runs at once"]
+    limits += [f"{amount:g} {kind} a run" for kind, amount in budget.items()]
     if options.wall_seconds is not None:
-        told.append(f"{options.wall_seconds:g} s a run")
-    return ", ".join(told)
+        limits.append(f"{options.wall_seconds:g} s a run")
+    return ", ".join(limits)

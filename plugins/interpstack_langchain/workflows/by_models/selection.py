@@ -16,7 +16,7 @@ _LISTED: Final = 20
 
 
 def selected(result: Any, path: str, offset: int, chars: int) -> str:
-    """A piece of a result, after a line that says what it is.
+    """Return a piece of a result, after a line that says what it is.
 
     Args:
         result: The result, as JSON.

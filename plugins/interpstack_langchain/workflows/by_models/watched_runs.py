@@ -1,4 +1,4 @@
-"""Runs that are followed in this process: how they stand while their records do not say it."""
+"""Follow live runs in this process: their events are more recent than their records."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from interpstack_workflows.api import (
 
 __all__ = ["WatchedRun", "WatchedRuns"]
 
-#: Events that are kept for a watcher; more of them make it read the records instead.
+#: Events that are queued for a watcher; beyond that, it reads the records instead.
 _CAPACITY: Final = 10_000
-#: Seconds between two looks at a run that another process works on.
-_LOOK_SECONDS: Final = 0.5
+#: Seconds between two polls of a run that another process works on.
+_POLL_SECONDS: Final = 0.5
 _AT_REST: Final = ("completed", "failed", "cancelled", "waiting")
 
 
@@ -72,7 +72,7 @@ class WatchedRun:
         return not self._events.missed
 
     def waiting_for(self) -> list[Mapping[str, Any]]:
-        """The open questions, signals, approvals and sleeps."""
+        """Return the open questions, signals, approvals and sleeps."""
         return list(self._waits.values())
 
     async def rest(self, seconds: float) -> None:
@@ -86,7 +86,7 @@ class WatchedRun:
                 await asyncio.wait_for(self._handle.rest(), seconds)
             except TimeoutError:
                 return
-            await asyncio.sleep(0)  # the events of the end are told
+            await asyncio.sleep(0)  # lets `_follow` take the events of the end
 
     async def _follow(self) -> None:
         async for event in self._events:
@@ -121,10 +121,10 @@ class WatchedRuns:
         except BaseException:
             watched.close()
             raise
-        self._keep(runner, run_id, watched, handle)
+        self._watch(runner, run_id, watched, handle)
 
     async def of(self, runner: WorkflowRunner, record: WorkflowRecord) -> WatchedRun | None:
-        """The followed run of a record; a run that is not followed yet is resumed.
+        """Return the followed run of a record; a run that is not followed yet is resumed.
 
         Returns:
             The run; `None` if it has ended.
@@ -138,7 +138,7 @@ class WatchedRuns:
         except BaseException:
             watched.close()
             raise
-        self._keep(runner, record.id, watched, handle)
+        self._watch(runner, record.id, watched, handle)
         return watched
 
     async def rest(self, runner: WorkflowRunner, record: WorkflowRecord, seconds: float) -> None:
@@ -149,13 +149,13 @@ class WatchedRuns:
             return
         try:
             await watched.rest(seconds)
-        except WorkflowError:  # another process has it: its records tell the rest
+        except WorkflowError:  # another process works on it: poll its records
             self._drop(record.id)
             while record.status not in _AT_REST and time.monotonic() < until:
-                await asyncio.sleep(min(_LOOK_SECONDS, max(0.0, until - time.monotonic())))
+                await asyncio.sleep(min(_POLL_SECONDS, max(0.0, until - time.monotonic())))
                 record = await runner.show(record.id)
 
-    def _keep(
+    def _watch(
         self, runner: WorkflowRunner, run_id: str, watched: WatchedRun, handle: RunHandle
     ) -> None:
         if runner is not self._runner:  # the loop of the earlier one is closed

@@ -19,7 +19,7 @@ __all__ = ["open_questions", "run_questions"]
 async def run_questions(
     store: WorkflowStore, record: WorkflowRecord
 ) -> Sequence[Mapping[str, Any]]:
-    """The open questions and approvals of a run, also while it is at work in any process.
+    """Return the open questions and approvals of a run, also while it is at work in any process.
 
     Args:
         store: The store of the run.
@@ -53,7 +53,7 @@ def open_questions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
 
 def _asks(step: StepRecord) -> bool:
-    """Whether an agent had asked for approvals when its step was recorded."""
+    """Return whether an agent had asked for approvals when its step was recorded."""
     return step.kind == "agent" and approvals_of(step) is not None
 
 

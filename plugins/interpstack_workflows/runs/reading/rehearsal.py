@@ -52,13 +52,13 @@ _SCOPES: Final = 50
 _CPU_SECONDS: Final = 5.0
 _SECONDS: Final = 20.0
 _POLL_SECONDS: Final = 2.0
-#: Faults that are listed, characters of each, and of what tells a step from others.
+#: Faults that are listed, characters of each, and characters of the text that names a step.
 _FAULTS: Final = 20
 _FAULT_CHARS: Final = 500
 _WHAT_CHARS: Final = 200
 #: Tokens that a stand-in seems to use, so that loops over a budget end.
 _TOKENS: Final = 1000
-_TELLING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
+_DESCRIBING: Final = ("prompt", "ref", "question", "signal", "label", "profile", "durationMs")
 #: What a run is given, and a rehearsal by `check` is not.
 _GIVEN: Final = re.compile(r"\b(?:args|budget)\b")
 #: A value in a source, if it is a simple literal.
@@ -225,7 +225,7 @@ class _Rehearsing:
             raise _Stopped(f"after {_CPU_SECONDS:g} seconds of computing")
 
     async def _answer(self, place: ScopePlace, request: Any) -> Resolution:
-        """The stand-in for the answer of a request, which is noted."""
+        """Return the stand-in for the answer of a request, which is noted."""
         if len(self.steps) >= _STEPS:
             raise _Stopped(f"after {_STEPS} steps")
         match request:
@@ -256,8 +256,8 @@ class _Rehearsing:
 
     def _step(self, place: ScopePlace, request: Any, **fields: Any) -> None:
         kind, inputs, _ = identity(request)
-        told = next((inputs[name] for name in _TELLING if inputs.get(name) is not None), "")
-        what = " ".join(str(told).split())[:_WHAT_CHARS]
+        given = next((inputs[name] for name in _DESCRIBING if inputs.get(name) is not None), "")
+        what = " ".join(str(given).split())[:_WHAT_CHARS]
         self.steps.append(RehearsedStep(kind=kind, what=what, workflow=place.names[-1], **fields))
 
     async def _agent(self, place: ScopePlace, request: AgentRequest) -> Resolution:
@@ -345,7 +345,7 @@ class _Rehearsing:
 
 
 def _decided(options: Mapping[str, Any], is_question: bool) -> Any:
-    """The stand-in for a person's answer, or for the value of a signal."""
+    """Return the stand-in for a person's answer, or for the value of a signal."""
     choices = options.get("choices")
     if isinstance(choices, list) and choices:
         return choices[0]
@@ -357,7 +357,7 @@ def _failed(error: BaseException) -> FailedResolution:
 
 
 def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
-    """The error of a script, with the first place in it that its stack names."""
+    """Return the error of a script, with the first place in it that its stack names."""
     name = re.escape(place.script.source_name)
     found = re.search(rf"{name}:(\d+)(?::(\d+))?", f"{error.stack}\n{error}")
     line, column = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
@@ -392,7 +392,7 @@ def _option_position(source: str, fault: OptionFault) -> tuple[int, int]:
 
 
 def _is_same(literal: re.Match[str], value: Any) -> bool:
-    """Whether a literal of a source has a value."""
+    """Return whether a literal of a source has a value."""
     if literal["text"] is not None:
         return bool(literal["text"][1:-1] == value)
     if literal["word"] is not None:

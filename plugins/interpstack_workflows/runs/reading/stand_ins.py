@@ -16,7 +16,7 @@ _TEXT: Final = "stand-in"
 
 
 def stand_in(schema: Any, text: str = _TEXT) -> Any:
-    """The simplest value that fits a schema, as far as that is easy to say.
+    """Return the simplest value that fits a schema, as far as that is easy to say.
 
     Args:
         schema: A JSON Schema; untrusted.
@@ -78,7 +78,7 @@ class _Maker:
                 return self._text.ljust(least, ".")[: max(most, least)]
 
     def _referred(self, ref: str) -> Any:
-        """The schema at a pointer into the root."""
+        """Return the schema at a pointer into the root."""
         found = self._root
         for part in ref.removeprefix("#").split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")

@@ -1,4 +1,4 @@
-"""Views of a runner: what it knows and keeps; nothing runs."""
+"""Read what a runner knows and stores; nothing runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["RunnerViews"]
 
 
 class RunnerViews:
-    """The part of a runner that only looks.
+    """The part of a runner that only reads.
 
     Args:
         parts: What all runs of the runner share.
@@ -48,14 +48,14 @@ class RunnerViews:
         return self._parts.worktrees is not None
 
     async def workflows(self) -> Mapping[str, WorkflowMetadata]:
-        """The workflows that are known by name, with their metadata; faulty ones are left out."""
+        """Return the workflows known by name, with their metadata; faulty ones are left out."""
         catalog, found = self._parts.catalog, dict[str, WorkflowMetadata]()
         for name in await call_blocking(catalog.names):
             try:
                 script = await call_blocking(lambda name=name: catalog.named(name))  # type: ignore[misc]
                 found[name] = await metadata_of(script)
             except (MetadataError, UnknownWorkflow):
-                continue  # `start` and `rehearse` tell what is wrong with it
+                continue  # `start` and `rehearse` report the fault
         return found
 
     async def rehearse(
@@ -102,7 +102,7 @@ class RunnerViews:
     async def runs(
         self, status: RunStatus | None = None, limit: int = 100
     ) -> Sequence[WorkflowRecord]:
-        """The runs of the store, the newest first.
+        """Return the runs of the store, the newest first.
 
         Raises:
             ConfigurationError: There is no such status, or the limit is not a number above 0.
@@ -116,7 +116,7 @@ class RunnerViews:
         return await self._parts.store.runs(status=status, limit=limit)
 
     async def show(self, run_id: str) -> WorkflowRecord:
-        """A run as the store has it.
+        """Return a run as the store has it.
 
         Raises:
             UnknownRun: The store has no such run.
@@ -124,7 +124,7 @@ class RunnerViews:
         return await stored_run(self._parts.store, run_id)
 
     async def tree(self, run_id: str) -> RunTree:
-        """A run as a tree of workflows, phases and steps, from its records.
+        """Return a run as a tree of workflows, phases and steps, from its records.
 
         Raises:
             UnknownRun: The store has no such run.

@@ -1,1 +1,1 @@
-"""The loop of one scope, and what it replays."""
+"""Run the scopes of a run, and replay their recorded answers."""

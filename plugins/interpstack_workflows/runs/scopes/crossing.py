@@ -1,4 +1,4 @@
-"""Values that cross to the module of a scope: its input, and the ends of its steps."""
+"""Convert the values that cross to the module of a scope: its input, and the ends of steps."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["module_input", "resolution"]
 def module_input(
     place: ScopePlace, seed: int, total: int | None, modules: Mapping[str, str]
 ) -> WorkflowModuleInput:
-    """The input of a scope's module.
+    """Return the input of a scope's module.
 
     Args:
         place: The scope.
         seed: The seed of the run, from which each scope gets its own.
-        total: The tokens of the run's budget. What is spent reaches the module with each answer,
-            as it was recorded; at the start it is told of nothing.
+        total: The tokens of the run's budget. Each answer brings the tokens spent by then, as
+            they were recorded.
         modules: Sources of the host's modules, by specifier.
     """
     digest = hashlib.sha256(f"{seed}/{place.scope}".encode()).digest()
@@ -50,16 +50,16 @@ _module_budget: Final = lru_cache(maxsize=16, typed=True)(ModuleBudget)
 
 
 def resolution(step: StepRecord, budget: Mapping[str, Any]) -> Resolution:
-    """The resolution that a module gets at the end of a step.
+    """Return the resolution that a module gets at the end of a step.
 
     Args:
         step: The record of its end.
         budget: The record of the budget at that time.
     """
-    told = _module_budget(budget.get("total"), budget.get("spent", 0)) if budget else None
+    shared = _module_budget(budget.get("total"), budget.get("spent", 0)) if budget else None
     if not step.ok:
-        return as_failed(step.error or {}, told)
+        return as_failed(step.error or {}, shared)
     if step.kind == "sleep":
         return UndefinedResolution()
     value = step.value["value"] if step.kind in ("ask", "wait") else step.value
-    return ValueResolution(value) if told is None else ValueWithBudget(value, told)
+    return ValueResolution(value) if shared is None else ValueWithBudget(value, shared)

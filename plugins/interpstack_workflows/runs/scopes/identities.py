@@ -25,7 +25,7 @@ MESSAGE_KINDS: Final = frozenset({"ask", "wait"})
 
 
 def identity(request: Any) -> tuple[str, dict[str, Any], str | None]:
-    """The kind of a request, the inputs that make two of them the same, and its own key."""
+    """Return the kind of a request, the inputs that make two of them the same, and its own key."""
     match request:
         case AgentRequest(prompt=prompt, options=options):
             return _with_key("agent", {"prompt": prompt}, options)

@@ -1,4 +1,4 @@
-"""Recorded answers of one scope, given to its module again in the order in which they came."""
+"""Replay the recorded answers of a scope to its module, in the order in which they came."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Replayed:
 
 
 class RecordedAnswers:
-    """Steps of one scope that ended in an earlier stay of the run, by their names.
+    """Steps of one scope that ended in an earlier activation of the run, by their names.
 
     A later record of a name replaces an earlier one: a failed step that was tried again.
 
@@ -74,7 +74,7 @@ class RecordedAnswers:
             self._started[failed.name] = begun_anew(begun)
 
     def open(self, request_id: str, name: str) -> bool:
-        """Whether the step of a request just made is recorded; then `take` answers it."""
+        """Return whether the step of a request just made is recorded; then `take` answers it."""
         found = self._ended.pop(name, None)
         if found is None:
             return False
@@ -84,11 +84,11 @@ class RecordedAnswers:
         return True
 
     def started(self, name: str) -> StepRecord | None:
-        """The record of a step that had begun and not ended."""
+        """Return the record of a step that had begun and not ended."""
         return self._started.get(name)
 
     def take(self) -> Replayed | None:
-        """The answers of the earliest entry that open requests have; `None` if they have none."""
+        """Return the answers of the earliest entry with records of open requests, else `None`."""
         if not self._open:
             return None
         first = self._open[0][0]
@@ -103,13 +103,13 @@ class RecordedAnswers:
         """Records that no request has asked for so far, in order."""
         return [step for _, _, step in sorted(self._ended.values(), key=lambda one: one[:2])]
 
-    def untold(self) -> Sequence[StepRecord]:
-        """Records of steps that the module has not learnt of, asked for or not."""
+    def undelivered(self) -> Sequence[StepRecord]:
+        """Return the records of steps that were not delivered to the module."""
         return [*self._taken.values(), *self.unused()]
 
 
 def failed_scopes(entries: Iterable[Entry]) -> frozenset[str]:
-    """The scopes that have steps whose last ends are failures."""
+    """Return the scopes that have steps whose last ends are failures."""
     failed: dict[tuple[str, str], bool] = {}
     for entry in entries:
         for step in entry.settled:
@@ -137,11 +137,11 @@ class RecordedScopes:
         self._answered: set[str] = set()
 
     def has(self, scope: str) -> bool:
-        """Whether a scope that was not opened has recorded answers."""
+        """Return whether a scope that was not opened has recorded answers."""
         return scope in self._left
 
     def open(self, scope: str) -> RecordedAnswers:
-        """The answers of a scope that runs again."""
+        """Return the answers of a scope that runs again."""
         recorded = self._left.pop(scope, ())
         within = f"{scope}/"
         inner = [one.removeprefix(within) for one in self._failed if one.startswith(within)]
@@ -158,17 +158,17 @@ class RecordedScopes:
         """Note that the end of a child is recorded, so that its scope is not opened."""
         self._answered.add(scope)
 
-    def untold(self, *, early: bool) -> Iterator[StepRecord]:
-        """Steps that ended, and that no script has learnt of in this stay.
+    def undelivered(self, *, early: bool) -> Iterator[StepRecord]:
+        """Yield steps that ended and were not delivered to a script in this activation.
 
         Args:
-            early: The run ends before its scripts have asked again for all they had. Otherwise,
-                only children whose own ends are recorded have such steps, at any depth.
+            early: Whether the run ends before its scripts have repeated all their requests.
+                Otherwise, only children whose own ends are recorded have such steps, at any depth.
         """
         for answers in self._opened if early else ():
-            yield from answers.untold()
+            yield from answers.undelivered()
         for scope, recorded in self._left.items():
             names = scope.split("/")
             outer = ("/".join(names[:depth]) for depth in range(1, len(names) + 1))
             if early or any(one in self._answered for one in outer):
-                yield from RecordedAnswers(recorded).untold()
+                yield from RecordedAnswers(recorded).undelivered()

@@ -1,4 +1,4 @@
-"""The loop of one scope: a module that asks, and the answers that it gets.
+"""Run one scope: take the requests of its module, and resolve them.
 
 A run is a tree of scopes: the root, and one for each child workflow. Each has a module of its own,
 and all write their entries into the one stream of the run.
@@ -34,9 +34,9 @@ __all__ = ["OpenRequest", "ScopeEnd", "ScopeHost", "ScopeLoop"]
 
 #: Requests of an ending scope that are refused before the scope is given up.
 _MAX_REFUSED: Final = 1000
-#: Steps that a message names, and the fields of requests that tell which one it is.
+#: Steps that a message names, and the fields by which a reader recognizes a request.
 _LISTED: Final = 5
-_TELLING: Final = ("prompt", "question", "signal", "label", "ref", "profile", "duration_ms")
+_DESCRIBING: Final = ("prompt", "question", "signal", "label", "ref", "profile", "duration_ms")
 
 
 @attrs.frozen(eq=False)
@@ -50,7 +50,7 @@ class OpenRequest:
         kind: The kind of its step.
         name: Identifies the step in the records of its scope.
         signature: What makes two steps the same.
-        started: The record of its beginning by an earlier stay, if there is one.
+        started: The record of its beginning in an earlier activation, if there is one.
     """
 
     scope: ScopeLoop
@@ -76,7 +76,7 @@ class ScopeEnd:
 
 
 class Cancellable(Protocol):
-    """An effect in flight: a task, or a timer."""
+    """An effect that can be cancelled: a task, or a timer."""
 
     def cancel(self) -> Any:
         """Stop it; nothing happens if it has ended."""
@@ -87,19 +87,19 @@ class ScopeHost(Protocol):
 
     @property
     def ending(self) -> FailedResolution | None:
-        """The error that every request gets from now on; `None` while the run goes on."""
+        """The error that every request gets from now on; `None` while the run continues."""
 
     async def open_module(self, place: ScopePlace) -> ModuleExecution:
         """Start the module of a scope."""
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
-        """The recorded answers of a scope."""
+        """Return the recorded answers of a scope."""
 
     def begin(self) -> None:
-        """Something computes or is in flight from now on: the run does not merely wait."""
+        """Count one more computation or in-flight call: the run does not only wait."""
 
     def end(self) -> None:
-        """One such thing has ended, or waits."""
+        """Count one computation or in-flight call less."""
 
     async def before_effects(self) -> None:
         """Wait until everything is stored that was recorded before."""
@@ -108,10 +108,10 @@ class ScopeHost(Protocol):
         """Begin what a request asks for; `ScopeLoop.settle` gets its end."""
 
     def completed(self, place: ScopePlace) -> None:
-        """The script of a scope has its result, which nothing takes away any more."""
+        """Note that the script of a scope has its final result."""
 
     async def before_close(self, place: ScopePlace) -> None:
-        """Wait for what is more urgent than the end of a scope; then its module is closed."""
+        """Wait for runs that are more urgent than the end of a scope."""
 
     async def stop(self, effects: Sequence[Cancellable]) -> None:
         """Cancel effects, and wait until they have stopped."""
@@ -123,10 +123,10 @@ class ScopeHost(Protocol):
         """Seconds since 1970."""
 
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
-        """A step has ended, now or in an earlier stay of the run."""
+        """Report that a step has ended, in this activation of the run or in an earlier one."""
 
-    def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
-        """A script logged something, or entered a phase."""
+    def script_called(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
+        """Report what a script logged, or the phase that it entered."""
 
 
 class ScopeLoop:
@@ -164,7 +164,7 @@ class ScopeLoop:
             module = await self._host.open_module(self.place)
             end = await self._drive(module)
             self._host.completed(self.place)
-            self._tell_unawaited()
+            self._log_unawaited()
             await self._host.stop(list(self._running.values()))  # nobody awaits them
             await self._host.before_close(self.place)
             complete = True
@@ -184,21 +184,21 @@ class ScopeLoop:
                     self._host.end()
 
     def settle(self, opened: OpenRequest, step: StepRecord) -> None:
-        """Take the end of an effect; the scope records it and goes on."""
+        """Take the end of an effect; the scope records it and continues."""
         self._running.pop(opened.id, None)
         if opened.id in self._requests:
             self._settled.append(step)
             self.wake()
 
     def wake(self) -> None:
-        """Have the loop look again, if it waits."""
+        """Wake the loop, if it waits."""
         if self._waking is not None and not self._waking.done():
             self._host.begin()
             self._idle = False
             self._waking.set_result(None)
 
     def running(self, opened: OpenRequest, effect: Cancellable) -> None:
-        """Keep an effect that goes on under another handle."""
+        """Register an effect that continues under another handle."""
         self._running[opened.id] = effect
 
     async def _drive(self, module: ModuleExecution) -> ScopeEnd:
@@ -206,7 +206,7 @@ class ScopeLoop:
         while True:
             progress = await module.advance(self._now, answers)
             for call in progress.calls:
-                self._host.told(self.place, call)
+                self._host.script_called(self.place, call)
             for request in progress.requests:
                 self._open(request)
             if progress.error is not None:
@@ -226,7 +226,7 @@ class ScopeLoop:
             self._fresh.append(opened)
 
     async def _next(self, progress: ModuleProgress) -> Sequence[tuple[str, Resolution]]:
-        """The answers of the next settle: recorded ones first, then those of effects."""
+        """Return the answers of the next settlement: recorded ones first, then new ones."""
         if self._host.ending is None and (replayed := self._answers.take()) is not None:
             self._now = max(self._now, replayed.now)
             return [
@@ -271,7 +271,7 @@ class ScopeLoop:
         return request_id, resolution(step, budget)
 
     async def _refuse(self, ending: FailedResolution) -> Sequence[tuple[str, Resolution]]:
-        """The same error for all open requests, so that the script can come to its end."""
+        """Reject all open requests with the same error, so that the script can end."""
         running, self._running = self._running, {}
         await self._host.stop(list(running.values()))
         self._fresh = []
@@ -283,23 +283,24 @@ class ScopeLoop:
         self._requests.clear()
         return [(request_id, ending) for request_id in refused]
 
-    def _tell_unawaited(self) -> None:
-        """Log which steps the script did not await: nobody else learns that they are stopped."""
+    def _log_unawaited(self) -> None:
+        """Log the steps that the script did not await: no other event says that they stop."""
         left = [f"{one.kind} {_what(one.request)!r:.80}" for one in self._requests.values()]
         if left:
-            told = f"the script ended without awaiting {listed(left, _LISTED)}"
-            self._host.told(self.place, LogCall((f"{told}; what is not awaited is stopped",)))
+            text = f"the script ended without awaiting {listed(left, _LISTED)}"
+            text += "; steps that are not awaited are stopped"
+            self._host.script_called(self.place, LogCall((text,)))
 
     def _record_settled(self) -> None:
-        """Record the steps that have ended, and that the script has not learnt of."""
+        """Record the steps that have ended and were not delivered to the script."""
         settled, self._settled = self._settled, []
         if settled:
             self._host.record(self.place, max(self._now, self._host.now()), settled)
 
 
 def _what(request: Any) -> str:
-    """What tells a reader which request it is."""
-    found = (getattr(request, name, None) for name in _TELLING)
+    """Return the input by which a reader recognizes a request."""
+    found = (getattr(request, name, None) for name in _DESCRIBING)
     return str(next((one for one in found if one is not None), ""))
 
 

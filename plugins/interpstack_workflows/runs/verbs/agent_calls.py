@@ -24,10 +24,10 @@ from interpstack_workflows.budgets.budget import BudgetExceeded, RunBudget
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost, UnknownAgent
 from interpstack_workflows.runs.agent_names import agent_named
+from interpstack_workflows.runs.emitting import RunEmitter
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
-from interpstack_workflows.runs.telling import RunTeller
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
 from interpstack_workflows.runs.verbs.isolation import (
     IsolatedWork,
@@ -64,7 +64,7 @@ class AgentHost(Protocol):
         """Seconds since 1970."""
 
     @property
-    def teller(self) -> RunTeller:
+    def emitter(self) -> RunEmitter:
         """Tells the events of the run."""
 
 
@@ -198,7 +198,7 @@ class AgentCalls:
             needs_cost=self._host.budget.limits_cost(
                 (options.phase, *opened.scope.place.names[1:])
             ),
-            emit=partial(self._host.teller.agent_event, opened, name, options.model.provider),
+            emit=partial(self._host.emitter.agent_event, opened, name, options.model.provider),
             store=self._parts.store,
         )
         work = None
@@ -217,13 +217,13 @@ class AgentCalls:
         )
 
     async def _isolated(self, task: _Task, work: IsolatedWork, stage: AgentStage) -> Any:
-        """The value of an isolated step, with its work; a pause keeps the work in its record."""
+        """Return the value of an isolated step with its work; a pause records the work, too."""
         try:
             value = await self._attempts(task, stage)
             return isolated_value(value, await work.product())
         except AgentWaits as waits:
-            kept = attrs.evolve(waits.stage, worktree=await work.save())
-            raise AgentWaits(waits.approvals, kept) from waits
+            saved = attrs.evolve(waits.stage, worktree=await work.save())
+            raise AgentWaits(waits.approvals, saved) from waits
         except StepFailed as error:
             raise await work.failed(error) from error
         finally:
@@ -244,15 +244,15 @@ class AgentCalls:
                 if final or stage.attempt >= task.retry.attempts:
                     raise _failure(error, stage.attempt) from error
             stage = AgentStage(stage.attempt + 1)
-            kept = attrs.evolve(stage, since=self._host.now())
+            saved = attrs.evolve(stage, since=self._host.now())
             if task.work is not None:
-                kept = attrs.evolve(kept, worktree=await task.work.kept())
-            task.spending.reached(kept)
+                saved = attrs.evolve(saved, worktree=await task.work.try_save())
+            task.spending.reached(saved)
             task = attrs.evolve(task, call=attrs.evolve(task.call, decisions=None))
             await asyncio.sleep(task.retry.seconds)
 
     async def _fitting(self, task: _Task, stage: AgentStage) -> Any:
-        """A value that fits the schema, at the second time of asking if need be."""
+        """Return a value that fits the schema, at the second time of asking if need be."""
         schema = task.schema
         if schema is None:
             return (await self._once(task, stage)).value
@@ -290,47 +290,48 @@ class AgentCalls:
                 call = await task.work.enter(call)
             wanted = _wanted(tokens, agent.max_cost or 0.0)
             reserved = self._host.budget.reserve(wanted, (call.phase, *place.names[1:]))
-            told, calls, began = _NOTHING, 0, time.monotonic()
+            usage, calls, began = _NOTHING, 0, time.monotonic()
             reports: list[WorkflowUsage] = []
             call = attrs.evolve(call, report=reports.append)
             try:
                 await self._host.before_effects()
-                self._host.teller.agent_started(task.opened, call)
+                self._host.emitter.agent_started(task.opened, call)
                 answer = _checked(await agent.run(call), call.agent)
-                self._host.teller.agent_answered(task.opened, answer)
-                told, calls = answer.usage, 1
+                self._host.emitter.agent_answered(task.opened, answer)
+                usage, calls = answer.usage, 1
             except AgentPaused as paused:
-                told = paused.usage  # the call goes on, and counts then
+                usage = paused.usage  # the call continues, and counts when it ends
                 raise AgentWaits(paused.approvals, stage) from paused
             except LeaseLost:
                 raise
             except asyncio.CancelledError as error:
-                told = reports[-1] if reports else _NOTHING
+                usage = reports[-1] if reports else _NOTHING
                 if was_stopped():
-                    raise  # the call goes on, and counts then
+                    raise  # the call continues, and counts when it ends
                 calls = 1
                 raise AgentFailed(
-                    f"agent {call.agent!r} was cancelled by its own code", told
+                    f"agent {call.agent!r} was cancelled by its own code", usage
                 ) from error
             except SystemExit as error:
-                told, calls = reports[-1] if reports else _NOTHING, 1
+                usage, calls = reports[-1] if reports else _NOTHING, 1
                 raise AgentFailed(
                     f"agent {call.agent!r} called sys.exit({error.code!r:.80}); an agent fails by "
                     "raising an exception",
-                    told,
+                    usage,
                 ) from error
             except Exception as error:
-                told, calls = error.usage if isinstance(error, AgentFailed) else WorkflowUsage(), 1
+                usage = error.usage if isinstance(error, AgentFailed) else _NOTHING
+                calls = 1
                 raise
             finally:
-                used = _used(told, calls, began)
+                used = _used(usage, calls, began)
                 reserved.commit(used)
                 task.spending.add(used)
             return answer
 
 
 def was_stopped() -> bool:
-    """Whether the task in which a `CancelledError` arrives was itself cancelled.
+    """Return whether the task in which a `CancelledError` arrives was itself cancelled.
 
     An agent's code raises that error, too, when a task of its own is cancelled.
     """
@@ -339,35 +340,35 @@ def was_stopped() -> bool:
 
 
 async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> AgentStage:
-    """The stage at which an agent has to correct its answer, as its record keeps it.
+    """Return the stage at which an agent has to correct its answer, as its record stores it.
 
-    An isolated agent whose work cannot be kept would correct its answer in an empty worktree, so
+    An isolated agent whose work cannot be saved would correct its answer in an empty worktree, so
     its attempt begins again.
     """
     if task.work is None:
         return attrs.evolve(stage, faults=faults)
-    kept = await task.work.kept()
-    return stage if kept is None else attrs.evolve(stage, faults=faults, worktree=kept)
+    saved = await task.work.try_save()
+    return stage if saved is None else attrs.evolve(stage, faults=faults, worktree=saved)
 
 
 def _wanted(tokens: int, cost: float) -> WorkflowUsage:
-    """The use that a call reserves."""
+    """Return the use that a call reserves."""
     return WorkflowUsage(output_tokens=tokens, cost=cost, agents=1) if tokens or cost else _ONE_CALL
 
 
-def _used(told: WorkflowUsage, calls: int, began: float) -> WorkflowUsage:
-    """The use of a call as its agent reported it; the time is measured if it was not reported."""
+def _used(usage: WorkflowUsage, calls: int, began: float) -> WorkflowUsage:
+    """Return the use of a call as its agent reported it; an unreported time is measured."""
     return WorkflowUsage(
-        input_tokens=told.input_tokens,
-        output_tokens=told.output_tokens,
-        cost=told.cost,
-        seconds=told.seconds or round(time.monotonic() - began, 6),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        seconds=usage.seconds or round(time.monotonic() - began, 6),
         agents=calls,
     )
 
 
 def _checked(answer: Any, name: str) -> AgentAnswer:
-    """An answer as its record has it, so that scripts see the same now and after a resume.
+    """Return an answer as its record has it, so that scripts see the same now and after a resume.
 
     Raises:
         AgentFailed: The object is not an `AgentAnswer`, or its value is not JSON.
@@ -386,7 +387,7 @@ def _checked(answer: Any, name: str) -> AgentAnswer:
 
 
 async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
-    """The option `schema`.
+    """Return the option `schema`.
 
     Raises:
         StepFailed: The schema cannot be used.
@@ -400,7 +401,7 @@ async def _schema_of(options: AgentOptions) -> AnswerSchema | None:
 
 
 def _failure(error: Exception, attempts: int) -> StepFailed:
-    """An agent's exception, with the number of its attempts."""
+    """Return an agent's exception, with the number of its attempts."""
     if isinstance(error, StepFailed):
         return error
     cause = error.__cause__ if isinstance(error, AgentFailed) else None

@@ -46,10 +46,10 @@ class Retry:
 
     @classmethod
     def of(cls, given: Any) -> Retry:
-        """The option `retry` of a call.
+        """Return the option `retry` of a call.
 
         Raises:
-            StepFailed: It has another form.
+            StepFailed: An option is malformed.
         """
         if given is None:
             return cls()
@@ -81,7 +81,7 @@ class AgentOptions:
         agent_type: The name of the agent.
         schema: What the answer has to fit, not checked yet.
         model: The model that was chosen, and its provider.
-        label: Words that tell the call from others.
+        label: Words that distinguish the call from others.
         phase: The phase of the run.
         max_tokens: Tokens that each attempt may use at most.
         priority: Higher goes first.
@@ -103,7 +103,7 @@ class AgentOptions:
     def read(
         cls, given: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]
     ) -> AgentOptions:
-        """The options that a script gave.
+        """Return the options that a script gave.
 
         Args:
             given: The options.

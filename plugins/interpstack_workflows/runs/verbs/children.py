@@ -28,14 +28,14 @@ async def child_place(
     started: Mapping[str, Any] | None,
     spent: int = 0,
 ) -> ScopePlace:
-    """The scope of a child that a script calls.
+    """Return the scope of a child that a script calls.
 
     Args:
         parts: Knows the workflows, and how deep they may lie.
         parent: The scope that calls.
         request: The call.
         name: The name of its step.
-        started: The record of the child's beginning: it goes on with the script of that time.
+        started: The record of the child's beginning: it continues with the script of that time.
         spent: What the run has spent so far.
 
     Raises:

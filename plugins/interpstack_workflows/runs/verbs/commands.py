@@ -33,7 +33,7 @@ async def run_command(
         The output, as `checked_output` returns it.
 
     Raises:
-        StepFailed: There is no such profile, or an earlier stay of the run began the command and
+        StepFailed: There is no such profile, or an earlier activation of the run began it and
             nobody knows whether it ended.
         Exception: The sandbox's own error, or that of its wrong answer.
     """
@@ -57,7 +57,7 @@ async def run_command(
 
 
 def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[str, Any]:
-    """The answer of a sandbox as scripts and records get it.
+    """Return the answer of a sandbox as scripts and records get it.
 
     Args:
         profile: The name of the sandbox.
@@ -68,7 +68,7 @@ def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[
         `exitCode`, `stdout`, `stderr` and, if something was cut off, the names in `truncated`.
 
     Raises:
-        WorkflowError: The answer has another form.
+        WorkflowError: The answer is malformed.
     """
     if not isinstance(answer, Mapping):
         raise _wrong(profile, "a mapping with exitCode, stdout and stderr", answer)
@@ -86,7 +86,7 @@ def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[
 
 
 def _named(profile: str, value: Any) -> set[str]:
-    """The streams that a sandbox has cut itself."""
+    """Return the streams that a sandbox has cut itself."""
     if value is None:
         return set()
     known = not isinstance(value, str) and isinstance(value, Iterable)
@@ -97,7 +97,7 @@ def _named(profile: str, value: Any) -> set[str]:
 
 
 def _text(profile: str, name: str, value: Any, most: int) -> tuple[str, bool]:
-    """The text of a stream, and whether it was cut; bytes that are not UTF-8 become U+FFFD."""
+    """Return the text of a stream and whether it was cut; invalid UTF-8 becomes U+FFFD."""
     if isinstance(value, str):
         data = value[: most + 1].encode("utf-8", "replace")
     elif isinstance(value, (bytes, bytearray, memoryview)):
@@ -106,10 +106,10 @@ def _text(profile: str, name: str, value: Any, most: int) -> tuple[str, bool]:
         raise _wrong(profile, f"text or bytes as {name}", value)
     cut = len(data) > most
     decoder = getincrementaldecoder("utf-8")("replace")  # drops a character that the cut divides
-    kept = decoder.decode(data[:most], final=not cut).encode()
-    if len(kept) > most:  # U+FFFD takes more room than the byte that it stands for
-        return kept[:most].decode("utf-8", "ignore"), True
-    return kept.decode(), cut
+    head = decoder.decode(data[:most], final=not cut).encode()
+    if len(head) > most:  # U+FFFD takes more room than the byte that it stands for
+        return head[:most].decode("utf-8", "ignore"), True
+    return head.decode(), cut
 
 
 def _wrong(profile: str, wanted: str, value: Any) -> WorkflowError:

@@ -1,4 +1,4 @@
-"""Effects of requests: agents, children, waits, commands and checkpoints."""
+"""Begin the effects of requests: agents, children, waits, commands and checkpoints."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class VerbHost(AgentHost, Protocol):
 
     @property
     def ending(self) -> FailedResolution | None:
-        """The error that every request gets from now on; `None` while the run goes on."""
+        """The error that every request gets from now on; `None` while the run continues."""
 
     def begin(self) -> None:
-        """Something is in flight from now on."""
+        """Count one more in-flight call."""
 
     def end(self) -> None:
-        """One such thing has ended."""
+        """Count one in-flight call less."""
 
     def record(self, place: ScopePlace, now: float, steps: tuple[StepRecord, ...]) -> Any:
         """Record steps."""
@@ -63,7 +63,7 @@ class VerbHost(AgentHost, Protocol):
 
 
 class Verbs:
-    """Begins the effects of one run's requests, and settles them when they end."""
+    """Begin the effects of one run's requests, and settle them when they end."""
 
     def __init__(self, host: VerbHost, parts: RunParts, run_id: str) -> None:
         self._host = host
@@ -76,9 +76,9 @@ class Verbs:
             case "agent":
                 return self._agent(opened)
             case "workflow":
-                return self._in_flight(opened, partial(self._child, opened))
+                return self._begin(opened, partial(self._child, opened))
             case "exec":
-                return self._in_flight(opened, lambda _: self._exec(opened))
+                return self._begin(opened, lambda _: self._exec(opened))
             case "checkpoint":
                 self._settle(opened, opened.request.value)
             case _:
@@ -88,15 +88,15 @@ class Verbs:
                     self._fail(opened, error)
         return None
 
-    def _in_flight(self, opened: OpenRequest, work: Callable[[_Flight], _Work]) -> Cancellable:
+    def _begin(self, opened: OpenRequest, work: Callable[[_InFlightCall], _Work]) -> Cancellable:
         """Run an effect in a task of its own."""
         spending = StepSpending(
             partial(self._reached, opened),
             stage_of(opened.started if opened.kind == "agent" else None),
         )
-        flight = _Flight(self._host, spending)
-        task = asyncio.create_task(self._ended(opened, work(flight), flight.spending))
-        task.add_done_callback(lambda _: flight.end())
+        call = _InFlightCall(self._host, spending)
+        task = asyncio.create_task(self._ended(opened, work(call), call.spending))
+        task.add_done_callback(lambda _: call.end())
         return task
 
     async def _ended(self, opened: OpenRequest, work: _Work, spending: StepSpending) -> None:
@@ -153,18 +153,18 @@ class Verbs:
         if opened.started is not None and approvals_of(opened.started) is not None:
             self._wait_for_approval(opened, opened.started.value)
             return None
-        return self._in_flight(opened, lambda flight: self._agents.run(opened, flight.spending))
+        return self._begin(opened, lambda call: self._agents.run(opened, call.spending))
 
     def _reached(self, opened: OpenRequest, stage: AgentStage, usage: WorkflowUsage) -> None:
         """Record the stage that the attempts of an agent have reached."""
         begun = opened.started
-        if begun is not None and stage == stage_of(begun):  # a decision is given to it again
+        if begun is not None and stage == stage_of(begun):  # a decision is delivered again
             value = dict(begun.value)
         else:
             value = {"count": count_of(begun), **stage.to_json()}
         self._began(opened, value, usage)
 
-    async def _child(self, opened: OpenRequest, flight: _Flight) -> ScopeEnd:
+    async def _child(self, opened: OpenRequest, call: _InFlightCall) -> ScopeEnd:
         started = opened.started.value if opened.started is not None else None
         parent, request = opened.scope.place, opened.request
         spent = self._host.budget.spent
@@ -176,7 +176,7 @@ class Verbs:
             now = self._began(opened, {**source, "path": path, "name": script.name, "spent": spent})
         else:
             now = started["now"]
-        flight.end()  # from here on the scope counts itself
+        call.end()  # from here on the scope counts itself
         return await self._host.run_scope(place, now)
 
     async def _exec(self, opened: OpenRequest) -> Any:
@@ -208,7 +208,7 @@ class Verbs:
         timeout = None if kind == "sleep" else wait_seconds(kind, options)
         since = opened.started.value["now"] if opened.started else self._began(opened, {})
         seconds = request.duration_ms / 1000 if kind == "sleep" else timeout
-        shown = {} if kind != "ask" else {"question": request.question, "options": options}
+        view = {} if kind != "ask" else {"question": request.question, "options": options}
         scope = opened.scope.place.scope
         wait = Wait(
             id=wait_id(scope, opened.name),
@@ -216,7 +216,7 @@ class Verbs:
             since=since,
             wake_at=None if seconds is None else since + seconds,
             awaited=request.signal if kind == "wait" else "",
-            shown=shown,
+            view=view,
             ended=lambda number, message: self._waited(opened, options, number, message),
         )
         self._host.open_wait(opened, wait)
@@ -247,9 +247,9 @@ class Verbs:
                 opened,
                 started=StepRecord(name=opened.name, kind="agent", value=began, started=True),
             )
-            told = message.value if message is not None else None
-            effect = self._in_flight(
-                again, lambda flight: self._agents.run(again, flight.spending, told)
+            decision = message.value if message is not None else None
+            effect = self._begin(
+                again, lambda call: self._agents.run(again, call.spending, decision)
             )
             opened.scope.running(opened, effect)
 
@@ -257,14 +257,14 @@ class Verbs:
             id=approval_id(opened.scope.place.scope, opened.name, began["count"]),
             kind="approval",
             since=began["now"],
-            shown={"approvals": began["approvals"]},
+            view={"approvals": began["approvals"]},
             ended=ended,
         )
         self._host.open_wait(opened, wait)
 
 
-class _Flight:
-    """An effect in flight: the run does not merely wait before it has ended.
+class _InFlightCall:
+    """One in-flight call: until it ends, the run is not suspended.
 
     Attributes:
         spending: The resources that it has used so far.
@@ -276,7 +276,7 @@ class _Flight:
         host.begin()
 
     def end(self) -> None:
-        """Count the effect no more; calling this twice is allowed."""
+        """Stop counting the call; calling this twice is allowed."""
         host, self._host = self._host, None
         if host is not None:
             host.end()

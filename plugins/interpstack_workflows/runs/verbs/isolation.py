@@ -21,7 +21,7 @@ _log = logging.getLogger("interpstack.workflows")
 
 
 def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
-    """The worktrees for a call that asks for one.
+    """Return the worktrees for a call that asks for one.
 
     Raises:
         StepFailed: The host has named no repository, or the agent cannot work in a folder.
@@ -42,7 +42,7 @@ def check_isolation(parts: RunParts, name: str, agent: Agent) -> GitWorktrees:
 
 
 def isolated_value(value: Any, product: Mapping[str, Any]) -> dict[str, Any]:
-    """The value that a script gets of an isolated step."""
+    """Return the value that a script gets of an isolated step."""
     return {"value": value, **product}
 
 
@@ -65,7 +65,7 @@ class IsolatedWork:
         self._tree: Worktree | None = None
 
     async def enter(self, call: AgentCall) -> AgentCall:
-        """The call with the worktree as its folder; made for the first call.
+        """Return the call with the worktree as its folder; made for the first call.
 
         Raises:
             WorktreeError: It cannot be made.
@@ -75,7 +75,7 @@ class IsolatedWork:
         return attrs.evolve(call, cwd=self._tree.path, cwd_id=self._id)
 
     async def product(self) -> dict[str, Any]:
-        """The work, as plain JSON; empty if no worktree was made.
+        """Return the work, as plain JSON; empty if no worktree was made.
 
         Raises:
             WorktreeError: Git fails.
@@ -83,7 +83,7 @@ class IsolatedWork:
         return {} if self._tree is None else (await self._tree.product()).to_json()
 
     async def save(self) -> dict[str, Any]:
-        """The work as the record of a pause keeps it.
+        """Return the work as the record of a pause stores it.
 
         Raises:
             WorktreeError: Git fails, or the work is too large for a record.
@@ -91,32 +91,30 @@ class IsolatedWork:
         product = await self.product()
         if product.get("branch"):
             raise WorktreeError(
-                "the agent waits for a decision, and its work is too large to be kept meanwhile;"
+                "the agent waits for a decision, and its work is too large to be saved until then;"
                 f" it is on the branch {product['branch']}"
             )
         return {**product, "id": self._id}
 
-    async def kept(self) -> Mapping[str, Any] | None:
-        """The work as the record of a stage keeps it; `None` if there is none to be kept."""
+    async def try_save(self) -> Mapping[str, Any] | None:
+        """Return the work as the record of a stage stores it; `None` if it cannot be saved."""
         if self._tree is None:
             return self._saved
         try:
             return await self.save()
         except WorktreeError as error:
-            _log.warning(
-                "The work of the step %s is not kept if the run stops: %s", self._key, error
-            )
+            _log.warning("The work of the step %s is lost if the run stops: %s", self._key, error)
             return None
 
     async def failed(self, error: StepFailed) -> StepFailed:
-        """The failure of the step, with the work that was done before."""
+        """Return the failure of the step, with the work that was done before."""
         try:
             product = await self.product()
         except WorktreeError:
             _log.exception("The work of the failed step %s cannot be read", self._key)
             return error
-        kept = product if product.get("files") else {}
-        return StepFailed(str(error), error.name, {**error.data, **kept})
+        files = product if product.get("files") else {}
+        return StepFailed(str(error), error.name, {**error.data, **files})
 
     async def close(self) -> None:
         """Remove the worktree, even if the step is being cancelled."""
@@ -127,18 +125,18 @@ class IsolatedWork:
     async def _remove(self, tree: Worktree) -> None:
         try:
             await tree.remove()
-        except WorktreeError:  # the next stay of the run tries it again
+        except WorktreeError:  # the next activation of the run tries it again
             _log.exception("The worktree %s cannot be removed", tree.path)
 
 
 async def remove_left(parts: RunParts, run_id: str) -> None:
-    """Remove the worktrees that an earlier stay of a run has left, if its process died."""
+    """Remove the worktrees of an earlier activation of a run whose process died."""
     if parts.worktrees is None:
         return
     try:
         count = await parts.worktrees.sweep(run_id)
     except WorktreeError:
-        _log.exception("Worktrees that run %s may have left cannot be removed", run_id)
+        _log.exception("Leftover worktrees of run %s cannot be removed", run_id)
         return
     if count:
-        _log.warning("Removed %d worktrees that run %s had left", count, run_id)
+        _log.warning("Removed %d leftover worktrees of run %s", count, run_id)

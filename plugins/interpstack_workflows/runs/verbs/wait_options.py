@@ -21,14 +21,14 @@ _MOST_MS: Final = 365 * 24 * 60 * 60 * 1000
 
 
 def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
-    """The seconds that a question or a signal is waited for; `None` for no limit.
+    """Return the seconds that a question or a signal is waited for; `None` for no limit.
 
     Args:
         kind: `ask` or `wait`.
         options: The options, all of which are checked.
 
     Raises:
-        StepFailed: There is an unknown option, or one of another form.
+        StepFailed: An option is unknown or malformed.
     """
     names = _NAMES[kind]
     for name in options:

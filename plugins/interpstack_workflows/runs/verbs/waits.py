@@ -22,7 +22,7 @@ CONTRADICTED: Final = (
 
 
 def wait_id(scope: str, step: str) -> str:
-    """The id of the wait that a step of a scope is."""
+    """Return the id of the wait that a step of a scope is."""
     return f"{scope}/{step}"
 
 
@@ -41,7 +41,7 @@ class Wait:
         since: The time at which the wait began, in seconds since 1970.
         wake_at: The time at which the wait ends without a message; `None` for never.
         awaited: The name of the signal, for a `signal`.
-        shown: Fields for the person who answers: `question`, `options`, `approvals`.
+        view: Fields for the person who answers: `question`, `options`, `approvals`.
         ended: Takes the number and the message that end the wait; `None` if its time is up.
     """
 
@@ -50,18 +50,18 @@ class Wait:
     since: float
     wake_at: float | None = None
     awaited: str = ""
-    shown: Mapping[str, Any] = attrs.field(factory=dict)
+    view: Mapping[str, Any] = attrs.field(factory=dict)
     ended: Callable[[int, Message | None], None]
 
     def to_json(self) -> dict[str, Any]:
-        """The wait as a run's record shows it."""
-        shown = {"id": self.id, "kind": self.kind, "since": self.since, **self.shown}
+        """Return the wait as a run's record stores it."""
+        fields = {"id": self.id, "kind": self.kind, "since": self.since, **self.view}
         if self.awaited:
-            shown["signal"] = self.awaited
-        return shown if self.wake_at is None else {**shown, "wake_at": self.wake_at}
+            fields["signal"] = self.awaited
+        return fields if self.wake_at is None else {**fields, "wake_at": self.wake_at}
 
     def ends_by(self, message: Message) -> bool:
-        """Whether a message ends this wait."""
+        """Return whether a message ends this wait."""
         if self.kind == "signal":
             return message.kind == "signal" and message.name == self.awaited
         return message.kind == "answer" and message.id == self.id
@@ -95,7 +95,7 @@ class Waits:
             self.close(wait_id)
 
     def take(self, messages: Iterable[tuple[int, Message]]) -> None:
-        """Deliver messages from outside; those that nothing awaits are kept for later waits.
+        """Deliver messages from outside; messages that nothing awaits stay queued.
 
         Of several answers to one question, the first one counts.
         """
@@ -128,11 +128,11 @@ class Waits:
         return wait_id in self._open
 
     def on_people(self) -> bool:
-        """Whether a message from outside alone lets the run go on."""
+        """Return whether only a message from outside lets the run continue."""
         return bool(self._open) and self.wake_at is None
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The open waits as the run's record shows them, oldest first."""
+        """Return the open waits as the run's record shows them, oldest first."""
         return [w.to_json() for w in sorted(self._open.values(), key=lambda w: w.since)]
 
     def _deliver(self, wait: Wait) -> None:
@@ -153,8 +153,10 @@ def check_answer(run_id: str, ask_id: str, value: Any, waits: Sequence[Mapping[s
     """
     questions = {w["id"]: w for w in waits if w["kind"] in ("ask", "approval")}
     if ask_id not in questions:
-        known = ", ".join(f"{key} ({_shown(one)})" for key, one in questions.items()) or "none"
-        raise WorkflowError(f"Run {run_id} has no open question {ask_id!r}; open are: {known}")
+        known = ", ".join(f"{key} ({_question(one)})" for key, one in questions.items()) or "none"
+        raise WorkflowError(
+            f"Run {run_id} has no open question {ask_id!r}; open questions: {known}"
+        )
     if questions[ask_id]["kind"] == "approval":
         _check_decisions(ask_id, value, questions[ask_id].get("approvals") or ())
         return
@@ -172,5 +174,5 @@ def _check_decisions(wait_id: str, value: Any, approvals: Sequence[Mapping[str, 
         )
 
 
-def _shown(wait: Mapping[str, Any]) -> str:
+def _question(wait: Mapping[str, Any]) -> str:
     return str(wait.get("question") or wait["kind"])[:100]

@@ -43,8 +43,8 @@ async def test_an_agent_of_a_model_s_workflow_is_isolated(repository: Path) -> N
     async with WorkflowMiddleware(agents={"default": Editor()}, worktrees=repository) as middleware:
         talk = Talk(middleware, True)
         assert (await talk.do("check", source=source)).startswith("no errors")
-        told = await talk.do("start", source=source, wait_seconds=30)
-    assert told.endswith('result: ["a.txt"]')
+        answer = await talk.do("start", source=source, wait_seconds=30)
+    assert answer.endswith('result: ["a.txt"]')
     assert 'isolation: "worktree"' in str(talk.seen[0][0].text)
     assert left_of(repository) == []
 
@@ -65,22 +65,22 @@ async def test_a_workflow_is_checked_started_and_read(use_async: bool, tmp_path:
             "would call agent default 1 times: 'a'",
         ]
         assert agent.called == []
-        told = await talk.do("start", source=source, args=["a", "fail b"], wait_seconds=30)
-        *lines, result, rest = told.splitlines()
+        answer = await talk.do("start", source=source, args=["a", "fail b"], wait_seconds=30)
+        *lines, result, rest = answer.splitlines()
         assert lines == [
-            f"run {run_of(told)} 'written': completed; 2 agents, 0 tokens",
+            f"run {run_of(answer)} 'written': completed; 2 agents, 0 tokens",
             "phase 'Read': 1 ok, 1 failed",
             "failed: ValueError: cannot fail b",
             "failures that became null: 1",
         ]
         assert result.startswith('result (9038 characters, the beginning): {"answers":["echo: a",')
         assert rest == "read the rest with workflow_result(run, path, offset)"
-        assert len(told) < 4600, "the rest of the result stays out of the context"
-        part = await talk.do("result", run=run_of(told), path="answers/0")
+        assert len(answer) < 4600, "the rest of the result stays out of the context"
+        part = await talk.do("result", run=run_of(answer), path="answers/0")
         assert part == "text, characters 0 to 7 of 7\necho: a"
-        piece = await talk.do("result", run=run_of(told), path="text", offset=8000)
+        piece = await talk.do("result", run=run_of(answer), path="text", offset=8000)
         assert piece == "text, characters 8000 to 9000 of 9000\n" + "é" * 1000
-        assert await talk.do("status") == f"{run_of(told)} 'written': completed"
+        assert await talk.do("status") == f"{run_of(answer)} 'written': completed"
         assert sorted(agent.called) == ["a", "fail b"]
 
 
@@ -91,10 +91,10 @@ async def test_a_run_goes_on_while_the_agent_does_not(use_async: bool) -> None:
     async with WorkflowMiddleware(agents={"default": agent}) as middleware:
         talk = Talk(middleware, use_async)
         run = run_of(await talk.do("start", source=source))
-        told = ""
-        while "at work" not in told:
-            told = await talk.do("status", run=run, wait_seconds=0.3)
-        assert told.splitlines() == [
+        answer = ""
+        while "at work" not in answer:
+            answer = await talk.do("status", run=run, wait_seconds=0.3)
+        assert answer.splitlines() == [
             f"run {run} 'written': running; 1 agents, 0 tokens",
             "log: begun",
             "phase 'P': 1 running",
@@ -154,7 +154,7 @@ async def test_models_of_one_conversation_name_no_run_of_another() -> None:
         assert "completed" in await talk.do("status", run=mine.rpartition("_")[2])
 
 
-async def test_limits_of_the_host_hold() -> None:
+async def test_limits_of_the_host_are_enforced() -> None:
     agent = Readers()
     async with WorkflowMiddleware(
         agents={"default": agent}, budget={"agents": 2}, max_running=1, max_source_chars=300
@@ -164,8 +164,8 @@ async def test_limits_of_the_host_hold() -> None:
         assert await talk.do("start", source=source, budget={"agents": 3}) == (
             "budget.agents is 3, at most 2 here; ask for less, or leave it out"
         )
-        told = await talk.do("start", source=source, wait_seconds=30)
-        assert "error: BudgetExceeded: the budget of the run is used up: 2 of 2 agents" in told
+        answer = await talk.do("start", source=source, wait_seconds=30)
+        assert "error: BudgetExceeded: the budget of the run is used up: 2 of 2 agents" in answer
         assert agent.called == ["a", "b"]
         long = await talk.do("start", source=workflow("x" * 300))
         assert "characters, at most 300 here" in long

@@ -21,7 +21,7 @@ from interpstack_workflows.api import (
 )
 
 
-class Teller(Agent):
+class DescribedAgent(Agent):
     """Answers with the model that it was asked for."""
 
     async def run(self, call: AgentCall) -> AgentAnswer:
@@ -44,7 +44,7 @@ async def test_a_workflow_of_a_model_has_sandboxes_models_and_modules_of_the_hos
         "return [ran.stdout, await agent(word, {model: 'fast'})]"
     )
     async with WorkflowMiddleware(
-        agents={"default": Teller()},
+        agents={"default": DescribedAgent()},
         sandboxes={"local/a": shell},
         models={"fast": "acme/small"},
         modules={"team:words": "export const word = 'tide';"},
@@ -57,10 +57,11 @@ async def test_a_workflow_of_a_model_has_sandboxes_models_and_modules_of_the_hos
 def test_unknown_options_are_refused_with_those_that_are_known() -> None:
     with pytest.raises(ConfigurationError) as raised:
         WorkflowMiddleware(sandbox={})  # type: ignore[call-arg]
-    told = str(raised.value)
-    assert told.startswith("WorkflowMiddleware takes no sandbox; it takes runner, engine, agents,")
-    assert "sandboxes" in told
-    assert "max_running" in told
+    message = str(raised.value)
+    start = "WorkflowMiddleware takes no sandbox; it takes runner, engine, agents,"
+    assert message.startswith(start)
+    assert "sandboxes" in message
+    assert "max_running" in message
 
 
 async def test_nothing_is_handed_to_a_ready_runner() -> None:

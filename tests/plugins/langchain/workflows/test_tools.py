@@ -45,7 +45,7 @@ async def test_models_see_the_fields_that_they_may_fill() -> None:
         ("start", {"source": "x", "budget": {"tokens": "many"}}, "tokens"),
     ],
 )
-async def test_inputs_of_a_wrong_form_are_told_to_the_model(
+async def test_malformed_inputs_are_reported_to_the_model(
     verb: str, args: dict[str, Any], says: str
 ) -> None:
     async with WorkflowMiddleware(agents={"default": Readers()}) as middleware:
@@ -62,6 +62,6 @@ async def test_copies_of_tools_do_the_same() -> None:
     async with WorkflowMiddleware(agents={"default": Readers()}) as middleware:
         talk = Talk(middleware)
         middleware.tools = [copy.deepcopy(tool) for tool in middleware.tools]
-        told = await Talk(middleware).do("start", source=workflow("return 7"), wait_seconds=30)
-        assert "result: 7" in told
+        answer = await Talk(middleware).do("start", source=workflow("return 7"), wait_seconds=30)
+        assert "result: 7" in answer
         assert "completed" in await talk.do("status"), "both have the same runs"

@@ -1,4 +1,4 @@
-"""Answers are held to the schema that a script asks for."""
+"""Answers are checked against the schema that a script asks for."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ async def test_schemas_that_double_their_work_stop_in_time(
     assert await few.faults(1) == []
     assert await few.faults("x") == ["$: 'x' is not of type 'number'"] * 10
     monkeypatch.setattr(answers, "_SECONDS", 0.2)
-    told = ["$: the schema takes more than 0.2 seconds to evaluate; simplify it"]
-    assert await many.faults(1) == told
+    expected = ["$: the schema takes more than 0.2 seconds to evaluate; simplify it"]
+    assert await many.faults(1) == expected
 
 
 async def test_the_event_loop_goes_on_while_a_schema_is_evaluated(

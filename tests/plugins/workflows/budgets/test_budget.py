@@ -1,4 +1,4 @@
-"""Budgets hold, whatever calls at once report, and when."""
+"""Budgets are enforced, whatever simultaneous calls report, and when."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_agent_more_than_allowed_is_refused_at_once() -> None:
     budget.reserve(WorkflowUsage(agents=1))
 
 
-def test_inner_budgets_hold_inside_the_outer_one() -> None:
+def test_inner_budgets_apply_inside_the_outer_one() -> None:
     budget = RunBudget(BudgetLimits(tokens=100), {"draft": BudgetLimits(tokens=30)})
     budget.reserve(WorkflowUsage(output_tokens=30), ["draft"]).commit(
         WorkflowUsage(output_tokens=20)
@@ -85,7 +85,7 @@ def test_inner_budgets_hold_inside_the_outer_one() -> None:
     assert budget.remaining("draft")["tokens"] == 10
     with pytest.raises(BudgetExceeded, match=f"the run {little}: 95 of 100 tokens used"):
         budget.reserve(WorkflowUsage(output_tokens=8), ["draft"])
-    budget.reserve(WorkflowUsage(output_tokens=5), ["draft"])  # nothing was held by the refused one
+    budget.reserve(WorkflowUsage(output_tokens=5), ["draft"])  # the refused call reserved nothing
 
 
 def test_late_reports_are_counted() -> None:

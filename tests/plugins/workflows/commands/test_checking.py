@@ -37,11 +37,11 @@ def _lines(*files: Path, engine: str = "quickjs", agents: Mapping[str, Any] | No
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
-def test_an_unknown_child_is_told_with_its_place(folder: Path, engine: str) -> None:
+def test_an_unknown_child_is_reported_with_its_place(folder: Path, engine: str) -> None:
     file = _write("a", "await agent('x');\nexport default workflow('gone')")
-    with pytest.raises(WorkflowError, match=r"^a\.js:3: Unknown workflow: gone\. Known") as told:
+    with pytest.raises(WorkflowError, match=r"^a\.js:3: Unknown workflow: gone\. Known") as raised:
         _lines(file, engine=engine)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_an_unknown_child_is_told_with_its_place(folder: Path, engine: str) -> N
 )
 def test_calls_that_mean_no_workflow_are_refused(folder: Path, body: str, message: str) -> None:
     Path("c.js").write_text("export default 1", "utf-8")
-    with pytest.raises(WorkflowError) as told:
+    with pytest.raises(WorkflowError) as raised:
         _lines(_write("a", body))
-    assert message in str(told.value)
-    assert str(told.value).startswith("a.js:")
+    assert message in str(raised.value)
+    assert str(raised.value).startswith("a.js:")
 
 
 def test_a_fault_of_a_child_names_the_child(folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_call_without_a_name_needs_a_default_agent(folder: Path) -> None:
     assert _lines(file, agents={"one": _echo}) == ["a.js: a: d"]
 
 
-def test_names_that_an_answer_decides_are_not_held_against_a_script(folder: Path) -> None:
+def test_names_that_depend_on_an_answer_are_no_faults(folder: Path) -> None:
     body = """
     const who = await agent('who?');
     await agent('x', {agentType: who});
@@ -125,9 +125,9 @@ def test_options_that_a_script_has_wrong_are_refused_with_their_line(
     folder: Path, options: str, message: str
 ) -> None:
     body = f"const who = await agent('who?', {{label: 'y'}});\nexport default agent('x', {options})"
-    with pytest.raises(WorkflowError) as told:
+    with pytest.raises(WorkflowError) as raised:
         _lines(_write("a", body))
-    assert str(told.value).startswith(f"a.js:3: {message}")
+    assert str(raised.value).startswith(f"a.js:3: {message}")
 
 
 @pytest.mark.parametrize("options", ["{schema: {type: 3}}", "{maxTokens: 1 - 2}"])
@@ -153,7 +153,7 @@ def test_options_that_an_answer_may_have_made_wrong_are_named_behind_the_file(
     assert note.startswith("a.js: with made-up answers, a step fails: agent ")
 
 
-def test_files_before_a_wrong_one_are_told(folder: Path) -> None:
+def test_files_before_a_wrong_one_are_reported(folder: Path) -> None:
     right = _write("a", "export default 1")
     wrong = _write("b", "export default workflow('gone')")
     with InterpreterStack("quickjs") as stack:

@@ -120,7 +120,7 @@ def test_a_named_run_with_one_question_needs_no_id_for_its_answer(folder: Path) 
     assert command("answer", "mine", '"yes"').stdout == f"mine has the answer to {ask['id']}.\n"
     ended = result_of(command("resume", "mine", "--agents", team(folder)))
     assert ended["result"] == {"shouted": ["A"], "go": "yes"}
-    for wrong, told in (
+    for wrong, message in (
         (["mine", "1"], "mine has 0 open questions, so it takes no answer"),
         (["mine", "1", "2", "3"], "answer takes RUN, ID and VALUE, or RUN and VALUE; got 4 words"),
         (["gone", "1"], "The store has no run 'gone'; its runs are: mine"),
@@ -129,10 +129,10 @@ def test_a_named_run_with_one_question_needs_no_id_for_its_answer(folder: Path) 
             "takes JSON, such as '\"yes\"' or '[1, 2]', or @FILE; got '{yes'",
         ),
     ):
-        assert told in command("answer", *wrong, status=2).stderr
+        assert message in command("answer", *wrong, status=2).stderr
 
 
-def test_several_questions_are_told_apart(folder: Path) -> None:
+def test_several_questions_are_answered_by_their_ids(folder: Path) -> None:
     (folder / "two.js").write_text(
         "export const meta = {name: 't', description: 'd'};"
         "export default () => Promise.all([ask('A?'), ask('B?')])",
@@ -280,7 +280,7 @@ def test_checking_a_file_runs_nothing(folder: Path) -> None:
     assert "meta.argsSchema is not a JSON Schema" in command("check", "wrong.js", status=2).stderr
 
 
-def test_arguments_are_held_to_the_schema_of_the_workflow(folder: Path) -> None:
+def test_arguments_are_checked_against_the_schema_of_the_workflow(folder: Path) -> None:
     schema = 'words", argsSchema: {type: "object", required: ["words"]}'
     (folder / "strict.js").write_text(_SOURCE.replace('words"', schema, 1), "utf-8")
     refused = command("run", "strict.js", "--args", "{}", "--agents", team(folder), status=2)
@@ -461,7 +461,7 @@ def test_a_signal_that_no_step_waits_for_is_named(folder: Path) -> None:
     (folder / "w.workflow.js").write_bytes(_META % b"" + b"export default () => wait('go')")
     command("run", "w.workflow.js", "--run-id", "mine")
     sent = command("signal", "mine", "og", "1")
-    assert sent.stderr == "It waits for go now, and has kept og for a later step.\n"
+    assert sent.stderr == "It waits for go now; og is queued for a later step.\n"
     assert command("signal", "mine", "go", "1").stderr == ""
 
 

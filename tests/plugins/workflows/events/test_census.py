@@ -39,7 +39,7 @@ def test_errors_are_bounded() -> None:
     assert errors[0] == {"name": "other", "message": "", "count": 80}
 
 
-def test_the_order_of_steps_changes_nothing_and_children_tell_what_they_dropped() -> None:
+def test_the_order_of_steps_changes_nothing_and_children_report_dropped_failures() -> None:
     steps = [failed("b"), failed("a"), StepRecord(name="c", kind="workflow", dropped=3)]
     one, other = Census(), Census()
     for step in steps:

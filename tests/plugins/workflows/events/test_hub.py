@@ -1,4 +1,4 @@
-"""Events reach those who want them, and nobody can hold up a run."""
+"""Events reach their subscribers, and no subscriber can delay a run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def end(run_id: str = "run_a", scope: str = "root") -> ResultEvent:
 
 async def test_a_subscription_of_a_run_ends_with_the_run() -> None:
     hub = EventHub()
-    async with hub.subscribe("run_a") as events:
+    async with hub.subscribe("run_a") as subscription:
         for event in (log("1"), log("2", "run_b"), end(scope="root/kid"), end(), log("late")):
             hub.emit(event)
-        told = [event async for event in events]
-    assert told == [log("1"), end(scope="root/kid"), end()]
+        events = [event async for event in subscription]
+    assert events == [log("1"), end(scope="root/kid"), end()]
 
 
 async def test_a_slow_reader_misses_the_oldest_events() -> None:
@@ -57,18 +57,18 @@ async def test_a_closed_subscription_gets_nothing_more() -> None:
     assert [event async for event in events] == []
 
 
-def test_a_function_that_raises_is_told_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
-    told: list[Any] = []
+def test_a_function_that_raises_gets_no_more_events(caplog: pytest.LogCaptureFixture) -> None:
+    events: list[Any] = []
 
     def sink(event: Any) -> None:
-        told.append(event)
+        events.append(event)
         raise RuntimeError("broken pipe")
 
     hub = EventHub(sink)
     with caplog.at_level(logging.ERROR, "interpstack.workflows"):
         hub.emit(log("1"))
         hub.emit(log("2"))
-    assert told == [log("1")]
+    assert events == [log("1")]
     assert "it gets no more" in caplog.text
 
 

@@ -52,7 +52,7 @@ async def _run() -> tuple[RunTree, RunTree, str]:
     return live, stored, result.status
 
 
-async def test_a_live_tree_and_a_stored_one_look_alike() -> None:
+async def test_a_live_tree_equals_the_stored_one() -> None:
     live, stored, status = await _run()
     assert status == "waiting"
     assert (live.root.status, stored.root.status) == ("waiting", "waiting")
@@ -69,9 +69,9 @@ async def test_a_live_tree_and_a_stored_one_look_alike() -> None:
         ("sleep", "ok"),
         ("ask", "waiting"),
     ]
-    told = shown(stored.root)
-    assert [told[0], told[2][:2], told[3]] == ["tested", agents, [inner]]
-    titles = [(kind, title, status) for kind, title, status, *_ in told[2][2:]]
+    root = shown(stored.root)
+    assert [root[0], root[2][:2], root[3]] == ["tested", agents, [inner]]
+    titles = [(kind, title, status) for kind, title, status, *_ in root[2][2:]]
     assert titles == [
         ("workflow", "kid", "ok"),
         ("sleep", "1", "ok"),
@@ -80,16 +80,16 @@ async def test_a_live_tree_and_a_stored_one_look_alike() -> None:
     assert stored.root.usage().tokens == live.root.usage().tokens == 10
 
 
-async def test_a_resumed_run_tells_what_was_answered_before() -> None:
+async def test_a_resumed_run_reports_replayed_answers() -> None:
     store = MemoryRuns()
     async with runner(agent, store, workflows={"kid": _CHILD}) as one:
         result = await one.run(script(_BODY))
     live = RunTree()
-    told: list[WorkflowEvent] = []
+    events: list[WorkflowEvent] = []
 
     def both(event: WorkflowEvent) -> None:
         live.take(event)
-        told.append(event)
+        events.append(event)
 
     async with runner(agent, store, events=both, workflows={"kid": _CHILD}) as one:
         await one.answer(result.run_id, result.waiting_for[0]["id"], "yes")
@@ -97,8 +97,9 @@ async def test_a_resumed_run_tells_what_was_answered_before() -> None:
     assert ended.result == "yes"
     assert live.root.status == "ok"
     assert [step.status for step in live.root.steps.values()] == ["ok", "failed", "ok", "ok", "ok"]
-    assert told[0].type == "workflow.resumed"
-    assert [event.replayed for event in told if hasattr(event, "replayed")] == [True] * 4 + [False]
+    assert events[0].type == "workflow.resumed"
+    replayed = [event.replayed for event in events if hasattr(event, "replayed")]
+    assert replayed == [True] * 4 + [False]
     assert ended.census["agents"] == {"default": {"ok": 2, "failed": 1}}  # one in the child
 
 

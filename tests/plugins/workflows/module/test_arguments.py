@@ -1,4 +1,4 @@
-"""Arguments of workflows are held to the schema in their metadata."""
+"""Arguments of workflows are checked against the schema in their metadata."""
 
 from __future__ import annotations
 

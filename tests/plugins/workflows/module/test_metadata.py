@@ -125,8 +125,8 @@ def test_faults_name_their_place(source: str, place: tuple[int, int], fault: str
         read_metadata(source, name="a.workflow.js")
     assert (raised.value.line, raised.value.column) == place
     # A source that does not parse is not a fault of its metadata.
-    told = "" if fault.startswith("the module") else "Workflow script "
-    assert str(raised.value).startswith(f"a.workflow.js:{place[0]}:{place[1]}: {told}")
+    expected = "" if fault.startswith("the module") else "Workflow script "
+    assert str(raised.value).startswith(f"a.workflow.js:{place[0]}:{place[1]}: {expected}")
     assert "\n" not in str(raised.value)
 
 

@@ -122,8 +122,8 @@ async def test_a_completed_run_whose_time_is_up_keeps_its_script_and_its_result(
         now[0] += 11
         with pytest.raises(WorkflowError, match="used up its wall time"):
             await one.resume(run.run_id, source=script("return 'changed'"), accept_changes=True)
-        kept = await one.show(run.run_id)
-    assert (kept.status, kept.source, kept.result) == ("completed", first, "echo: a")
+        record = await one.show(run.run_id)
+    assert (record.status, record.source, record.result) == ("completed", first, "echo: a")
 
 
 async def test_changes_are_accepted_of_a_script_alone() -> None:

@@ -19,9 +19,9 @@ def test_exceptions_are_described_by_name_and_message() -> None:
     assert len(described(ValueError("x" * 100_000))["message"]) == 10_000
 
 
-def test_scripts_are_told_what_was_described() -> None:
-    told = as_failed(described(StepFailed("no", "Odd", {"a": 1})))
-    assert (told.message, told.name, told.data, told.escapes) == ("no", "Odd", {"a": 1}, False)
+def test_scripts_get_the_described_error() -> None:
+    error = as_failed(described(StepFailed("no", "Odd", {"a": 1})))
+    assert (error.message, error.name, error.data, error.escapes) == ("no", "Odd", {"a": 1}, False)
     assert as_failed({}).message == "workflow request rejected"
     assert as_failed({"name": "UnknownAgent"}).escapes
 
@@ -40,9 +40,7 @@ def test_mistakes_in_a_script_are_not_taken_for_failures_of_an_agent() -> None:
         ("failed to declare workflow module: x\n    at f", "failed to declare workflow module: x"),
     ],
 )
-def test_errors_of_modules_are_shown_without_what_stands_beside_them(
-    message: str, shown: str
-) -> None:
+def test_messages_of_module_errors_repeat_neither_name_nor_stack(message: str, shown: str) -> None:
     error = WorkflowModuleError(message, name="TypeError", stack="    at f")
     failed = ScopeFailed.of_module(error)
     assert failed.to_json() == {"name": "TypeError", "message": shown, "stack": "    at f"}
@@ -55,5 +53,5 @@ def test_errors_of_modules_are_shown_without_what_stands_beside_them(
 def test_a_verb_that_was_not_imported_is_named_with_its_module(verb: str, module: str) -> None:
     thrown = f"workflow module rejected: ReferenceError: {verb} is not defined"
     failed = ScopeFailed.of_module(WorkflowModuleError(thrown, name="ReferenceError"))
-    told = f'{verb} is not defined; import it: import {{ {verb} }} from "{module}"'
-    assert failed.to_json()["message"] == told
+    message = f'{verb} is not defined; import it: import {{ {verb} }} from "{module}"'
+    assert failed.to_json()["message"] == message

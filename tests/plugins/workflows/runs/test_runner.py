@@ -95,7 +95,9 @@ async def test_a_question_brings_a_run_to_rest() -> None:
         assert (question["kind"], question["question"]) == ("ask", "Ship?")
         with pytest.raises(WorkflowError, match="not one of the choices"):
             await one.answer(asked.run_id, question["id"], "perhaps")
-        with pytest.raises(WorkflowError, match=r"no open question 'x'; open are: .*\(Ship\?\)"):
+        with pytest.raises(
+            WorkflowError, match=r"no open question 'x'; open questions: .*\(Ship\?\)"
+        ):
             await one.answer(asked.run_id, "x", "yes")
         await one.answer(asked.run_id, question["id"], "yes")
         handle = await one.resume(asked.run_id)
@@ -105,8 +107,8 @@ async def test_a_question_brings_a_run_to_rest() -> None:
 async def test_a_live_question_is_answered_without_a_rest() -> None:
     async with runner(Prompts(), linger_seconds=60) as one:
         handle = await one.start(script("return ask('Ship?')"))
-        await until(lambda: (live := one._keeper.kept(handle.run_id)) and live.live)
-        live = one._keeper.kept(handle.run_id)
+        await until(lambda: (live := one._supervisor.active_run(handle.run_id)) and live.live)
+        live = one._supervisor.active_run(handle.run_id)
         assert live is not None
         await until(lambda: live.live is not None and live.live.waits)
         assert live.live is not None
@@ -115,29 +117,29 @@ async def test_a_live_question_is_answered_without_a_rest() -> None:
         assert (await handle.result()).result == {"yes": True}
 
 
-class HeldStore(MemoryRuns):
-    """A store in memory that holds back a run that was taken, once."""
+class DelayedStore(MemoryRuns):
+    """A store in memory that delays one run that was taken."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.holds = False
+        self.delays = False
         self.asked, self.let = asyncio.Event(), asyncio.Event()
 
     async def take(self, *given: Any, **named: Any) -> TakenRun:
         taken = await super().take(*given, **named)
-        if self.holds:
-            self.holds = False
+        if self.delays:
+            self.delays = False
             self.asked.set()
             await self.let.wait()
         return taken
 
 
 async def test_questions_are_answered_before_the_script_comes_to_them_again() -> None:
-    store = HeldStore()
+    store = DelayedStore()
     async with runner(Prompts(), store, linger_seconds=0) as one:
         resting = await one.run(script("return Promise.all([ask('One?'), ask('Two?')])"))
         first, second = (wait["id"] for wait in resting.waiting_for)
-        store.holds = True
+        store.delays = True
         await one.answer(resting.run_id, first, 1)
         await store.asked.wait()  # the run is live, and its script has not begun
         await one.answer(resting.run_id, second, 2)

@@ -73,8 +73,8 @@ def ending(run: ModuleRun, *calls: Call, **fields: Any) -> Any:
 
 
 def test_results() -> None:
-    told = Call("workflow.result", ['{"a":1}', 2])
-    progress = ending(begun(), told, completion=Completion())
+    ended = Call("workflow.result", ['{"a":1}', 2])
+    progress = ending(begun(), ended, completion=Completion())
     assert progress.complete is not None
     assert (progress.complete.output.result, progress.complete.output.dropped) == ({"a": 1}, 2)
 

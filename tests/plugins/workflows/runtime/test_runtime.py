@@ -202,8 +202,8 @@ def test_a_rejection_is_an_error(runtime: WorkflowRuntime) -> None:
     body = (
         "try { await agent('a') } catch (e) { return [e instanceof Error, e.name, e.message, e.n] }"
     )
-    told = [True, "Error", "workflow request rejected", None]
-    assert result(runtime, main(body), lambda request: FailedResolution()) == told
+    expected = [True, "Error", "workflow request rejected", None]
+    assert result(runtime, main(body), lambda request: FailedResolution()) == expected
     failed = FailedResolution("no model", name="AgentError", data={"n": 2})
     assert result(runtime, main(body), lambda request: failed) == [
         True,
@@ -308,8 +308,8 @@ def test_results_of_other_classes_are_plain_data(
 def test_results_that_cannot_be_carried_are_named(
     runtime: WorkflowRuntime, value: str, why: str
 ) -> None:
-    told = f"workflow result cannot be turned into JSON: it has {why}"
-    with pytest.raises(WorkflowModuleError, match=re.escape(told)):
+    message = f"workflow result cannot be turned into JSON: it has {why}"
+    with pytest.raises(WorkflowModuleError, match=re.escape(message)):
         result(runtime, f"export default () => ({value})")
 
 
@@ -333,9 +333,9 @@ def test_options_that_would_have_no_effect_are_refused(
 def test_messages_show_values_of_all_classes(runtime: WorkflowRuntime) -> None:
     values = "new Map([[1, new Error('no')]]), /x/, [2n], Promise.resolve()"
     with started(runtime, main(f"log({values})")) as execution:
-        told = execution.poll()
-    assert isinstance(told, LogCall)
-    assert told.text == '{"1":{"name":"Error","message":"no"}} [RegExp] ["2n"] [Promise]'
+        logged = execution.poll()
+    assert isinstance(logged, LogCall)
+    assert logged.text == '{"1":{"name":"Error","message":"no"}} [RegExp] ["2n"] [Promise]'
 
 
 def test_typescript(runtime: WorkflowRuntime) -> None:
@@ -561,9 +561,9 @@ def test_the_phase_is_that_of_the_call(runtime: WorkflowRuntime) -> None:
 )
 def test_wrong_arguments(runtime: WorkflowRuntime, expression: str, message: str) -> None:
     body = f"try {{ await {expression} }} catch (e) {{ return [e.name, e.message] }}"
-    name, told = result(runtime, main(body), lambda request: ValueResolution())
+    name, text = result(runtime, main(body), lambda request: ValueResolution())
     assert name == "TypeError"
-    assert told.startswith(message)
+    assert text.startswith(message)
 
 
 @pytest.mark.parametrize("expression", ["phase(1)", "phase('a', {n: 1n})", "phase('a', 1)"])

@@ -19,7 +19,7 @@ async def settled() -> None:
 
 
 class Calls:
-    """Calls that hold their slots until they are let go."""
+    """Calls that occupy their slots until they are released."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

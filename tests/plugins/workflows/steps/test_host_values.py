@@ -67,7 +67,7 @@ def test_other_values_are_refused(value: Any, why: str) -> None:
 
 
 @pytest.mark.parametrize("number", [2**53, -(2**53), 10**40])
-def test_whole_numbers_that_a_script_cannot_hold_are_refused(number: int) -> None:
+def test_whole_numbers_that_a_script_cannot_represent_are_refused(number: int) -> None:
     with pytest.raises(ValueError, match="pass it as text"):
         plain_json({"id": [number]}, exact=True)
     assert plain_json({"id": 2**53 - 1}, exact=True) == {"id": 2**53 - 1}

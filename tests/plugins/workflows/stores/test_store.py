@@ -400,16 +400,16 @@ async def test_a_server_that_was_restarted_is_connected_again(postgres: Any) -> 
 
 
 class _Companion(RunCompanion):
-    """Notes what it is told."""
+    """Records its calls."""
 
     def __init__(self, state: StateStore) -> None:
-        self.state, self.told = state, list[str]()
+        self.state, self.calls = state, list[str]()
 
     async def delete(self, run_id: str) -> None:
-        self.told.append(f"delete {run_id}")
+        self.calls.append(f"delete {run_id}")
 
     async def aclose(self) -> None:
-        self.told.append("close")
+        self.calls.append("close")
 
 
 @attrs.frozen
@@ -427,7 +427,7 @@ def _unmade(state: StateStore) -> RunCompanion:
     raise ConfigurationError("run: pip install more")
 
 
-async def test_what_other_packages_keep_beside_a_run_goes_with_it(
+async def test_data_of_other_packages_beside_a_run_is_deleted_with_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     points = [
@@ -451,9 +451,9 @@ async def test_what_other_packages_keep_beside_a_run_goes_with_it(
     await store.create(WorkflowRecord(id="run_1"))
     await store.delete("run_1")
     await store.aclose()
-    assert found.told == ["delete run_1", "close"]
-    (told,) = caplog.messages
-    assert told == "what 'lacks' keeps beside run run_1 is not deleted: run: pip install more"
+    assert found.calls == ["delete run_1", "close"]
+    (message,) = caplog.messages
+    assert message == "the data of 'lacks' beside run run_1 is not deleted: run: pip install more"
 
 
 async def test_a_run_that_was_taken_begins_as_it_is(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ _TEXT = AgentCall(prompt="p")
 _JSON = AgentCall(prompt="p", schema={"type": "object"})
 
 
-class _Found(BaseModel):
+class _Dated(BaseModel):
     day: date
 
 
@@ -36,7 +36,7 @@ def test_a_prompt_says_which_schema_is_wanted() -> None:
         (AIMessage([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), _TEXT, "ab"),
         ({"messages": [AIMessage("a"), AIMessage("b"), HumanMessage("c")]}, _TEXT, "b"),
         ('```json\n{"a": 1}\n```', _JSON, '```json\n{"a": 1}\n```'),  # the schema decides
-        (_Found(day=date(2020, 1, 2)), _TEXT, {"day": "2020-01-02"}),
+        (_Dated(day=date(2020, 1, 2)), _TEXT, {"day": "2020-01-02"}),
         ({"messages": ["no message"]}, _TEXT, {"messages": ["no message"]}),
         ([1, (2, None)], _TEXT, [1, [2, None]]),
     ],
@@ -46,14 +46,17 @@ def test_outputs_have_values(output: Any, call: AgentCall, value: Any) -> None:
 
 
 def test_a_structured_response_counts_where_one_is_wanted() -> None:
-    state = {"messages": [AIMessage("text")], "structured_response": _Found(day=date(2020, 1, 2))}
+    state = {
+        "messages": [AIMessage("text")],
+        "structured_response": _Dated(day=date(2020, 1, 2)),
+    }
     assert value_of(state, _JSON) == {"day": "2020-01-02"}
     assert value_of(state, _TEXT) == "text"
     silent = {**state, "messages": [AIMessage("")]}
     assert value_of(silent, _TEXT) == {"day": "2020-01-02"}
 
 
-def test_an_end_without_an_answer_is_told() -> None:
+def test_an_end_without_an_answer_is_an_error() -> None:
     assert is_state({"messages": [HumanMessage("p")]})
     with pytest.raises(NoAnswer, match="ended without a message of its model"):
         value_of({"messages": [HumanMessage("p")]}, _TEXT)

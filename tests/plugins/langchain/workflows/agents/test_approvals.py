@@ -88,7 +88,7 @@ def test_a_decision_on_an_earlier_question_is_none_on_this_one() -> None:
         ({"type": "edit", "edited_action": {"args": 1}}, 'edit takes "edited_action"'),
     ],
 )
-def test_a_decision_that_does_not_fit_is_told_beside_its_approval(given: Any, why: str) -> None:
+def test_a_decision_that_does_not_fit_is_reported_with_its_approval(given: Any, why: str) -> None:
     with pytest.raises(UnfitDecisions) as raised:
         answers([_BATCH], 0, {"a.0.0": given, "a.0.1": "approve"})
     assert raised.value.faults["a.0.0"].startswith(why)

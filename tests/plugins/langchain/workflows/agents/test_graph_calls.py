@@ -1,4 +1,4 @@
-"""Calls of graphs: begun, gone on with, paused."""
+"""Calls of graphs begin, continue and pause."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from interpstack_workflows.api import (
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[WorkflowStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[WorkflowStore]:
     """A store of runs that keeps the state of agents, too."""
     if request.param == "memory":
         yield MemoryRuns()
@@ -75,34 +75,34 @@ class _Tools:
         return await self.notes(what)
 
 
-async def test_an_attempt_after_a_failed_tool_repeats_none_that_ended(kept: WorkflowStore) -> None:
+async def test_an_attempt_after_a_failed_tool_repeats_none_that_ended(store: WorkflowStore) -> None:
     tools = _Tools()
     turns = [[("notes", {"what": "a"})], [("notes", {"what": "b"}), ("fails", {"what": "c"})]]
     agent = LangChainAgent(create_agent(Acting(turns=turns), [tools.notes, tools.fails]))
     with pytest.raises(AgentFailed, match="the disk is full") as raised:
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     assert type(raised.value.__cause__) is OSError
     assert raised.value.usage == WorkflowUsage(input_tokens=20, output_tokens=10)
-    answer = await agent.run(_call(kept, attempt=2))
+    answer = await agent.run(_call(store, attempt=2))
     assert tools.done == ["a", "b", "c"]
     assert answer.usage == WorkflowUsage(input_tokens=10, output_tokens=5), (
         "two calls are not repeated"
     )
 
 
-async def test_an_attempt_after_a_failed_model_goes_on_where_it_was(kept: WorkflowStore) -> None:
+async def test_an_attempt_after_a_failed_model_goes_on_where_it_was(store: WorkflowStore) -> None:
     tools, model = _Tools(), Acting(turns=[[("notes", {"what": "a"})]])
     agent = LangChainAgent(create_agent(model, [tools.notes]))
     model.failing[:] = ["", "down"]
     with pytest.raises(AgentFailed, match="down"):
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     assert tools.done == ["a"]
-    answer = await agent.run(_call(kept, attempt=2))
+    answer = await agent.run(_call(store, attempt=2))
     assert answer.value == "answer to go"
     assert tools.done == ["a"]
 
 
-async def test_an_agent_that_has_ended_only_tells_its_answer(tmp_path: Path) -> None:
+async def test_an_agent_that_has_ended_only_returns_its_answer(tmp_path: Path) -> None:
     model, store = Acting(), open_store(str(tmp_path / "runs.db"))
     agent = LangChainAgent(create_agent(model, []))
     first = await agent.run(_call(store))
@@ -115,15 +115,15 @@ async def test_an_agent_that_has_ended_only_tells_its_answer(tmp_path: Path) -> 
     await store.aclose()
 
 
-async def test_an_agent_that_ended_without_an_answer_is_asked_again(kept: WorkflowStore) -> None:
+async def test_an_agent_that_ended_without_an_answer_is_asked_again(store: WorkflowStore) -> None:
     said: list[Any] = [[], [("ai", "an answer")]]
     agent = LangChainAgent(_one_node(lambda state: {"messages": said.pop(0)}))
     with pytest.raises(AgentFailed, match="ended without a message of its model"):
-        await agent.run(_call(kept))
-    assert (await agent.run(_call(kept))).value == "an answer"
+        await agent.run(_call(store))
+    assert (await agent.run(_call(store))).value == "an answer"
 
 
-async def test_a_wrong_argument_after_a_decision_is_no_wrong_decision(kept: WorkflowStore) -> None:
+async def test_a_wrong_argument_after_a_decision_is_no_wrong_decision(store: WorkflowStore) -> None:
     from pydantic import BaseModel
 
     class Strict(BaseModel):
@@ -135,53 +135,53 @@ async def test_a_wrong_argument_after_a_decision_is_no_wrong_decision(kept: Work
 
     agent = LangChainAgent(_one_node(node))
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     (asked,) = raised.value.approvals
     with pytest.raises(AgentFailed, match="valid integer"):
-        await agent.run(_call(kept, decisions={asked["id"]: "yes"}))
+        await agent.run(_call(store, decisions={asked["id"]: "yes"}))
 
 
-async def test_a_correction_goes_on_with_the_conversation(kept: WorkflowStore) -> None:
+async def test_a_correction_goes_on_with_the_conversation(store: WorkflowStore) -> None:
     model = Acting()
     agent = LangChainAgent(create_agent(model, []))
     schema = {"type": "object"}
-    await agent.run(_call(kept, schema=schema))
-    corrected = _call(kept, schema=schema, prompt="go, and again", correction=True)
+    await agent.run(_call(store, schema=schema))
+    corrected = _call(store, schema=schema, prompt="go, and again", correction=True)
     for _ in range(2):  # the second time after a crash
         answer = await agent.run(corrected)
         assert answer.value == "answer to go, and again"
     assert [len(messages) for messages in model.seen] == [1, 3]
-    second = await agent.run(_call(kept, schema=schema, attempt=2))
+    second = await agent.run(_call(store, schema=schema, attempt=2))
     assert second.value.startswith("answer to go\n\nAnswer with JSON")
     assert len(model.seen[-1]) == 5
 
 
-async def test_decisions_are_taken_one_at_a_time(kept: WorkflowStore) -> None:
+async def test_decisions_are_taken_one_at_a_time(store: WorkflowStore) -> None:
     tools = _Tools()
     agent = LangChainAgent(create_agent(Acting(turns=[[("asks", {"what": "x"})]]), [tools.asks]))
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     (first,) = raised.value.approvals
     assert first["value"] == {"sure": "x"}
     assert raised.value.usage == WorkflowUsage(input_tokens=10, output_tokens=5)
     with pytest.raises(AgentPaused) as raised:  # nobody has decided yet
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     assert raised.value.approvals == (first,)
     assert raised.value.usage == WorkflowUsage()
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept, decisions={first["id"]: "one"}))
+        await agent.run(_call(store, decisions={first["id"]: "one"}))
     (second,) = raised.value.approvals
     assert second["id"] != first["id"]
     assert second["value"] == first["value"]
     with pytest.raises(AgentPaused) as raised:  # the run was left before it stored the pause
-        await agent.run(_call(kept, decisions={first["id"]: "one"}))
+        await agent.run(_call(store, decisions={first["id"]: "one"}))
     assert raised.value.approvals == (second,), "the first answer is none to the second question"
-    answer = await agent.run(_call(kept, decisions={second["id"]: "two"}))
+    answer = await agent.run(_call(store, decisions={second["id"]: "two"}))
     assert tools.done == [("begun", "one"), ("begun", "one"), ("x", "one", "two")]
     assert answer.value == "answer to go"
 
 
-async def test_a_graph_that_checks_decisions_itself_asks_again(kept: WorkflowStore) -> None:
+async def test_a_graph_that_checks_decisions_itself_asks_again(store: WorkflowStore) -> None:
     from pydantic import BaseModel
 
     class Sure(BaseModel):
@@ -195,13 +195,13 @@ async def test_a_graph_that_checks_decisions_itself_asks_again(kept: WorkflowSto
         pytest.skip("this release of LangGraph has no schemas of answers")
     agent = LangChainAgent(_one_node(node))
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     (asked,) = raised.value.approvals
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept, decisions={asked["id"]: {"sure": "perhaps"}}))
+        await agent.run(_call(store, decisions={asked["id"]: {"sure": "perhaps"}}))
     (again,) = raised.value.approvals
     assert "valid boolean" in again["fault"]
-    answer = await agent.run(_call(kept, decisions={again["id"]: {"sure": True}}))
+    answer = await agent.run(_call(store, decisions={again["id"]: {"sure": True}}))
     assert answer.value == "it is True"
 
 
@@ -224,7 +224,7 @@ async def test_without_a_checkpointer_nobody_is_asked() -> None:
 
 
 @pytest.mark.parametrize("own", [InMemorySaver, lambda: None])
-async def test_a_decision_for_a_state_that_is_gone_does_nothing(own: Any) -> None:
+async def test_a_decision_for_a_removed_state_does_nothing(own: Any) -> None:
     tools = _Tools()
     graph = create_agent(
         Acting(turns=[[("asks", {"what": "x"})]]), [tools.asks], checkpointer=own()
@@ -235,7 +235,7 @@ async def test_a_decision_for_a_state_that_is_gone_does_nothing(own: Any) -> Non
     assert tools.done == []
 
 
-async def test_graphs_of_the_functional_api_get_the_prompt(kept: WorkflowStore) -> None:
+async def test_graphs_of_the_functional_api_get_the_prompt(store: WorkflowStore) -> None:
     @entrypoint()
     async def flow(prompt: str) -> Any:
         return {"prompt": prompt, "said": interrupt("go on?")}
@@ -243,13 +243,13 @@ async def test_graphs_of_the_functional_api_get_the_prompt(kept: WorkflowStore) 
     assert not takes_messages(flow)
     agent = LangChainAgent(flow)
     with pytest.raises(AgentPaused) as raised:
-        await agent.run(_call(kept))
+        await agent.run(_call(store))
     (asked,) = raised.value.approvals
-    answer = await agent.run(_call(kept, decisions={asked["id"]: "yes"}))
+    answer = await agent.run(_call(store, decisions={asked["id"]: "yes"}))
     assert answer.value == {"prompt": "go", "said": "yes"}
 
 
-async def test_a_graph_is_stopped_with_its_call(kept: WorkflowStore) -> None:
+async def test_a_graph_is_stopped_with_its_call(store: WorkflowStore) -> None:
     stopped = asyncio.Event()
     begun = asyncio.Event()
 
@@ -260,7 +260,7 @@ async def test_a_graph_is_stopped_with_its_call(kept: WorkflowStore) -> None:
         finally:
             stopped.set()
 
-    task = asyncio.create_task(LangChainAgent(_one_node(node)).run(_call(kept)))
+    task = asyncio.create_task(LangChainAgent(_one_node(node)).run(_call(store)))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -268,7 +268,7 @@ async def test_a_graph_is_stopped_with_its_call(kept: WorkflowStore) -> None:
     assert stopped.is_set()
 
 
-async def test_a_state_that_cannot_be_stored_says_so(kept: WorkflowStore) -> None:
+async def test_a_state_that_cannot_be_stored_says_so(store: WorkflowStore) -> None:
     class State(MessagesState):
         odd: Any
 
@@ -278,10 +278,10 @@ async def test_a_state_that_cannot_be_stored_says_so(kept: WorkflowStore) -> Non
     builder = StateGraph(State)
     builder.add_node("node", node)
     builder.add_edge(START, "node")
-    if not isinstance(kept, MemoryRuns):
+    if not isinstance(store, MemoryRuns):
         with pytest.raises(AgentFailed, match="generator"):
-            await LangChainAgent(builder.compile()).run(_call(kept))
-    free = await LangChainAgent(builder.compile(checkpointer=False)).run(_call(kept))
+            await LangChainAgent(builder.compile()).run(_call(store))
+    free = await LangChainAgent(builder.compile(checkpointer=False)).run(_call(store))
     assert free.value == "done"
 
 
@@ -297,7 +297,7 @@ async def test_messages_need_no_reducer() -> None:
     assert answer.value == "answer to x"
 
 
-async def test_what_a_graph_does_is_told() -> None:
+async def test_the_progress_of_a_graph_is_reported() -> None:
     tools, events = _Tools(), list[Any]()
     graph = create_agent(Acting(turns=[[("notes", {"what": "a"})]]), [tools.notes])
     call = attrs.evolve(_call(MemoryRuns()), emit=events.append)

@@ -90,9 +90,9 @@ async def test_graphs_are_agents_of_workflows_that_a_model_starts(use_async: boo
     async with WorkflowMiddleware(agents={"default": reader}) as middleware:
         talk = Talk(middleware, use_async)
         source = workflow("return agent('in a tool')")
-        told = await talk.do("start", source=source, wait_seconds=30)
-    assert 'result: "answer to in a tool"' in told
-    assert "1 agents, 30 tokens" in told
+        answer = await talk.do("start", source=source, wait_seconds=30)
+    assert 'result: "answer to in a tool"' in answer
+    assert "1 agents, 30 tokens" in answer
     assert "(called where no agentType is given): reader" in str(talk.seen[0][0].content)
 
 
@@ -127,8 +127,8 @@ async def test_tokens_of_all_models_count() -> None:
             result = await one.run(script("return agent('go')"), budget=10_000)
         used = {"input_tokens": direct * 10 + 400, "output_tokens": direct * 5 + 200, "agents": 1}
         assert spent(result) == used
-    told = [e.provider_event for e in events if isinstance(e, AgentProgressEvent)]
-    assert {"tool_call", "tool_result", "message"} <= {one["type"] for one in told}
+    progress = [e.provider_event for e in events if isinstance(e, AgentProgressEvent)]
+    assert {"tool_call", "tool_result", "message"} <= {one["type"] for one in progress}
 
 
 async def test_tokens_of_an_agent_that_fails_count() -> None:
@@ -168,7 +168,7 @@ async def test_answers_fit_the_schema_of_a_call() -> None:
 
 
 class _Native(Acting):
-    """A model whose provider holds answers to schemas."""
+    """A model whose provider enforces schemas."""
 
     asked: list[Any] = Field(default_factory=list)
     parsed: Any = None
@@ -292,8 +292,8 @@ async def test_an_interrupt_inside_another_runnable_is_refused() -> None:
 
     graph = _graph(lambda state: {"messages": [("ai", interrupt("sure?"))]})
     chain = RunnableLambda(lambda text: {"messages": [("user", text)]}) | graph
-    told = await _error(chain, "return agent('go', {retry: {maxAttempts: 3}})")
-    assert "name the graph itself as agent" in told
+    message = await _error(chain, "return agent('go', {retry: {maxAttempts: 3}})")
+    assert "name the graph itself as agent" in message
 
 
 def test_objects_that_cannot_be_agents_are_refused_with_a_reason() -> None:

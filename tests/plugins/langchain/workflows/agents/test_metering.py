@@ -50,9 +50,9 @@ def test_a_run_counts_once_whatever_it_reports() -> None:
     message = AIMessage(
         "x", usage_metadata={"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
     )
-    told = LLMResult(generations=[[ChatGeneration(message=message)]])
-    meter.on_llm_end(told, run_id=run)
-    meter.on_llm_end(told, run_id=run)
+    result = LLMResult(generations=[[ChatGeneration(message=message)]])
+    meter.on_llm_end(result, run_id=run)
+    meter.on_llm_end(result, run_id=run)
     meter.on_llm_end(LLMResult(generations=[[Generation(text="t")]]), run_id=uuid4())
     meter.on_llm_end(LLMResult(generations=[]), run_id=uuid4())
     assert meter.usage == WorkflowUsage(input_tokens=3, output_tokens=2)
@@ -115,11 +115,11 @@ def test_a_budget_of_cost_needs_costs(usage: dict[str, Any] | None) -> None:
         meter.on_chat_model_start(run_id=uuid4())
 
 
-async def test_a_budget_of_cost_holds_or_fails() -> None:
+async def test_a_budget_of_cost_is_enforced_or_fails() -> None:
     source = (
         "export const meta = {name: 'n', description: 'd', phases: []}\n"
-        "const told = (error) => error.message\n"
-        "export default async () => [await agent('a').catch(told), await agent('b').catch(told)]"
+        "const text = (error) => error.message\n"
+        "export default async () => [await agent('a').catch(text), await agent('b').catch(text)]"
     )
     price = {"input": 10_000, "output": 20_000}  # 0.2 a call
     for prices, ended_as in (

@@ -10,13 +10,13 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from interpstack_langchain.workflows.agents.progress import AgentProgress
 
 
-def _told(**given: Any) -> tuple[AgentProgress, list[Any]]:
+def _reporting(**given: Any) -> tuple[AgentProgress, list[Any]]:
     events: list[Any] = []
     return AgentProgress(events.append), events
 
 
-def test_messages_calls_and_results_are_told() -> None:
-    progress, events = _told()
+def test_messages_calls_and_results_are_reported() -> None:
+    progress, events = _reporting()
     progress.update((), {"model": {"messages": [message_with_calls(0, [("pay", {"n": 1})])]}})
     result = ToolMessage("x" * 2001, tool_call_id="call-0-0", name="pay")
     progress.update((), {"tools": [{"messages": [result]}, {"messages": []}]})
@@ -48,8 +48,8 @@ def test_messages_calls_and_results_are_told() -> None:
     ]
 
 
-def test_other_updates_are_told_by_their_keys() -> None:
-    progress, events = _told()
+def test_other_updates_are_reported_by_their_keys() -> None:
+    progress, events = _reporting()
     progress.update((), {"plan": {"todos": [1]}, "none": None, "__interrupt__": ("x",)})
     progress.custom((), {"done": {1}, "by": object()})
     progress.message(HumanMessage("hi"))
@@ -61,8 +61,8 @@ def test_other_updates_are_told_by_their_keys() -> None:
     assert events[3] == {"type": "message", "role": "human", "text": "hi"}
 
 
-def test_an_agent_that_tells_without_end_falls_quiet() -> None:
-    progress, events = _told()
+def test_events_of_an_agent_stop_at_their_maximum() -> None:
+    progress, events = _reporting()
     for number in range(1500):
         progress.custom((), number)
     assert len(events) == 1000

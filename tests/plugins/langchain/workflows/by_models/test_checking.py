@@ -10,7 +10,7 @@ def step(what: str, agent: str | None = "reader", kind: str = "agent") -> Rehear
     return RehearsedStep(kind=kind, what=what, workflow="w", agent=agent)
 
 
-def test_a_report_counts_calls_and_tells_faults_with_their_places() -> None:
+def test_a_report_counts_calls_and_lists_faults_with_their_places() -> None:
     found = Rehearsal(
         steps=(step("a"), step("b"), step("c"), step("kid", None, "workflow")),
         phases=("One", "Two"),
@@ -31,7 +31,7 @@ def test_a_report_counts_calls_and_tells_faults_with_their_places() -> None:
     ]
 
 
-def test_an_error_that_comes_of_a_fault_is_told_once() -> None:
+def test_an_error_that_repeats_a_fault_is_reported_once() -> None:
     fault = ScriptFault(message="Unknown workflow: x", line=1, column=1)
     error = ScriptFault(message="UnknownWorkflow: Unknown workflow: x")
     _, text = report(Rehearsal(faults=(fault,), error=error), "w.js")

@@ -33,7 +33,7 @@ def known(count: int) -> dict[str, WorkflowMetadata]:
     }
 
 
-def test_isolation_is_told_where_an_agent_can_be_isolated() -> None:
+def test_isolation_is_mentioned_where_an_agent_can_be_isolated() -> None:
     editor = Described("Edits.")
     editor.takes_cwd = True
     agents, options = {"editor": editor, "reader": Described("")}, WorkflowOptions()
@@ -45,7 +45,7 @@ def test_isolation_is_told_where_an_agent_can_be_isolated() -> None:
     assert "isolation" not in section(WorkflowOptions(writes=False), agents, {}, isolates=True)
 
 
-def test_it_tells_verbs_agents_and_workflows() -> None:
+def test_the_prompt_lists_verbs_agents_and_workflows() -> None:
     options = WorkflowOptions(tool_prefix="w_", budget={"agents": 3}, signals=True)  # type: ignore[arg-type]
     text = section(options, {"default": Described(""), "reader": Described("Reads.")}, known(1))
     assert "`w_start` starts it." in text

@@ -1,4 +1,4 @@
-"""Budgets hold under 64 agents at once that report late what they used."""
+"""Budgets are enforced for 64 agents at once that report their use late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends inside an agent, or is never awaited, ends its step and is told."""
+"""An exit inside an agent, or a step that is never awaited, ends the step and is reported."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ async def test_steps_that_a_script_does_not_await_are_named(body: str, named: st
         await one.run(script(body))
         assert logged == [logged[0]]
         assert named in logged[0]
-        assert logged[0].endswith("what is not awaited is stopped")
+        assert logged[0].endswith("steps that are not awaited are stopped")
         await one.run(script("await agent('a'); return 1"))
     assert len(logged) == 1

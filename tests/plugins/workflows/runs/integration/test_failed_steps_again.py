@@ -69,7 +69,7 @@ async def test_a_completed_run_keeps_its_result_if_its_time_is_up() -> None:
         assert (await late.show("run_a")).result == first.result
 
 
-async def test_failed_steps_of_a_waiting_run_run_again_in_the_runner_that_keeps_it() -> None:
+async def test_failed_steps_of_a_waiting_run_run_again_in_its_runner() -> None:
     store, agent = MemoryRuns(), _Recovering()
     async with runner(agent, store) as one:
         body = f"return [await {_BOTH}, await ask('Go?')]"

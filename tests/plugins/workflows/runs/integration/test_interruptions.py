@@ -39,10 +39,10 @@ async def _recorded(store: MemoryRuns) -> set[str]:
     return {json.loads(step.signature)["prompt"] for step in ended}
 
 
-async def _stay(
+async def _activation(
     case: WorkflowCase, store: MemoryRuns, random: Random, seconds: float | None
 ) -> tuple[WorkflowResult | None, list[str]]:
-    """One stay of the run; returns its result, if it came, and the agents called."""
+    """Run one activation; return its result, if it came, and the agents called."""
     called: list[str] = []
     agent = drawn_agent(called.append, 0.001)
     linger = random.choice([0.0, 0.01, 1.0])
@@ -66,7 +66,7 @@ def test_interrupted_runs_end_alike_call_once_and_count_once(seed: int) -> None:
 
 async def _interrupted(seed: int) -> None:
     random, case = Random(seed), draw_case(seed)
-    expected, called = await _stay(case, _SlowStore(random), random, 30.0)
+    expected, called = await _activation(case, _SlowStore(random), random, 30.0)
     assert expected is not None
     assert expected.status == "completed"
     assert sorted(called) == sorted(set(called))
@@ -75,9 +75,9 @@ async def _interrupted(seed: int) -> None:
     finished: set[str] = set()
     patience = 0.03
     while found is None:
-        found, called = await _stay(case, store, random, random.random() * patience)
+        found, called = await _activation(case, store, random, random.random() * patience)
         assert not finished & set(called), "an agent that had ended was called again"
         finished = await _recorded(store)
         patience *= 1.2
-    told: list[Any] = [found.result, spent(found)]
-    assert told == [expected.result, spent(expected)]
+    outcome: list[Any] = [found.result, spent(found)]
+    assert outcome == [expected.result, spent(expected)]

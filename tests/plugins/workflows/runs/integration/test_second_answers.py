@@ -43,7 +43,7 @@ async def test_a_second_answer_that_contradicts_is_refused(together: bool) -> No
         await two.answer("run_a", ask, "yes")  # the same once more
     async with runner(Prompts(), store) as one:
         found = await (await one.resume("run_a")).rest()
-        with pytest.raises(WorkflowError, match=_REFUSED):  # also when the run has gone on
+        with pytest.raises(WorkflowError, match=_REFUSED):  # also when the run has continued
             await one.answer("run_a", ask, "no")
         await one.answer("run_a", found.waiting_for[0]["id"], "b")
         assert (await (await one.resume("run_a")).rest()).result == ["yes", "b"]

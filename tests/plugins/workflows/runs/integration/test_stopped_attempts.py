@@ -87,7 +87,7 @@ async def test_a_pause_between_attempts_lasts_as_long_as_without_a_stop() -> Non
     assert time.time() - failed >= 1.5
 
 
-async def test_attempts_of_all_stays_draw_on_one_budget() -> None:
+async def test_attempts_of_all_activations_draw_on_one_budget() -> None:
     store, agent = MemoryRuns(), _Failing(9)
     source = script(_RETRY.replace("BACKOFF", "0").replace("3", "9"))
     async with runner(agent, store) as one:
@@ -154,8 +154,8 @@ async def test_the_events_of_a_step_have_the_use_of_all_its_attempts() -> None:
         await one.run(script(body), run_id="run_a")
     async with runner(agent, store, events=events.append) as one:
         await (await one.resume("run_a")).rest()
-    told = [event.usage for event in events if event.type == "workflow.agent_completed"]  # type: ignore[attr-defined]
-    assert [(one["output_tokens"], one["agents"]) for one in told] == [(300, 3), (300, 3)]
+    usages = [event.usage for event in events if event.type == "workflow.agent_completed"]  # type: ignore[attr-defined]
+    assert [(one["output_tokens"], one["agents"]) for one in usages] == [(300, 3), (300, 3)]
 
 
 class _Asking:
@@ -244,7 +244,7 @@ class _Writing:
 
 
 @pytest.mark.parametrize("stops", [False, True])
-async def test_the_work_of_an_isolated_agent_stays_for_its_next_attempt(
+async def test_the_work_of_an_isolated_agent_is_saved_for_its_next_attempt(
     repository: Path, stops: bool
 ) -> None:
     store, agent = MemoryRuns(), _Writing()

@@ -1,4 +1,4 @@
-"""Open questions, as records alone tell them."""
+"""Open questions are read from records alone."""
 
 from __future__ import annotations
 

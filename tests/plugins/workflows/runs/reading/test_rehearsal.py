@@ -35,7 +35,7 @@ def whats(found: Rehearsal) -> list[str]:
     return [f"{step.kind} {step.agent or ''} {step.what}" for step in found.steps]
 
 
-async def test_a_rehearsal_tells_every_step_and_phase() -> None:
+async def test_a_rehearsal_lists_every_step_and_phase() -> None:
     found = await rehearsed(
         "phase('One'); const a = await agent('a'); await sleep(1000);"
         "const s = await ctx.extra.ask('q?', {choices: ['no', 'yes']});"
@@ -69,14 +69,14 @@ async def test_answers_stand_in_for_their_schema() -> None:
     assert whats(found) == ["agent default list", "agent default read stand-in for an answer"]
 
 
-async def test_every_wrong_name_is_told_with_its_place() -> None:
+async def test_every_wrong_name_is_reported_with_its_place() -> None:
     found = await rehearsed(
         "await parallel([() => agent('a', {agentType: 'defalt'}), () => agent('b', {labl: 'x'}),"
         "\n  () => workflow('kit'), () => exec('local/y', {command: 'x'}),"
         " () => agent('c', {schema: {type: 3}})])"
     )
-    told = [(fault.line, fault.column, fault.message[:45]) for fault in found.faults]
-    assert told == [
+    places = [(fault.line, fault.column, fault.message[:45]) for fault in found.faults]
+    assert places == [
         (4, 84, "Unknown agent: defalt; did you mean 'default'"),
         (4, 114, "agent has no option 'labl'; it has agentType,"),
         (5, 18, "Unknown workflow: kit; did you mean 'kid'? Kn"),

@@ -1,4 +1,4 @@
-"""What a runner knows, and what it tells of its store."""
+"""A runner lists its agents and workflows, and reads the runs of its store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interpstack_workflows.api import UnknownRun, UnknownWorkflow, WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
 
 
-async def test_agents_are_told_with_their_descriptions() -> None:
+async def test_agents_are_listed_with_their_descriptions() -> None:
     async def reader(prompt: str) -> str:
         """Reads
         files.
@@ -29,14 +29,14 @@ async def test_agents_are_told_with_their_descriptions() -> None:
             return prompt
 
     async with WorkflowRunner(agents={"r": reader, "w": Writer(), "p": Prompts()}) as one:
-        told = {name: agent.description for name, agent in one.agents.items()}
-    assert told["r"] == "Reads files."
-    assert told["w"] == "Writes."
+        described = {name: agent.description for name, agent in one.agents.items()}
+    assert described["r"] == "Reads files."
+    assert described["w"] == "Writes."
     with pytest.raises(TypeError):
         one.agents["x"] = one.agents["r"]  # type: ignore[index]
 
 
-async def test_known_workflows_are_told_and_faulty_ones_are_not(tmp_path: Path) -> None:
+async def test_known_workflows_are_listed_without_faulty_ones(tmp_path: Path) -> None:
     (tmp_path / "a.js").write_text(script("return 1", "export things"), "utf-8")
     (tmp_path / "b.js").write_text("export const meta = x", "utf-8")
     async with runner(Prompts(), workflows=[tmp_path]) as one:
@@ -60,7 +60,7 @@ async def test_runs_are_shown_as_they_are_stored() -> None:
             await one.tree("x")
 
 
-async def test_questions_are_told_while_the_run_works_waits_and_after_its_end() -> None:
+async def test_questions_are_listed_while_the_run_works_waits_and_after_its_end() -> None:
     agent, store = Prompts(), MemoryRuns()
     body = "await parallel([() => ask('Ship?', {choices: ['yes']}), () => agent('for ever')])"
     async with runner(agent, store) as one, runner(Prompts(), store) as elsewhere:

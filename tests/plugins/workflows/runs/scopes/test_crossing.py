@@ -1,4 +1,4 @@
-"""What modules are told."""
+"""Modules get the input of their scope and the resolutions of their requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_values_come_with_the_budget_of_their_time() -> None:
 @pytest.mark.parametrize(("name", "escapes"), [("ValueError", False), ("BudgetExceeded", True)])
 def test_failures_escape_by_their_name(name: str, escapes: bool) -> None:
     step = StepRecord(name="a", ok=False, error={"name": name, "message": "m", "data": {"k": 1}})
-    told = resolution(step, {"total": None, "spent": 4})
-    assert told == FailedResolution(
+    resolved = resolution(step, {"total": None, "spent": 4})
+    assert resolved == FailedResolution(
         "m", name, {"k": 1}, escapes=escapes, budget=ModuleBudget(None, 4)
     )

@@ -93,24 +93,24 @@ def _scopes() -> RecordedScopes:
     return RecordedScopes(found, retry_failed=False)
 
 
-def _untold(scopes: RecordedScopes, *, early: bool) -> list[str]:
-    return [step.name for step in scopes.untold(early=early)]
+def _undelivered(scopes: RecordedScopes, *, early: bool) -> list[str]:
+    return [step.name for step in scopes.undelivered(early=early)]
 
 
-def test_steps_inside_of_answered_children_are_untold_at_any_depth() -> None:
+def test_steps_inside_of_answered_children_are_undelivered_at_any_depth() -> None:
     scopes = _scopes()
-    assert _untold(scopes, early=False) == []
+    assert _undelivered(scopes, early=False) == []
     scopes.answered("root/one")
-    assert _untold(scopes, early=False) == ["a", "b"]
+    assert _undelivered(scopes, early=False) == ["a", "b"]
 
 
-def test_of_a_run_that_ends_early_all_is_untold_that_was_not_asked_for_again() -> None:
+def test_a_run_that_ends_early_leaves_unrepeated_steps_undelivered() -> None:
     scopes = _scopes()
-    assert _untold(scopes, early=True) == ["one", "a", "b", "c", "d"]
+    assert _undelivered(scopes, early=True) == ["one", "a", "b", "c", "d"]
     root = scopes.open("root")
     assert not scopes.has("root")
     assert scopes.has("root/one")
     root.open("1", "one")  # asked for
-    assert _untold(scopes, early=True) == ["one", "a", "b", "c", "d"]
-    root.take()  # and told
-    assert _untold(scopes, early=True) == ["a", "b", "c", "d"]
+    assert _undelivered(scopes, early=True) == ["one", "a", "b", "c", "d"]
+    root.take()  # and delivered
+    assert _undelivered(scopes, early=True) == ["a", "b", "c", "d"]

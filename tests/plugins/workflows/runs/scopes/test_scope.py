@@ -20,7 +20,7 @@ async def test_what_is_ready_at_once_is_one_entry(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
-async def test_equal_calls_are_told_apart_by_their_order(engine: str) -> None:
+async def test_equal_calls_are_distinguished_by_their_order(engine: str) -> None:
     """Case 29 of the contracts."""
     store, agent = MemoryRuns(), Prompts()
     async with runner(agent, store, engine) as one:
@@ -41,9 +41,9 @@ async def test_the_clock_and_chance_of_a_replay_are_those_of_the_run() -> None:
         return None
 
     body = """
-    const told = [Math.random(), Date.now()]; await agent(JSON.stringify(told))
-    told.push(Math.random(), Date.now(), budget.spent()); await agent(JSON.stringify(told))
-    await ask('?'); return told
+    const drawn = [Math.random(), Date.now()]; await agent(JSON.stringify(drawn))
+    drawn.push(Math.random(), Date.now(), budget.spent()); await agent(JSON.stringify(drawn))
+    await ask('?'); return drawn
     """
     async with runner(agent, store, linger_seconds=0) as one:
         asked = await one.run(script(body))
@@ -54,11 +54,11 @@ async def test_the_clock_and_chance_of_a_replay_are_those_of_the_run() -> None:
     assert len(seen) == 2, "a prompt that differed would be another step"
 
 
-async def test_logs_and_phases_are_told() -> None:
-    told: list[Any] = []
-    async with runner(Prompts(), events=told.append) as one:
+async def test_logs_and_phases_are_emitted() -> None:
+    events: list[Any] = []
+    async with runner(Prompts(), events=events.append) as one:
         await one.run(script("phase('A'); log('x', {y: 1}); await agent('a')"))
-    shown = [event.to_json() for event in told]
+    shown = [event.to_json() for event in events]
     kinds = [(event["type"], event.get("name") or event.get("message")) for event in shown]
     assert ("workflow.phase", "A") in kinds
     assert ("workflow.log", 'x {"y":1}') in kinds

@@ -142,8 +142,8 @@ async def test_a_second_wrong_answer_is_a_failure_that_is_tried_again() -> None:
     agent = _Scoring("a", "b")
     result = await _run(f"return {_SCORED}", agent)
     assert result.error is not None
-    told = "Structured output did not match JSON Schema: $: 'b' is not of type 'object'"
-    assert result.error["message"] == told
+    message = "Structured output did not match JSON Schema: $: 'b' is not of type 'object'"
+    assert result.error["message"] == message
     agent = _Scoring("a", "b", "c", {"score": 1})
     call = _SCORED.replace("}})", "}, retry: {maxAttempts: 2}})")
     result = await _run(f"return {call}", agent)
@@ -244,9 +244,9 @@ async def test_a_pause_keeps_the_attempt_the_correction_and_the_spending() -> No
     assert result.result == {"score": 1}
     yes = {"a1": "yes"}
     assert agent.calls == [
-        *(("Rate it", 1, False, told) for told in (None, yes)),
-        *(("Rate it", 2, False, told) for told in (None, yes)),
-        *(("Rate it", 2, True, told) for told in (None, yes)),
+        *(("Rate it", 1, False, message) for message in (None, yes)),
+        *(("Rate it", 2, False, message) for message in (None, yes)),
+        *(("Rate it", 2, True, message) for message in (None, yes)),
     ]
     assert spent(result) == {"output_tokens": 32, "agents": 3}
 

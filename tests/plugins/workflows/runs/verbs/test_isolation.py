@@ -72,7 +72,7 @@ async def test_attempts_share_a_worktree(repository: Path) -> None:
     assert left_of(repository) == []
 
 
-async def test_the_work_of_a_failed_step_is_told_with_its_error(repository: Path) -> None:
+async def test_the_work_of_a_failed_step_is_in_its_error(repository: Path) -> None:
     body = f"return agent('fail', {_ISOLATED}).catch(e => ({{...e, m: e.message}}))"
     async with runner(_Writer(), worktrees=repository) as one:
         result = await one.run(script(body))
@@ -117,7 +117,7 @@ async def test_work_outlasts_a_pause(repository: Path) -> None:
     assert left_of(repository) == []
 
 
-async def test_work_that_no_record_can_keep_ends_the_step(repository: Path) -> None:
+async def test_work_that_no_record_can_store_ends_the_step(repository: Path) -> None:
     trees = GitWorktrees(repository, patch_bytes=10)
     async with runner(_Writer(), worktrees=trees) as one:
         asked = await one.run(script(f"return agent('ask', {_ISOLATED})"))
@@ -125,7 +125,8 @@ async def test_work_that_no_record_can_keep_ends_the_step(repository: Path) -> N
     assert asked.error is not None
     assert asked.error["name"] == "WorktreeError"
     assert (
-        "its work is too large to be kept meanwhile; it is on the branch" in asked.error["message"]
+        "its work is too large to be saved until then; it is on the branch"
+        in asked.error["message"]
     )
     assert done.result["patch"] is None
     branches = left_of(repository)
@@ -191,7 +192,7 @@ async def test_work_can_be_closed_before_it_has_begun(repository: Path) -> None:
     work = IsolatedWork(GitWorktrees(repository), "run_1/root/sig_1")
     assert await work.product() == {}
     await work.close()
-    gone = IsolatedWork(GitWorktrees(repository), "run_1/root/sig_1", {"id": "x", "base": "none"})
+    work = IsolatedWork(GitWorktrees(repository), "run_1/root/sig_1", {"id": "x", "base": "none"})
     with pytest.raises(WorktreeError):
-        await gone.enter(AgentCall(prompt="p"))
-    await gone.close()
+        await work.enter(AgentCall(prompt="p"))
+    await work.close()

@@ -44,7 +44,7 @@ def test_signals_of_recorded_steps_are_not_used_again() -> None:
 
 def test_answers_go_to_their_question() -> None:
     ends, waits = _Ends(), Waits()
-    waits.open(ends.wait("r/1", "ask", shown={"question": "?"}))
+    waits.open(ends.wait("r/1", "ask", view={"question": "?"}))
     waits.open(ends.wait("r/2", "approval"))
     waits.take([(1, Message(kind="answer", id="r/2", value="yes"))])
     assert ends == [("r/2", 1, "yes")]
@@ -73,12 +73,14 @@ def test_a_scope_that_ends_takes_its_waits_along() -> None:
 
 def test_answers_that_nobody_wants_are_refused() -> None:
     asked = {"id": "r/1", "kind": "ask", "question": "Ship?", "options": {"choices": ["y", "n"]}}
-    with pytest.raises(WorkflowError, match=r"no open question 'r/2'; open are: r/1 \(Ship\?\)"):
+    with pytest.raises(
+        WorkflowError, match=r"no open question 'r/2'; open questions: r/1 \(Ship\?\)"
+    ):
         check_answer("run_a", "r/2", "y", [asked, {"id": "r/2", "kind": "sleep"}])
     with pytest.raises(WorkflowError, match=r"'x' is not one of the choices: \['y', 'n'\]"):
         check_answer("run_a", "r/1", "x", [asked])
     check_answer("run_a", "r/1", "n", [asked])
-    with pytest.raises(WorkflowError, match="open are: none"):
+    with pytest.raises(WorkflowError, match="open questions: none"):
         check_answer("run_a", "r/1", "n", [])
 
 

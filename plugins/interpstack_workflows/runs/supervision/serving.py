@@ -1,4 +1,4 @@
-"""Serving: one process that wakes the waiting runs of its store, and goes on with lost ones."""
+"""Serve a store: wake its waiting runs, and take over those whose runners have died."""
 
 from __future__ import annotations
 
@@ -10,54 +10,55 @@ from typing import Final
 import attrs
 
 from interpstack_workflows.errors import WorkflowError
-from interpstack_workflows.runs.keeping.keeper import RunKeeper
+from interpstack_workflows.runs.supervision.supervisor import RunSupervisor
 from interpstack_workflows.stores.records import RunStatus, WorkflowRecord
 from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = ["serve"]
 
 _log: Final = logging.getLogger("interpstack.workflows")
-#: Statuses of runs that a runner may have left.
-_LEFT: Final[tuple[RunStatus, ...]] = ("pending", "running")
-#: Runs of one status that are looked at.
+#: Statuses of runs that a dead runner may have abandoned.
+_ABANDONED: Final[tuple[RunStatus, ...]] = ("pending", "running")
+#: Runs of one status that a poll reads.
 _MAX_RUNS: Final = 100_000
-#: How many times as long as a look takes is the pause after it, at least.
+#: The pause after a poll is at least this many times as long as the poll took.
 _PAUSE_FACTOR: Final = 4
 
 
-async def serve(store: WorkflowStore, keeper: RunKeeper, seconds: float) -> None:
-    """Look at the store again and again: for sleeps that end, messages, and runs that were left.
+async def serve(store: WorkflowStore, supervisor: RunSupervisor, seconds: float) -> None:
+    """Poll a store for ended sleeps, new messages and abandoned runs, until this is cancelled.
 
     Args:
         store: The store.
-        keeper: Takes the runs.
-        seconds: The pause between two looks, which is longer while looks take long.
+        supervisor: Takes over the runs.
+        seconds: The pause between two polls, which is longer while polls take long.
 
     Raises:
-        WorkflowError: The store cannot be used at first; later, that is logged, and tried again.
+        WorkflowError: The first poll fails. A failure of a later one is logged, and the store is
+            polled again.
     """
-    looks = _Looks(store, keeper)
-    await looks.look()
+    polls = _Polls(store, supervisor)
+    await polls.poll()
     while True:
-        await asyncio.sleep(max(seconds, _PAUSE_FACTOR * looks.took))
+        await asyncio.sleep(max(seconds, _PAUSE_FACTOR * polls.took))
         try:
-            await looks.look()
+            await polls.poll()
         except WorkflowError as error:
-            looks.fail(error)
+            polls.fail(error)
 
 
 @attrs.define(eq=False)
-class _Looks:
-    """The looks at a store, and what of it is in the log."""
+class _Polls:
+    """The polls of a store, and which of its faults are in the log."""
 
     store: WorkflowStore
-    keeper: RunKeeper
+    supervisor: RunSupervisor
     took: float = 0.0
     _failing: bool = False
     _damaged: frozenset[str] = frozenset()
 
-    async def look(self) -> None:
-        """Take the runs whose turn it is.
+    async def poll(self) -> None:
+        """Activate the runs that are due, have messages or were abandoned.
 
         Raises:
             WorkflowError: The store cannot be used.
@@ -68,9 +69,9 @@ class _Looks:
                 await self._wait_for(record)
             except WorkflowError as error:
                 damaged[record.id] = error
-        for status in _LEFT:
+        for status in _ABANDONED:
             for record in await self.store.runs(status=status, limit=_MAX_RUNS):
-                self.keeper.adopt(record.id)
+                self.supervisor.adopt(record.id)
         for run_id in damaged.keys() - self._damaged:
             _log.warning("the run %s is not served: %s", run_id, damaged[run_id])
         if self._failing:
@@ -86,7 +87,7 @@ class _Looks:
 
     async def _wait_for(self, record: WorkflowRecord) -> None:
         if record.wake_at is not None:
-            self.keeper.alarm(record.id, record.wake_at)
+            self.supervisor.alarm(record.id, record.wake_at)
         read = record.options.get("messages_read", 0)
         if await self.store.messages(record.id, read):
-            self.keeper.adopt(record.id)
+            self.supervisor.adopt(record.id)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from interpstack_workflows.runs.keeping.pacing import EarlyStart, Pace, Rush, Standby
+from interpstack_workflows.runs.supervision.pacing import EarlyStart, Pace, Rush, Standby
 
 
 class _Clock:
@@ -63,7 +63,7 @@ def test_starts_at_once_share_the_time_that_they_take() -> None:
     assert 0.001 < pace.start_seconds <= 0.004
 
 
-def test_a_start_that_comes_to_nothing_tells_nothing() -> None:
+def test_a_start_that_comes_to_nothing_is_not_measured() -> None:
     clock = _Clock()
     pace = Pace(0.5, 100, clock)
     start = EarlyStart(0.0, pace)
@@ -95,11 +95,11 @@ async def test_an_end_waits_for_all_runs_whose_time_has_come() -> None:
     for due in (first, second, second):  # a run counts once, however many of its waits are over
         due.due()
     ending = asyncio.create_task(ends.others_first())
-    first.gone_on()
-    first.gone_on()
+    first.continued()
+    first.continued()
     await asyncio.sleep(0.01)
     assert not ending.done()
-    second.gone_on()
+    second.continued()
     await ending
     await ends.others_first()  # nothing is left to wait for
 
@@ -112,13 +112,13 @@ async def test_an_end_waits_for_no_run_that_ends_itself() -> None:
 
 
 async def test_an_end_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interpstack_workflows.runs.keeping.pacing._MOST_PATIENCE", 0.01)
+    monkeypatch.setattr("interpstack_workflows.runs.supervision.pacing._MOST_PATIENCE", 0.01)
     one, other = _standbys(2)
     other.due()
     await one.others_first()
     cancelled = asyncio.create_task(one.others_first())
     await asyncio.sleep(0)
     cancelled.cancel()
-    other.gone_on()  # nobody waits any more, which is no fault
+    other.continued()  # nobody waits any more, which is no fault
     with pytest.raises(asyncio.CancelledError):
         await cancelled

@@ -1,4 +1,4 @@
-"""The desk: does what the tools of a model ask for, within the limits of the host."""
+"""Handle the calls of a model's workflow tools, within the limits of the host."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from langchain.tools import ToolRuntime
 from interpstack import ConfigurationError
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint
 from interpstack_langchain.workflows.by_models import questions
-from interpstack_langchain.workflows.by_models.admission import LOOKED, Wanted, WorkflowAdmission
+from interpstack_langchain.workflows.by_models.admission import SEARCHED, Wanted, WorkflowAdmission
 from interpstack_langchain.workflows.by_models.checking import report
 from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
-from interpstack_langchain.workflows.by_models.homes import RunnerHome
 from interpstack_langchain.workflows.by_models.lines import line
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
+from interpstack_langchain.workflows.by_models.owning_loop import OwningLoop
+from interpstack_langchain.workflows.by_models.run_views import RunView, listed
 from interpstack_langchain.workflows.by_models.selection import selected
-from interpstack_langchain.workflows.by_models.shown_runs import ShownRun, listed
 from interpstack_langchain.workflows.by_models.watched_runs import WatchedRuns
 from interpstack_workflows.api import (
     MetadataError,
@@ -28,22 +28,22 @@ from interpstack_workflows.api import (
     WorkflowRunner,
 )
 
-__all__ = ["Desk"]
+__all__ = ["WorkflowHandlers"]
 
 #: The name of a model's source in places.
 _SOURCE: Final = "workflow.js"
 
 
 @attrs.frozen(eq=False, repr=False)
-class Desk:
-    """Serves the tools of one middleware.
+class WorkflowHandlers:
+    """Handle the calls of the workflow tools of one middleware.
 
     Attributes:
-        home: Has the runner.
+        loop: Calls the runner on the event loop that owns it.
         options: The limits.
     """
 
-    home: RunnerHome
+    loop: OwningLoop
     options: WorkflowOptions
     _watched: WatchedRuns = attrs.field(factory=WatchedRuns, init=False)
 
@@ -67,7 +67,7 @@ class Desk:
                 return f"1 error; nothing has run\nerror: {line(str(error), 500)}"
             return report(found, wanted.name or _SOURCE)[1]
 
-        return await self.home.call(use)
+        return await self.loop.call(use)
 
     async def start(self, runtime: ToolRuntime[Any, Any], wanted: Wanted, seconds: float) -> str:
         """Start a workflow, unless this very call has started it before.
@@ -83,7 +83,7 @@ class Desk:
         run_id = conversation.run_id(runtime, self.options.tool("start"), inputs)
 
         async def use(runner: WorkflowRunner) -> None:
-            async with self.home.turns:
+            async with self.loop.turns:
                 if await _known(runner, run_id) is not None:
                     return
                 what = await self._admission.script(runner, wanted)
@@ -95,8 +95,8 @@ class Desk:
                     if await _known(runner, run_id) is None:  # else another process was quicker
                         raise
 
-        await self.home.call(use)
-        return await self._told(runtime, run_id, seconds)
+        await self.loop.call(use)
+        return await self._report(runtime, run_id, seconds)
 
     async def status(self, runtime: ToolRuntime[Any, Any], run: str | None, seconds: float) -> str:
         """Report the state of a run, or list the runs of the conversation.
@@ -106,22 +106,22 @@ class Desk:
         """
         conversation = WorkflowConversation.of(runtime)
         if run is not None:
-            return await self._told(runtime, await self._own(conversation, run), seconds)
+            return await self._report(runtime, await self._own(conversation, run), seconds)
 
         async def use(runner: WorkflowRunner) -> str:
-            found = await runner.runs(limit=LOOKED)
+            found = await runner.runs(limit=SEARCHED)
             return listed(one for one in found if conversation.owns(one.id))
 
-        return await self.home.call(use)
+        return await self.loop.call(use)
 
     async def result(self, runtime: ToolRuntime[Any, Any], run: str, path: str, offset: int) -> str:
-        """A piece of the result of a run.
+        """Return a piece of the result of a run.
 
         Raises:
             WorkflowError: There is no such run, part or piece, or the run has no result.
         """
         run_id = await self._own(WorkflowConversation.of(runtime), run)
-        record = await self.home.call(lambda runner: runner.show(run_id))
+        record = await self.loop.call(lambda runner: runner.show(run_id))
         if record.status != "completed":
             raise WorkflowError(
                 f"run {run_id} has no result: it is {record.status}; check it with"
@@ -145,8 +145,8 @@ class Desk:
             await runner.cancel(run_id)
             await self._watched.rest(runner, record, seconds)
 
-        await self.home.call(use)
-        return (await self._shown(run_id)).text()
+        await self.loop.call(use)
+        return (await self._view(run_id)).text()
 
     async def send(
         self, runtime: ToolRuntime[Any, Any], run: str, to: str, value: Any, seconds: float
@@ -157,13 +157,15 @@ class Desk:
             WorkflowError: The host does not, or the run takes no such answer.
         """
         run_id = await self._own(WorkflowConversation.of(runtime), run)
-        shown = await self._shown(run_id)
-        asked = next((one for one in shown.asks if one["id"] == to), None)
+        view = await self._view(run_id)
+        asked = next((one for one in view.asks if one["id"] == to), None)
         if asked is not None and self.options.decider(asked["kind"]) != "model":
             raise WorkflowError(f"only a person may answer {asked['kind']} {to}")
         if asked is None and not self.options.signals:
-            known = ", ".join(one["id"] for one in shown.asks) or "none"
-            raise WorkflowError(f"run {run_id} has no open question {to!r:.200}; open are: {known}")
+            known = ", ".join(one["id"] for one in view.asks) or "none"
+            raise WorkflowError(
+                f"run {run_id} has no open question {to!r:.200}; open questions: {known}"
+            )
 
         async def use(runner: WorkflowRunner) -> None:
             if asked is not None:
@@ -171,25 +173,25 @@ class Desk:
             else:
                 await runner.signal(run_id, to, value)
 
-        await self.home.call(use)
-        return await self._told(runtime, run_id, seconds)
+        await self.loop.call(use)
+        return await self._report(runtime, run_id, seconds)
 
-    # -- how a run stands --------------------------------------------------------------------
+    # -- the state of a run ------------------------------------------------------------------
 
-    async def _told(self, runtime: ToolRuntime[Any, Any], run_id: str, seconds: float) -> str:
-        """The text on a run, after a wait and the answers that an interrupt brought."""
-        shown = await self._rested(run_id, seconds)
+    async def _report(self, runtime: ToolRuntime[Any, Any], run_id: str, seconds: float) -> str:
+        """Report the state of a run, after a wait and the answers that an interrupt brought."""
+        view = await self._rested(run_id, seconds)
         answered, fault = set[str](), ""
-        while asked := self._for_interrupt(shown, answered):
+        while asked := self._for_interrupt(view, answered):
             if Checkpoint.of(runtime.config) is None:
                 raise ConfigurationError(
                     f"run {run_id} has a question for a person, and an interrupt needs a"
                     " checkpointer: pass one to the agent, and a thread_id with each run"
                 )
-            answers, fault = questions.ask(shown.record, asked, fault), ""
+            answers, fault = questions.ask(view.record, asked, fault), ""
             for ask_id, value in answers.items():
                 try:
-                    await self.home.call(
+                    await self.loop.call(
                         lambda runner, ask_id=ask_id, value=value: runner.answer(  # type: ignore[misc]
                             run_id, ask_id, value
                         )
@@ -197,29 +199,29 @@ class Desk:
                     answered.add(ask_id)
                 except WorkflowError as error:
                     fault = line(str(error), 500)
-            shown = await self._rested(run_id, seconds if answered else 0.0)
-        return shown.text()
+            view = await self._rested(run_id, seconds if answered else 0.0)
+        return view.text()
 
-    def _for_interrupt(self, shown: ShownRun, answered: set[str]) -> list[Mapping[str, Any]]:
-        """The questions that are to interrupt the agent."""
+    def _for_interrupt(self, view: RunView, answered: set[str]) -> list[Mapping[str, Any]]:
+        """Return the questions that have to interrupt the agent."""
         return [
             one
-            for one in shown.asks
+            for one in view.asks
             if self.options.decider(one["kind"]) == "interrupt" and one["id"] not in answered
         ]
 
-    async def _rested(self, run_id: str, seconds: float) -> ShownRun:
+    async def _rested(self, run_id: str, seconds: float) -> RunView:
         seconds = min(seconds, self.options.max_wait_seconds)
 
         async def use(runner: WorkflowRunner) -> None:
             await self._watched.rest(runner, await runner.show(run_id), seconds)
 
         if seconds > 0:
-            await self.home.call(use)
-        return await self._shown(run_id)
+            await self.loop.call(use)
+        return await self._view(run_id)
 
-    async def _shown(self, run_id: str) -> ShownRun:
-        async def use(runner: WorkflowRunner) -> ShownRun:
+    async def _view(self, run_id: str) -> RunView:
+        async def use(runner: WorkflowRunner) -> RunView:
             record = await runner.show(run_id)
             live = await self._watched.of(runner, record)
             waits = list(record.waiting_for)
@@ -228,23 +230,23 @@ class Desk:
                 waits = waits or list(await runner.questions(run_id))
             else:
                 tree, waits = live.tree, waits or live.waiting_for()
-            return ShownRun(record=record, tree=tree, waits=waits, options=self.options, live=live)
+            return RunView(record=record, tree=tree, waits=waits, options=self.options, live=live)
 
-        return await self.home.call(use)
+        return await self.loop.call(use)
 
     async def _own(self, conversation: WorkflowConversation, run: str) -> str:
-        """The id of a run of a conversation.
+        """Return the id of a run of a conversation.
 
         Raises:
             WorkflowError: It has no such run.
         """
         try:
             run_id = conversation.check(run)
-            await self.home.call(lambda runner: runner.show(run_id))
+            await self.loop.call(lambda runner: runner.show(run_id))
         except WorkflowError as error:
             raise UnknownRun(
-                f"this conversation has no run {run!r:.100}; {self.options.tool('status')} without"
-                " a run lists those that it has"
+                f"this conversation has no run {run!r:.100}; call {self.options.tool('status')}"
+                " without a run to list its runs"
             ) from error
         return run_id
 

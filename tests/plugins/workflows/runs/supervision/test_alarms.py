@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from workflow_runs import until
 
-from interpstack_workflows.runs.keeping.alarms import Alarms
-from interpstack_workflows.runs.keeping.pacing import Pace
+from interpstack_workflows.runs.supervision.alarms import Alarms
+from interpstack_workflows.runs.supervision.pacing import Pace
 
 
 async def test_alarms_ring_in_the_order_of_their_times() -> None:
@@ -47,7 +47,7 @@ async def test_cleared_alarms_take_no_room() -> None:
     alarms.close()
 
 
-async def test_a_clock_that_is_set_forward_rings_at_the_next_look() -> None:
+async def test_a_clock_that_is_set_forward_rings_at_the_next_check() -> None:
     times = [0.0]
     rung: list[str] = []
     alarms = Alarms(lambda key, when: rung.append(key), Pace(0, 10), lambda: times[0])

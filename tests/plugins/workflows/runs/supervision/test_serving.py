@@ -36,7 +36,7 @@ async def _left(store: MemoryRuns, body: str) -> str:
     """A run that a runner has started, and left where it waits."""
     async with runner(Prompts(), store, linger_seconds=0) as one:
         handle = await one.start(script(body))
-        record = one._keeper.kept(handle.run_id)
+        record = one._supervisor.active_run(handle.run_id)
         assert record is not None
         await until(lambda: record.rested is not None or not record.busy)
     assert await _status(store, handle.run_id) == "waiting"
@@ -99,7 +99,7 @@ async def test_a_signal_that_came_too_early_wakes_nothing_again_and_again() -> N
             return record is not None and record.options["messages_read"] == 1
 
         await until(seen)
-        await until(lambda: (kept := two._keeper.kept(run_id)) is None or not kept.busy)
+        await until(lambda: (run := two._supervisor.active_run(run_id)) is None or not run.busy)
         lease = (await store.take(run_id, "test", 0)).lease
         assert lease is not None
         await asyncio.sleep(0.1)
@@ -111,12 +111,12 @@ class _Failing(MemoryRuns):
 
     down = False
     damaged = ""
-    looks = 0
+    polls = 0
 
     async def runs(
         self, status: RunStatus | None = None, limit: int = 100
     ) -> Sequence[WorkflowRecord]:
-        self.looks += 1
+        self.polls += 1
         if self.down:
             raise WorkflowError("the runs cannot be listed")
         return await super().runs(status, limit)
@@ -133,9 +133,9 @@ async def test_a_store_that_fails_for_a_while_is_served_again(
     store, agent = _Failing(), Prompts()
     run_id = await _left(store, "return wait('go')")
     async with _served(store, agent), runner(Prompts(), store) as other:
-        await until(lambda: store.looks > 3)
-        store.down, seen = True, store.looks
-        await until(lambda: store.looks > seen + 3)
+        await until(lambda: store.polls > 3)
+        store.down, seen = True, store.polls
+        await until(lambda: store.polls > seen + 3)
         store.down = False
         await other._parts.store.send(run_id, Message(kind="signal", name="go"))
 
@@ -168,8 +168,8 @@ async def test_a_damaged_run_does_not_keep_others_from_being_served(
             return await _status(store, other) == "completed"
 
         await until(done)
-        seen = store.looks
-        await until(lambda: store.looks > seen + 6)
+        seen = store.polls
+        await until(lambda: store.polls > seen + 6)
     assert [record.getMessage() for record in caplog.records] == [
         f"the run {store.damaged} is not served: it is damaged"
     ]

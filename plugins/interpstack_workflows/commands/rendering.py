@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Characters of a text from a script that a line shows.
-_SHOWN_CHARS: Final = 200
+_TEXT_CHARS: Final = 200
 #: Characters that JSON does not escape, but which a terminal obeys.
 _UNSEEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: Characters of a line in which a table has room for an id of a run, which has 30.
@@ -46,14 +46,14 @@ _GOOD: Final = ("completed", "waiting")
 
 
 def one_line(value: Any) -> str:
-    """A value as a short line without control characters."""
+    """Return a value as a short line without control characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = without_controls(text)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return text if len(text) <= _TEXT_CHARS else text[: _TEXT_CHARS - 1] + "…"
 
 
 def without_controls(text: str) -> str:
-    """A text on one line, without characters that a terminal obeys."""
+    """Return a text on one line, without characters that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -79,7 +79,7 @@ def print_result(result: WorkflowResult, *, one_line: bool = False) -> None:
 
 
 def status_of(result: WorkflowResult) -> int:
-    """The exit status: 0 for a run that has completed or waits, else 1."""
+    """Return the exit status: 0 for a run that has completed or waits, else 1."""
     return 0 if result.status in _GOOD else 1
 
 
@@ -104,7 +104,7 @@ def run_table(runs: list[WorkflowRecord], width: int) -> Table:
 
 
 def run_tree(run: WorkflowRecord, found: RunTree) -> Tree:
-    """A run with its workflows, phases and steps, what it waits for, and how it ended."""
+    """Return a run with its workflows, phases and steps, what it waits for, and how it ended."""
     tree = Tree(Text(f"{run.id} {one_line(run.name)}: {run.status}"))
     for wait in run.waiting_for:
         tree.add(_wait_line(wait))
@@ -147,8 +147,8 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
     """One open wait, with all that a person needs to end it."""
     options = wait.get("options") or {}
     words = ["waits for", str(wait["kind"]), str(wait["id"])]
-    told = wait.get("question") or wait.get("signal") or wait.get("approvals")
-    words += [one_line(told)] if told else []
+    detail = wait.get("question") or wait.get("signal") or wait.get("approvals")
+    words += [one_line(detail)] if detail else []
     if choices := options.get("choices"):
         words += ["one of", one_line(choices)]
     if (wake_at := wait.get("wake_at")) is not None:
@@ -157,7 +157,7 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
 
 
 def step_line(step: StepNode) -> Text:
-    """A step: its state, what it is, what it used, and its failure."""
+    """Return a step: its state, what it is, what it used, and its failure."""
     words = [_MARKS[step.status], one_line(step.agent or step.kind)]
     words += [one_line(step.title)] if step.title else []
     words += [f"{step.usage.tokens} tokens"] if step.usage.tokens else []
@@ -170,10 +170,10 @@ def step_line(step: StepNode) -> Text:
 def _rest_line(steps: list[StepNode]) -> str:
     counts = Counter(step.status for step in steps)
     tokens = sum(step.usage.tokens for step in steps)
-    told = ", ".join(f"{count} {status}" for status, count in counts.items())
-    return f"… {len(steps)} more: {told}" + (f", {tokens} tokens" if tokens else "")
+    detail = ", ".join(f"{count} {status}" for status, count in counts.items())
+    return f"… {len(steps)} more: {detail}" + (f", {tokens} tokens" if tokens else "")
 
 
 def console() -> Console:
-    """The console of standard output, as wide as a pipe needs."""
+    """Return the console of standard output, as wide as a pipe needs."""
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)

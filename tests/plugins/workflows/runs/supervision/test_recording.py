@@ -9,7 +9,7 @@ import pytest
 from workflow_runs import MemoryRuns
 
 from interpstack_workflows.errors import LeaseLost
-from interpstack_workflows.runs.keeping.recording import RecordWriter
+from interpstack_workflows.runs.supervision.recording import RecordWriter
 from interpstack_workflows.steps.entries import Entry
 from interpstack_workflows.stores.records import WorkflowRecord
 from interpstack_workflows.stores.store import Lease

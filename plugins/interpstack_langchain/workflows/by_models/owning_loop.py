@@ -1,6 +1,6 @@
-"""The home of a runner: the event loop on which its runs live.
+"""Call a runner on its owning loop: the event loop on which its runs live.
 
-Runs outlive the call that starts them, so they stay on one loop: that of the first call. Agents
+Runs outlive the call that starts them, so one loop owns them: the loop of the first call. Agents
 that are run with `invoke` share a loop in a thread, which lasts as long as the process.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from interpstack import ConfigurationError
 from interpstack_workflows.api import WorkflowRunner
 
-__all__ = ["RunnerHome"]
+__all__ = ["OwningLoop"]
 
 _T = TypeVar("_T")
 #: Seconds in which a loop answers, unless something blocks it.
@@ -27,12 +27,12 @@ _BLOCKED: Final = (
 )
 
 
-class RunnerHome:
-    """Calls a runner on its loop, from any loop.
+class OwningLoop:
+    """Call a runner on its owning loop, from any loop.
 
     Args:
         make: Makes the runner, again when its loop is closed: its runs are in the store.
-        owned: Whether the runner is closed with its home.
+        owned: Whether `aclose` closes the runner.
     """
 
     def __init__(self, make: Callable[[], WorkflowRunner], *, owned: bool = True) -> None:
@@ -44,9 +44,9 @@ class RunnerHome:
         self._turns = asyncio.Lock()
 
     async def call(self, use: Callable[[WorkflowRunner], Coroutine[Any, Any, _T]]) -> _T:
-        """Use the runner, without anything of the context of the caller.
+        """Call a function with the runner, without the context variables of the caller.
 
-        Runs outlive the agent's turn: its callbacks, checkpointer and thread are not theirs.
+        Runs outlive the agent's turn, so they must not use its callbacks, checkpointer and thread.
 
         Raises:
             ConfigurationError: The runner's loop does not answer.
@@ -57,29 +57,29 @@ class RunnerHome:
                 self._loop, self._runner = None, self._make()
             if self._loop is None:
                 self._loop, self._turns = here, asyncio.Lock()
-            home, runner = self._loop, self._runner
-        if home is here:
+            loop, runner = self._loop, self._runner
+        if loop is here:
             return await _apart(use(runner))
-        await _answers(home)
-        there = asyncio.run_coroutine_threadsafe(_later(lambda: use(runner)), home)
+        await _answers(loop)
+        there = asyncio.run_coroutine_threadsafe(_later(lambda: use(runner)), loop)
         return await asyncio.wrap_future(there)
 
     @property
     def turns(self) -> asyncio.Lock:
-        """For those that must not start runs at the same time; used on the runner's loop."""
+        """The lock of callers that must not start runs at the same time; on the owning loop."""
         return self._turns
 
     async def aclose(self) -> None:
         """Close the runner, unless it is the host's."""
         with self._lock:
-            home, runner = self._loop, self._runner
+            loop, runner = self._loop, self._runner
         if not self._owned:
             return
-        if home is None or home is asyncio.get_running_loop() or home.is_closed():
+        if loop is None or loop is asyncio.get_running_loop() or loop.is_closed():
             await runner.aclose()
         else:
-            await _answers(home)
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(runner.aclose(), home))
+            await _answers(loop)
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(runner.aclose(), loop))
 
 
 async def _apart(work: Coroutine[Any, Any, _T]) -> _T:

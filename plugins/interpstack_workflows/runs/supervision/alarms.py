@@ -9,7 +9,7 @@ from bisect import insort
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from interpstack_workflows.runs.keeping.pacing import Pace
+from interpstack_workflows.runs.supervision.pacing import Pace
 
 __all__ = ["Alarms"]
 
@@ -27,7 +27,7 @@ class Alarms:
 
     Args:
         ring: Takes the key that is to be made live, and its time.
-        pace: Tells how early.
+        pace: Computes how early.
         clock: Seconds since 1970.
     """
 
@@ -44,7 +44,7 @@ class Alarms:
         self._times: dict[str, float] = {}
         self._ahead: list[float] = []  # a heap: times of keys that were rung for before
         self._timer: asyncio.TimerHandle | None = None
-        #: Seconds by which the latest look found that the earliest key has to be rung for.
+        #: Seconds by which the earliest key has to be rung for, as last computed.
         self.lead = pace.least_seconds
 
     def set(self, key: str, when: float) -> None:

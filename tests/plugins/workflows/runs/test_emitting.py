@@ -13,15 +13,15 @@ from interpstack_workflows.events.events import AgentProgressEvent, AgentStarted
 from interpstack_workflows.events.hub import EventSubscription
 
 
-async def _told(body: str, agent: Any = None, **options: Any) -> list[dict[str, Any]]:
-    told: list[Any] = []
-    async with runner(agent or Prompts(), events=told.append, **options) as one:
+async def _events(body: str, agent: Any = None, **options: Any) -> list[dict[str, Any]]:
+    events: list[Any] = []
+    async with runner(agent or Prompts(), events=events.append, **options) as one:
         await one.run(script(body))
-    return [event.to_json() for event in told]
+    return [event.to_json() for event in events]
 
 
-def kinds(told: list[dict[str, Any]]) -> list[str]:
-    return [event["type"].removeprefix("workflow.") for event in told]
+def kinds(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"].removeprefix("workflow.") for event in events]
 
 
 async def test_a_run_that_completes() -> None:
@@ -29,14 +29,14 @@ async def test_a_run_that_completes() -> None:
         call.emit({"type": "tool", "name": "search"})
         return AgentAnswer("done", WorkflowUsage(output_tokens=3), session_id="s1")
 
-    told = await _told(
+    events = await _events(
         "phase('A', {colour: 'red'}); log('hi'); return agent('p', {label: 'one', model: 'm'})",
         agent,
     )
-    assert kinds(told) == [
+    assert kinds(events) == [
         *("started", "phase", "log", "agent_started", "agent_event", "agent_completed", "result")
     ]
-    started, phase, log, begun, event, completed, result = told
+    started, phase, log, begun, event, completed, result = events
     assert started["name"] == "tested"
     assert (phase["name"], phase["options"]) == ("A", {"colour": "red"})
     assert log["message"] == "hi"
@@ -51,36 +51,36 @@ async def test_a_run_that_completes() -> None:
     assert result["results"] == "done"
     assert result["tokenUsage"]["output_tokens"] == 3
     assert result["census"]["agents"] == {"default": {"ok": 1}}
-    times = [one["elapsedNanos"] for one in told]
+    times = [one["elapsedNanos"] for one in events]
     assert times == sorted(times)
 
 
 async def test_the_error_of_a_child_comes_before_that_of_the_root() -> None:
     kid = script("await agent('a'); throw new Error('inner')", "kid")
-    told = await _told("await workflow('kid')", workflows={"kid": kid})
-    assert kinds(told) == [
+    events = await _events("await workflow('kid')", workflows={"kid": kid})
+    assert kinds(events) == [
         *("started", "started", "agent_started", "agent_completed", "error", "step", "error")
     ]
-    inner, root = told[4], told[6]
+    inner, root = events[4], events[6]
     assert (inner["message"], inner["metadata"]["workflowDepth"]) == ("inner", 1)
-    assert inner["metadata"]["parentStepId"] == told[5]["metadata"]["stepId"]
-    assert told[5]["ok"] is False
+    assert inner["metadata"]["parentStepId"] == events[5]["metadata"]["stepId"]
+    assert events[5]["ok"] is False
     assert (root["message"], root["metadata"]["workflowDepth"]) == ("inner", 0)
     assert "census" not in inner
     assert root["census"]["failed"] == {"workflow": 1}
 
 
-async def test_a_failed_agent_is_told_with_its_error() -> None:
-    told = await _told("await agent('fail x')")
-    assert kinds(told) == ["started", "agent_started", "agent_failed", "error"]
-    assert (told[2]["name"], told[2]["message"]) == ("ValueError", "cannot fail x")
+async def test_a_failed_agent_is_reported_with_its_error() -> None:
+    events = await _events("await agent('fail x')")
+    assert kinds(events) == ["started", "agent_started", "agent_failed", "error"]
+    assert (events[2]["name"], events[2]["message"]) == ("ValueError", "cannot fail x")
 
 
-async def test_waits_and_rests_are_told() -> None:
-    told = await _told("return ask('Go?')")
-    assert kinds(told) == ["started", "wait", "waiting"]
-    assert told[1]["waitingFor"]["question"] == "Go?"
-    assert told[2]["waitingFor"][0]["id"] == told[1]["waitingFor"]["id"]
+async def test_waits_and_suspensions_are_emitted() -> None:
+    events = await _events("return ask('Go?')")
+    assert kinds(events) == ["started", "wait", "waiting"]
+    assert events[1]["waitingFor"]["question"] == "Go?"
+    assert events[2]["waitingFor"][0]["id"] == events[1]["waitingFor"]["id"]
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ async def test_events_of_agents_are_json_of_a_bounded_size(event: Any, shown: An
         call.emit(event)
         return "done"
 
-    (told,) = [one for one in await _told("await agent('p')", agent) if "providerEvent" in one]
-    rest = {key: value for key, value in told["providerEvent"].items() if key != "preview"}
+    (events,) = [one for one in await _events("await agent('p')", agent) if "providerEvent" in one]
+    rest = {key: value for key, value in events["providerEvent"].items() if key != "preview"}
     assert rest == shown
-    assert len(told["providerEvent"]["preview"]) <= 200
+    assert len(events["providerEvent"]["preview"]) <= 200
 
 
-async def test_a_reader_that_falls_behind_holds_nobody_up() -> None:
+async def test_a_slow_reader_delays_nobody() -> None:
     async def agent(call: AgentCall) -> str:
         for number in range(5000):
             call.emit({"n": number})
@@ -120,11 +120,11 @@ async def test_a_reader_that_falls_behind_holds_nobody_up() -> None:
 
 async def test_a_subscription_of_one_run_ends_with_it() -> None:
     async with runner(Prompts()) as one:
-        events = one.subscribe("run_mine")
+        subscription = one.subscribe("run_mine")
         await one.run(script("await agent('other')"))
         await one.run(script("await agent('mine')"), run_id="run_mine")
-        told = [event async for event in events]
-    begun = [event.prompt_preview for event in told if isinstance(event, AgentStartedEvent)]
+        events = [event async for event in subscription]
+    begun = [event.prompt_preview for event in events if isinstance(event, AgentStartedEvent)]
     assert begun == ["mine"]
 
 

@@ -1,4 +1,4 @@
-"""How a stay of a run ends: completed, failed, cancelled, out of time, or at rest."""
+"""An activation of a run ends: completed, failed, cancelled, out of time, or suspended."""
 
 from __future__ import annotations
 
@@ -116,20 +116,20 @@ async def test_a_waiting_run_has_no_realm_and_is_replayed() -> None:
     async with runner(agent, store, linger_seconds=0) as one:
         body = "const a = await agent('a'); await sleep(50); return [a, await agent('b')]"
         handle = await one.start(script(body))
-        kept = one._keeper.kept(handle.run_id)
-        assert kept is not None
+        run = one._supervisor.active_run(handle.run_id)
+        assert run is not None
 
         async def rests() -> bool:
             record = await store.read(handle.run_id)
             return record is not None and record.status == "waiting"
 
         await until(rests)
-        assert kept.live is None
+        assert run.live is None
         assert (await handle.result()).result == ["echo: a", "echo: b"]
     assert agent.called == ["a", "b"]
 
 
-async def test_a_child_that_sleeps_lets_its_run_rest() -> None:
+async def test_a_run_with_a_sleeping_child_is_suspended() -> None:
     kid = {"kid": script("await sleep(args); return agent('in')", "kid")}
     agent, store = Prompts(), MemoryRuns()
     async with runner(agent, store, linger_seconds=0, workflows=kid) as one:
@@ -161,13 +161,13 @@ async def test_an_approval_inside_an_agent_is_one_of_the_run(linger: float) -> N
     agent, store = _Careful(), MemoryRuns()
     async with runner(agent, store, linger_seconds=linger) as one:
         handle = await one.start(script("return agent('pay')"))
-        kept = one._keeper.kept(handle.run_id)
-        assert kept is not None
+        run = one._supervisor.active_run(handle.run_id)
+        assert run is not None
 
         async def open_waits() -> Any:
             record = await store.read(handle.run_id)
             assert record is not None
-            return kept.live.waits.to_json() if kept.live is not None else record.waiting_for
+            return run.live.waits.to_json() if run.live is not None else record.waiting_for
 
         await until(open_waits)
         (approval,) = await open_waits()
@@ -287,7 +287,7 @@ async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
     assert called == ["a", "b"]
 
 
-async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
+async def test_a_store_that_fails_ends_the_activation_and_not_the_run() -> None:
     class Broken(MemoryRuns):
         broken = True
 
@@ -308,7 +308,7 @@ async def test_a_store_that_fails_ends_the_stay_and_not_the_run() -> None:
     assert agent.called == ["a", "a", "b"]
 
 
-async def test_the_census_counts_what_children_did_in_earlier_stays() -> None:
+async def test_the_census_counts_steps_of_children_in_earlier_activations() -> None:
     inner = """
     await parallel([() => agent('a'), () => { throw new Error('no') }])
     await workflow('deeper'); return 1
@@ -334,7 +334,7 @@ async def test_the_census_counts_what_children_did_in_earlier_stays() -> None:
     }
 
 
-async def test_the_census_of_a_cancelled_run_counts_what_earlier_stays_did() -> None:
+async def test_the_census_of_a_cancelled_run_counts_steps_of_earlier_activations() -> None:
     children = {"inner": script("await agent('b')", "inner")}
     body = "await agent('a'); await workflow('inner'); await ask('?'); return agent('c')"
     async with runner(Prompts(), linger_seconds=0, workflows=children) as one:
@@ -370,14 +370,14 @@ async def test_a_run_that_has_its_result_is_not_cancelled_while_its_rest_stops()
 async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -> None:
     agent = Prompts()
     async with runner(agent, linger_seconds=60) as one:
-        rush = one._keeper._rush
+        rush = one._supervisor._rush
         rush.begin()  # another run's time has come
         handle = await one.start(script("agent('for ever'); return agent('a')"), wall_seconds=60)
         await until(lambda: agent.stopped)  # nothing that a script has left goes on meanwhile
-        kept = one._keeper.kept(handle.run_id)
-        assert kept is not None
-        assert kept.live is not None
-        kept.live.finish_early(FailedResolution("too late", "WorkflowTimeout", escapes=True))
+        run = one._supervisor.active_run(handle.run_id)
+        assert run is not None
+        assert run.live is not None
+        run.live.finish_early(FailedResolution("too late", "WorkflowTimeout", escapes=True))
         assert (await one.show(handle.run_id)).status == "running"
         rush.end()
         assert (await handle.result()).result == "echo: a"
@@ -386,9 +386,9 @@ async def test_a_run_that_has_its_result_ends_after_runs_whose_time_has_come() -
 @pytest.mark.parametrize(
     "rest", ["return agent('b')", "return 1", "throw new Error('no')", "await sleep(10); return 1"]
 )
-async def test_a_run_is_due_from_its_time_until_its_script_has_gone_on(rest: str) -> None:
+async def test_a_run_is_due_from_its_time_until_its_script_continues(rest: str) -> None:
     async with runner(Prompts(), linger_seconds=60) as one:
-        rush, counts = one._keeper._rush, []
+        rush, counts = one._supervisor._rush, []
         begin, end = rush.begin, rush.end
 
         def note(change: Any, by: int) -> None:

@@ -1,4 +1,4 @@
-"""One run that is live in this process: its scopes, records, waits and end."""
+"""Run one activation of a run: its scopes, records, waits and end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import attrs
 
 from interpstack_workflows.budgets.budget import RunBudget
 from interpstack_workflows.errors import LeaseLost
+from interpstack_workflows.runs.emitting import RunEmitter
 from interpstack_workflows.runs.failures import ScopeFailed, described
-from interpstack_workflows.runs.keeping.pacing import Standby
-from interpstack_workflows.runs.keeping.recording import RecordWriter
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.run_budgets import spent_budget
 from interpstack_workflows.runs.run_records import ROOT, root_place
@@ -21,7 +20,8 @@ from interpstack_workflows.runs.scopes.crossing import module_input
 from interpstack_workflows.runs.scopes.identities import MESSAGE_KINDS
 from interpstack_workflows.runs.scopes.replaying import RecordedAnswers, RecordedScopes
 from interpstack_workflows.runs.scopes.scope import Cancellable, OpenRequest, ScopeEnd, ScopeLoop
-from interpstack_workflows.runs.telling import RunTeller
+from interpstack_workflows.runs.supervision.pacing import Standby
+from interpstack_workflows.runs.supervision.recording import RecordWriter
 from interpstack_workflows.runs.values import ScopePlace
 from interpstack_workflows.runs.verbs.effects import Verbs
 from interpstack_workflows.runs.verbs.waits import Wait, Waits
@@ -49,7 +49,7 @@ _RECHECK_SECONDS: Final = 30.0
 
 
 class LiveRun:
-    """A run between its claim and its end, or the moment in which nothing but waits is left.
+    """One activation of a run: from the claim of its lease to its end or suspension.
 
     Args:
         parts: What all runs of a runner share.
@@ -57,7 +57,7 @@ class LiveRun:
         lease: The runner's lease of the run.
         taken: The entries of the run, and the messages to it.
         retry_failed: Whether steps that failed are to run again.
-        standby: Says until when the run stays live, and learns when only waits are left.
+        standby: Decides when the run may be suspended; it is notified when only waits are left.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class LiveRun:
         self.waits = Waits(_used_messages(entries))
         self._verbs = Verbs(self, parts, record.id)
         self._scopes: set[ScopeLoop] = set()
-        self.teller = RunTeller(parts, record)
+        self.emitter = RunEmitter(parts, record)
         for entry in entries:
-            self.teller.began(entry.scope, entry.settled)
-        self._active, self._parking, self._complete = 0, False, False
+            self.emitter.began(entry.scope, entry.settled)
+        self._in_flight, self._suspending, self._complete = 0, False, False
         self._ending: FailedResolution | None = None
         self._main: asyncio.Task[ScopeEnd] | None = None
         self._alarm = _Alarm(parts, self._wake)
         self._sent = taken.messages
         self._read = 0
-        self._gone: LeaseLost | None = None
+        self._lease_lost: LeaseLost | None = None
 
     async def run(self) -> WorkflowRecord:
-        """Run until the end, or until nothing but waits is left.
+        """Run until the end, or until the run is suspended because it only waits.
 
         Returns:
             The record as it was stored.
@@ -108,32 +108,32 @@ class LiveRun:
         try:
             await asyncio.wait({self._main})
         finally:
-            self._standby.gone_on()
+            self._standby.continued()
             await _stopped([self._main])
             self._alarm.set(None)
             await self._writer.ended(_STOP_SECONDS)  # also of a run that is stopped
         await self._writer.safe()
-        if self._gone is not None:
-            raise self._gone
+        if self._lease_lost is not None:
+            raise self._lease_lost
         await self._standby.others_first()
         return await self._finished(self._main)
 
     async def run_scope(self, place: ScopePlace, now: float) -> ScopeEnd:
         """Run one scope to its end; see `ScopeLoop.run`."""
-        self.teller.started(place, again=self._recorded.has(place.scope))
+        self.emitter.started(place, again=self._recorded.has(place.scope))
         self._budget.met(place.names[1:])
         self._scopes.add(loop := ScopeLoop(self, place, now))
         try:
             end = await loop.run()
         except ScopeFailed as error:
-            self.teller.child_failed(place, error)
+            self.emitter.child_failed(place, error)
             raise
         else:
-            self.teller.child_completed(place, end.result, self._budget.used)
+            self.emitter.child_completed(place, end.result, self._budget.used)
             return end
         finally:
             self._scopes.discard(loop)
-            if not self._parking:
+            if not self._suspending:
                 self.waits.close_scope(place.scope)
 
     def finish_early(self, error: FailedResolution) -> None:
@@ -154,20 +154,20 @@ class LiveRun:
         return self._read
 
     def renewed(self, lease: Lease) -> None:
-        """Go on: the lease lasts longer now."""
+        """Replace the lease by its renewal."""
         self._lease = lease
 
     def lost(self) -> None:
         """Stop at once: another runner has the lease."""
-        self._gone = lease_lost(self._record.id)
+        self._lease_lost = lease_lost(self._record.id)
         self._lost()
 
-    async def look_for_messages(self) -> None:
-        """Read the messages that came since the last look, and deliver them."""
+    async def poll_messages(self) -> None:
+        """Read the messages that arrived since the last poll, and deliver them."""
         self._deliver(await self._parts.store.messages(self._record.id, self._read))
 
     def _deliver(self, found: Sequence[tuple[int, Message]]) -> None:
-        if not found or self._parking:  # a run at rest looks again when it wakes
+        if not found or self._suspending:  # a suspended run polls again when it wakes
             return
         self._read = found[-1][0]
         seen = self._record.options.get("messages_read", 0)
@@ -184,13 +184,13 @@ class LiveRun:
         return self._ending
 
     def begin(self) -> None:
-        self._active += 1
+        self._in_flight += 1
 
     def end(self) -> None:
-        self._active -= 1
-        if not self._active and self.waits and self._ending is None:
+        self._in_flight -= 1
+        if not self._in_flight and self.waits and self._ending is None:
             self._standby.ready()
-            asyncio.get_running_loop().call_later(self._parts.linger_seconds, self._park_if_idle)
+            asyncio.get_running_loop().call_later(self._parts.linger_seconds, self._suspend_if_idle)
 
     def answers(self, place: ScopePlace) -> RecordedAnswers:
         return self._recorded.open(place.scope)
@@ -206,7 +206,7 @@ class LiveRun:
             raise lease_lost(self._record.id)
 
     def start(self, opened: OpenRequest) -> Cancellable | None:
-        self._standby.gone_on()
+        self._standby.continued()
         return self._verbs.start(opened)
 
     def completed(self, place: ScopePlace) -> None:
@@ -224,20 +224,20 @@ class LiveRun:
 
     def record(self, place: ScopePlace, now: float, steps: Sequence[StepRecord]) -> Any:
         budget = {"total": self._budget.total, "spent": self._budget.spent}
-        self.teller.began(place.scope, steps)
+        self.emitter.began(place.scope, steps)
         self._writer.write(Entry(scope=place.scope, now=now, settled=tuple(steps), budget=budget))
         return budget
 
     def now(self) -> float:
         return self._parts.clock()
 
-    def told(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
-        self.teller.called(place, call)
+    def script_called(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
+        self.emitter.called(place, call)
         if isinstance(call, PhaseCall):
             self._budget.met((call.name,))
 
     def ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
-        self.teller.step_ended(opened, step, replayed=replayed)
+        self.emitter.step_ended(opened, step, replayed=replayed)
         if replayed and step.kind == "workflow":
             self._recorded.answered(opened.scope.place.child(opened.name))
 
@@ -249,17 +249,17 @@ class LiveRun:
 
     def open_wait(self, opened: OpenRequest, wait: Wait) -> None:
         """Begin a wait."""
-        self.teller.waits(opened, wait)
+        self.emitter.waits(opened, wait)
         self.waits.open(wait)
         self._alarm.set(self._wake_at())
 
     def _wake_at(self) -> float | None:
-        """When something happens by itself: a wait ends, or the run's time is up."""
+        """Return when a wait ends by itself, or when the run's time is up."""
         times = (self.waits.wake_at, self._record.options.get("deadline"))
         return min((one for one in times if one is not None), default=None)
 
     def _wake(self) -> None:
-        if self._parking:
+        if self._suspending:
             return
         deadline = self._record.options.get("deadline")
         if deadline is not None and self._parts.clock() >= deadline:
@@ -269,34 +269,34 @@ class LiveRun:
             wait.ended(0, None)
         self._alarm.set(self._wake_at())
 
-    def _park_if_idle(self) -> None:
-        if self._active or not self.waits or self._ending is not None or self._main is None:
+    def _suspend_if_idle(self) -> None:
+        if self._in_flight or not self.waits or self._ending is not None or self._main is None:
             return
         when = self._wake_at()
         if when is not None and self._standby.lasts_until(when):
             return
-        self._parking = True
+        self._suspending = True
         self._main.cancel()
 
     def _lost(self) -> None:
-        """A write failed: nothing may be begun any more."""
+        """Stop the run after a failed write or a lost lease; nothing may begin any more."""
         if self._main is not None:
             self._main.cancel()
 
     async def _finished(self, main: asyncio.Task[ScopeEnd]) -> WorkflowRecord:
-        """Store how the run stands now that its scopes have ended."""
-        if main.cancelled() and not self._parking:
+        """Store the state of the run, now that its scopes have ended."""
+        if main.cancelled() and not self._suspending:
             raise asyncio.CancelledError
         fields = _standing(main, self._ending)
-        earlier = self._recorded.untold(early=self._ending is not None)
-        self.teller.counted(_dropped(main), earlier)
+        earlier = self._recorded.undelivered(early=self._ending is not None)
+        self.emitter.counted(_dropped(main), earlier)
         if main.cancelled():
             fields |= {"wake_at": self._wake_at(), "waiting_for": self.waits.to_json()}
         unused = self._budget.unused if fields["status"] == "completed" else []
         if unused:
             _log.warning(
-                "run %s has ended, and these budgets have limited nothing, because it had no phase "
-                "and no child of their names: %s; check their spelling",
+                "run %s has ended, and these budgets limited nothing, because no phase or child "
+                "has their names: %s; check the spelling",
                 self._record.id,
                 ", ".join(map(repr, unused)),
             )
@@ -306,18 +306,18 @@ class LiveRun:
             options={**self._record.options, "messages_read": self._read},
             usage=self._budget.used.to_json(),
             census={
-                **self.teller.census(),
+                **self.emitter.census(),
                 **({"unused_budgets": unused} if unused else {}),
             },
             updated=self._parts.clock(),
         )
         await self._parts.store.leave(self._record, self._lease)
-        self.teller.run_ended(self._record, ROOT)
+        self.emitter.run_ended(self._record, ROOT)
         return self._record
 
 
 class _Alarm:
-    """Calls back at a time of the wall clock, or before it, to be set again.
+    """Call back at a time of the wall clock, or before it, to be set again.
 
     Args:
         parts: Has the clock.
@@ -339,12 +339,12 @@ class _Alarm:
 
 
 def _dropped(main: asyncio.Task[ScopeEnd]) -> int:
-    """Failures that the root turned into null, if it has come to its end."""
+    """Count the failures that the root turned into null; 0 if it has not ended."""
     return 0 if main.cancelled() or main.exception() is not None else main.result().dropped
 
 
 def _standing(main: asyncio.Task[ScopeEnd], ending: FailedResolution | None) -> dict[str, Any]:
-    """Status, result and error of a run whose root has ended, or was cancelled to rest."""
+    """Return status, result and error of a run whose root has ended or was suspended."""
     fields: dict[str, Any] = {"wake_at": None, "waiting_for": (), "result": None, "error": None}
     raised = None if main.cancelled() else main.exception()
     if ending is not None:
@@ -355,8 +355,8 @@ def _standing(main: asyncio.Task[ScopeEnd], ending: FailedResolution | None) -> 
         return {**fields, "status": "waiting"}
     if raised is None:
         return {**fields, "status": "completed", "result": main.result().result}
-    shown = raised.to_json() if isinstance(raised, ScopeFailed) else described(raised)
-    return {**fields, "status": "failed", "error": shown}
+    error = raised.to_json() if isinstance(raised, ScopeFailed) else described(raised)
+    return {**fields, "status": "failed", "error": error}
 
 
 async def _stopped(tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -369,7 +369,7 @@ async def _stopped(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _used_messages(entries: Iterable[Entry]) -> set[int]:
-    """Numbers of the messages that recorded steps have taken."""
+    """Return the numbers of the messages that recorded steps have consumed."""
     return {
         step.value["message"]
         for entry in entries
@@ -379,8 +379,9 @@ def _used_messages(entries: Iterable[Entry]) -> set[int]:
 
 
 def lease_lost(run_id: str) -> LeaseLost:
-    """The error of a runner whose run another one has taken over."""
+    """Make the error of a runner whose run another runner has taken over."""
     return LeaseLost(
-        f"Another runner works on run {run_id} now, for this one's lease has lapsed; nothing more"
-        " was recorded here. Wait for the other one's result: resume(run_id)"
+        f"Another runner works on run {run_id} now, because the lease of this runner has lapsed;"
+        " nothing more was recorded here. Wait for the result of the other runner:"
+        " resume(run_id)"
     )

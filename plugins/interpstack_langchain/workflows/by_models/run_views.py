@@ -1,4 +1,4 @@
-"""Runs as a model reads them: status, counts, waits and failures, and no more of the result."""
+"""Render runs for a model: status, counts, waits, failures, and a bounded part of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interpstack_langchain.workflows.by_models.options import WorkflowOptions
 from interpstack_langchain.workflows.by_models.watched_runs import WatchedRun
 from interpstack_workflows.api import RunTree, WorkflowNode, WorkflowRecord, WorkflowUsage
 
-__all__ = ["ShownRun", "listed"]
+__all__ = ["RunView", "listed"]
 
 #: Lines of a kind: phases, steps at work, failures, waits.
 _LINES: Final = 8
@@ -24,7 +24,7 @@ _ORDER: Final = ("ok", "failed", "running", "waiting")
 
 
 @attrs.frozen(kw_only=True)
-class ShownRun:
+class RunView:
     """The report of a tool about one run.
 
     Attributes:
@@ -42,7 +42,7 @@ class ShownRun:
     live: WatchedRun | None = None
 
     def text(self) -> str:
-        """All of it, for the model."""
+        """Return the whole report, for the model."""
         lines = [self._head(), *fitted(self._body(), _CHARS, "… {count} more lines")]
         lines += self._end()
         return "\n".join(lines)
@@ -81,8 +81,8 @@ class ShownRun:
             return
         for error in census.get("errors") or ():
             count = error.get("count", 1)
-            told = f"failed: {line(error.get('name'))}: {line(error.get('message'))}"
-            yield told + (f" ({count} times)" if count > 1 else "")
+            failure = f"failed: {line(error.get('name'))}: {line(error.get('message'))}"
+            yield failure + (f" ({count} times)" if count > 1 else "")
         if dropped := census.get("dropped"):
             yield f"failures that became null: {dropped}"
         if unused := census.get("unused_budgets"):
@@ -94,12 +94,12 @@ class ShownRun:
                 case "ask":
                     options = wait.get("options") or {}
                     choices = options.get("choices")
-                    told = f"question {wait['id']}: {line(wait.get('question', ''))!r}"
-                    told += f", one of {line(choices)}" if choices else ""
-                    yield f"waits for {told}; {self._who('ask')}"
+                    question = f"question {wait['id']}: {line(wait.get('question', ''))!r}"
+                    question += f", one of {line(choices)}" if choices else ""
+                    yield f"waits for {question}; {self._who('ask')}"
                 case "approval":
-                    told = f"approval {wait['id']}: {line(wait.get('approvals'), 400)}"
-                    yield f"waits for {told}; {self._who('approval')}"
+                    approval = f"approval {wait['id']}: {line(wait.get('approvals'), 400)}"
+                    yield f"waits for {approval}; {self._who('approval')}"
                 case "signal":
                     own = f"send it with {self.options.tool('send')}"
                     who = own if self.options.signals else "it is sent from outside"
@@ -128,7 +128,7 @@ class ShownRun:
 
 
 def listed(records: Iterable[WorkflowRecord]) -> str:
-    """Runs, one in a line."""
+    """List runs, one in a line."""
     lines = [f"{run.id} {line(run.name, 80)!r}: {run.status}" for run in records]
     return "\n".join(fitted(lines, _CHARS, "… {count} more")) or "no runs"
 
@@ -141,7 +141,7 @@ def _first(lines: Iterable[str], more: str) -> Iterator[str]:
 
 
 def _place(error: Mapping[str, Any]) -> Iterator[str]:
-    """The first frame of the stack of an error."""
+    """Yield the first frame of the stack of an error."""
     for text in str(error.get("stack") or "").splitlines():
         if text.strip().startswith("at "):
             yield line(text.strip())
@@ -154,9 +154,9 @@ def _phases(node: WorkflowNode, depth: int = 0) -> Iterator[str]:
     for step in node.steps.values():
         counts.setdefault(step.phase, Counter())[step.status] += 1
     for phase, count in counts.items():
-        told = ", ".join(f"{count[one]} {one}" for one in _ORDER if count[one])
+        steps = ", ".join(f"{count[one]} {one}" for one in _ORDER if count[one])
         title = "steps without a phase" if phase is None else f"phase {line(phase, 80)!r}"
-        yield f"{'  ' * depth}{title}: {told or 'nothing yet'}"
+        yield f"{'  ' * depth}{title}: {steps or 'nothing yet'}"
     for child in node.children.values():
         yield f"{'  ' * depth}workflow {line(child.name, 80)!r}: {child.status}"
         yield from _phases(child, depth + 1)

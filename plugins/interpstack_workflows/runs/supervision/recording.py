@@ -1,4 +1,4 @@
-"""The writer of a run's entries: one write at a time, all entries that are ready in each."""
+"""Write the entries of a run: one write at a time, each with all entries that are ready."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["RecordWriter"]
 
 
 class RecordWriter:
-    """Appends the entries of one run, in order.
+    """Append the entries of one run, in order.
 
     Args:
         store: The store of the run.

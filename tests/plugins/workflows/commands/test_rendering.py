@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from interpstack_workflows.budgets.usage import WorkflowUsage
-from interpstack_workflows.commands.shown import (
+from interpstack_workflows.commands.rendering import (
     print_result,
     run_table,
     run_tree,
@@ -55,7 +55,7 @@ def test_a_result_cannot_command_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("wait", "told"),
+    ("wait", "expected"),
     [
         (
             {"kind": "ask", "question": "Go?\x1b", "options": {"choices": ["yes", 2]}},
@@ -72,11 +72,11 @@ def test_a_result_cannot_command_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
         ),
     ],
 )
-def test_waits_say_how_they_end(wait: Any, told: str) -> None:
+def test_waits_say_how_they_end(wait: Any, expected: str) -> None:
     run = WorkflowRecord(
         id="r", name="n", status="waiting", waiting_for=({"id": "root/s", **wait},)
     )
-    assert told in printed(run_tree(run, RunTree()))
+    assert expected in printed(run_tree(run, RunTree()))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

@@ -1,4 +1,4 @@
-"""Tells the events of one run, and keeps its census."""
+"""Emit the events of one run, and count its steps in a census."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from interpstack_workflows.steps.entries import StepRecord
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.stores.records import WorkflowRecord
 
-__all__ = ["RunTeller"]
+__all__ = ["RunEmitter"]
 
 #: Characters of an agent's event as JSON.
 _EVENT_CHARS: Final = 16_384
@@ -46,8 +46,8 @@ _TEXT_CHARS: Final = 10_000
 _NOTHING: Final = WorkflowUsage()
 
 
-class RunTeller:
-    """Sends the events of one run, and counts its steps.
+class RunEmitter:
+    """Emit the events of one run, and count its steps.
 
     Args:
         parts: Takes the events, and has the clock and the agents.
@@ -68,11 +68,11 @@ class RunTeller:
         return self._census.to_json()
 
     def counted(self, dropped: int, steps: Iterable[StepRecord]) -> None:
-        """Bring the census to its end.
+        """Complete the census.
 
         Args:
             dropped: Failures that the root's `parallel` and `pipeline` turned into null.
-            steps: Steps of children that an earlier stay ended, and that do not run again.
+            steps: Steps of children that ended in an earlier activation and do not run again.
         """
         self._census.dropped(dropped)
         for step in steps:
@@ -83,24 +83,24 @@ class RunTeller:
             self._census.count(step, agent)
 
     def started(self, place: ScopePlace, *, again: bool) -> None:
-        """A workflow began, or was resumed."""
+        """Report that a workflow began, or was resumed."""
         kind = ResumedEvent if again else StartedEvent
         now = self._parts.clock()
-        self._tell(kind, place.scope, name=place.names[-1], start_time=now)
+        self._emit(kind, place.scope, name=place.names[-1], start_time=now)
 
     def called(self, place: ScopePlace, call: LogCall | PhaseCall) -> None:
-        """A script logged something, or entered a phase."""
+        """Report what a script logged, or the phase that it entered."""
         if isinstance(call, LogCall):
-            self._tell(LogEvent, place.scope, message=call.text[:_TEXT_CHARS])
+            self._emit(LogEvent, place.scope, message=call.text[:_TEXT_CHARS])
         else:
             options = None if call.options is None else _bounded(call.options)
-            self._tell(PhaseEvent, place.scope, name=call.name[:_TEXT_CHARS], options=options)
+            self._emit(PhaseEvent, place.scope, name=call.name[:_TEXT_CHARS], options=options)
 
     def agent_started(self, opened: OpenRequest, call: AgentCall) -> None:
-        """An agent is called."""
+        """Report the call of an agent."""
         if not self._parts.hub.hears():
             return
-        self._tell(
+        self._emit(
             AgentStartedEvent,
             opened.scope.place.scope,
             opened.name,
@@ -116,8 +116,8 @@ class RunTeller:
     def agent_event(
         self, opened: OpenRequest, agent: str, provider: str | None, event: Mapping[str, Any]
     ) -> None:
-        """An agent reports progress."""
-        self._tell(
+        """Report the progress of an agent."""
+        self._emit(
             AgentProgressEvent,
             opened.scope.place.scope,
             opened.name,
@@ -127,29 +127,29 @@ class RunTeller:
         )
 
     def agent_answered(self, opened: OpenRequest, answer: AgentAnswer) -> None:
-        """An agent answered; the event follows when the answer is recorded."""
+        """Note the session of an agent that answered; its event follows when that is recorded."""
         self._sessions[opened.scope.place.scope, opened.name] = answer.session_id
 
     def waits(self, opened: OpenRequest, wait: Wait) -> None:
-        """A wait began."""
+        """Report that a wait began."""
         scope = opened.scope.place.scope
-        self._tell(WaitOpenedEvent, scope, opened.name, waiting_for=wait.to_json())
+        self._emit(WaitOpenedEvent, scope, opened.name, waiting_for=wait.to_json())
 
     def began(self, scope: str, steps: Iterable[StepRecord]) -> None:
-        """Note what agents have used before their steps end, now or in an earlier stay."""
+        """Note what agents used before their steps ended, in this activation or an earlier one."""
         for step in steps:
             if step.started and step.usage:
                 used = self._earlier.get((scope, step.name), _NOTHING)
                 self._earlier[scope, step.name] = used + WorkflowUsage.from_json(step.usage)
 
     def step_ended(self, opened: OpenRequest, step: StepRecord, *, replayed: bool) -> None:
-        """The end of a step is recorded, now or by an earlier stay."""
+        """Report the end of a step, recorded in this activation or in an earlier one."""
         scope = opened.scope.place.scope
         session = self._sessions.pop((scope, opened.name), None)
         earlier = self._earlier.pop((scope, opened.name), _NOTHING)
         if step.kind != "agent":
             self._census.count(step)
-            self._tell(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
+            self._emit(StepEvent, scope, opened.name, kind=step.kind, ok=step.ok, replayed=replayed)
             return
         given = opened.request.options or {}
         agent = asked_name(self._parts.agents, given.get("agentType"))
@@ -165,42 +165,42 @@ class RunTeller:
         fields |= {"agent": agent, "usage": used, "replayed": replayed}
         fields["prompt_preview"] = preview(opened.request.prompt)
         if step.ok:
-            self._tell(AgentCompletedEvent, scope, opened.name, session_id=session, **fields)
+            self._emit(AgentCompletedEvent, scope, opened.name, session_id=session, **fields)
         else:
             error = step.error or {}
             fields |= {"name": str(error.get("name")), "message": str(error.get("message"))}
-            self._tell(AgentFailedEvent, scope, opened.name, **fields)
+            self._emit(AgentFailedEvent, scope, opened.name, **fields)
 
     def child_completed(self, place: ScopePlace, result: Any, usage: WorkflowUsage) -> None:
         """Report the result of a child; the root's is reported when it is stored."""
         if len(place.names) > 1:
-            self._tell(ResultEvent, place.scope, results=result, token_usage=usage.to_json())
+            self._emit(ResultEvent, place.scope, results=result, token_usage=usage.to_json())
 
     def child_failed(self, place: ScopePlace, error: ScopeFailed) -> None:
         """Report the failure of a child; the root's is reported when it is stored."""
         if len(place.names) > 1:
-            self._tell(ErrorEvent, place.scope, name=error.name, message=str(error))
+            self._emit(ErrorEvent, place.scope, name=error.name, message=str(error))
 
     def run_ended(self, record: WorkflowRecord, scope: str) -> None:
-        """The run has ended, or rests, as its record says."""
+        """Report that the run has ended or is suspended, as its record says."""
         error = record.error or {}
-        told: dict[str, Any] = {"census": record.census}
+        totals: dict[str, Any] = {"census": record.census}
         message = str(error.get("message", ""))
         match record.status:
             case "completed":
-                self._tell(
-                    ResultEvent, scope, results=record.result, token_usage=record.usage, **told
+                self._emit(
+                    ResultEvent, scope, results=record.result, token_usage=record.usage, **totals
                 )
             case "failed":
                 name = str(error.get("name", "Error"))
-                self._tell(ErrorEvent, scope, name=name, message=message, **told)
+                self._emit(ErrorEvent, scope, name=name, message=message, **totals)
             case "cancelled":
-                self._tell(CancelledEvent, scope, message=message, **told)
+                self._emit(CancelledEvent, scope, message=message, **totals)
             case _:
                 waits = record.waiting_for
-                self._tell(WaitingEvent, scope, waiting_for=waits, wake_at=record.wake_at)
+                self._emit(WaitingEvent, scope, waiting_for=waits, wake_at=record.wake_at)
 
-    def _tell(
+    def _emit(
         self,
         event: Callable[..., WorkflowEvent],
         scope: str,
@@ -217,7 +217,7 @@ class RunTeller:
 
 
 def _bounded(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An event of an agent, or options of a phase, as JSON of a bounded size."""
+    """Return an event of an agent, or options of a phase, as JSON of a bounded size."""
     try:
         text = canonical(event)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The pace at which waiting runs are made live, so that each goes on at its time."""
+"""Pace the activations of waiting runs, so that each continues at its time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_PATIENCE: Final = 2.0
 
 
 class Pace:
-    """Tells how early waiting runs have to be made live, from how long that took so far.
+    """Compute how early waiting runs have to be made live, from how long activations took.
 
     Args:
         least_seconds: Seconds by which a run that is due alone is early; 0 for no early starts.
@@ -86,7 +86,7 @@ class EarlyStart:
 
     Args:
         when: The time at which the run is due, in seconds since 1970.
-        pace: Is told how long the start takes.
+        pace: Learns how long the start takes.
     """
 
     def __init__(self, when: float, pace: Pace) -> None:
@@ -96,11 +96,11 @@ class EarlyStart:
         pace.begin()
 
     def ready(self) -> None:
-        """The run has replayed its records, and waits for its time."""
+        """Note that the run has replayed its records, and waits for its time."""
         self._end(counts=True)
 
     def over(self) -> None:
-        """The run is live no longer."""
+        """Note that the run is no longer live."""
         self._end(counts=False)
 
     def _end(self, *, counts: bool) -> None:
@@ -110,9 +110,9 @@ class EarlyStart:
 
 
 class Rush:
-    """Runs whose time has come, and whose scripts have not gone on yet.
+    """Count the runs that are due and whose scripts have not continued yet.
 
-    The ends of other runs wait for them: nobody is late where a run ends a moment later.
+    Other runs delay their ends for them, since nobody waits for the exact moment of an end.
     """
 
     def __init__(self) -> None:
@@ -120,11 +120,11 @@ class Rush:
         self._waiting: list[asyncio.Future[None]] = []
 
     def begin(self) -> None:
-        """The time of a run has come."""
+        """Count a run whose time has come."""
         self._due += 1
 
     def end(self) -> None:
-        """The script of such a run has gone on, or the run has ended."""
+        """Stop counting a run whose script has continued, or that has ended."""
         self._due -= 1
         if not self._due:
             waiting, self._waiting = self._waiting, []
@@ -133,7 +133,7 @@ class Rush:
                     one.set_result(None)
 
     async def over(self) -> None:
-        """Wait until all such runs have gone on; not for long."""
+        """Wait until all due runs have continued, for at most `_MOST_PATIENCE` seconds."""
         if self._due:
             passed = asyncio.get_running_loop().create_future()
             self._waiting.append(passed)
@@ -141,10 +141,11 @@ class Rush:
 
 
 class Standby:
-    """The waiting of a run that is live.
+    """Decide how long a live run waits before it is suspended.
 
     Args:
-        is_soon: Tells of a time whether a run that is due then would have to be made live at once.
+        is_soon: Takes a time; returns whether a run that is due then would have to be made live
+            again at once.
         rush: The runs of this process whose time has come.
         early: The start of the run, if it was made live before its time.
     """
@@ -158,28 +159,28 @@ class Standby:
         self._is_due = False
 
     def ready(self) -> None:
-        """Nothing but waits is left."""
+        """Note that the run only waits now."""
         if self._early is not None:
             self._early.ready()
 
     def due(self) -> None:
-        """The time of the run has come."""
+        """Note that the time of the run has come."""
         if not self._is_due:
             self._is_due = True
             self._rush.begin()
 
-    def gone_on(self) -> None:
-        """The script has gone on since, or the run has ended; else nothing happens."""
+    def continued(self) -> None:
+        """Note that the script has continued, or that the run has ended."""
         if self._is_due:
             self._is_due = False
             self._rush.end()
 
     async def others_first(self) -> None:
-        """Wait for other runs whose time has come, before this one is brought to its end."""
-        self.gone_on()
+        """Wait for other runs that are due, before this one ends."""
+        self.continued()
         await self._rush.over()
 
     def lasts_until(self, when: float) -> bool:
-        """Whether the run stays live until a time."""
+        """Return whether the run remains live until a time."""
         woken_for_it = self._early is not None and when <= self._early.when
         return woken_for_it or self._is_soon(when)

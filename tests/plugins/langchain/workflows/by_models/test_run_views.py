@@ -8,14 +8,14 @@ import pytest
 from workflow_runs import Prompts, runner, script
 
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
-from interpstack_langchain.workflows.by_models.shown_runs import ShownRun, listed
+from interpstack_langchain.workflows.by_models.run_views import RunView, listed
 from interpstack_workflows.api import RunTree, StepNode, WorkflowNode, WorkflowRecord
 
 
-def shown(
+def view(
     record: WorkflowRecord, tree: RunTree | None = None, waits: Any = (), **options: Any
-) -> ShownRun:
-    return ShownRun(
+) -> RunView:
+    return RunView(
         record=record,
         tree=tree or RunTree("w"),
         waits=waits,
@@ -36,14 +36,14 @@ _WAITS = [
 
 
 def test_waits_say_who_may_end_them() -> None:
-    assert shown(record(), waits=_WAITS).text().splitlines() == [
+    assert view(record(), waits=_WAITS).text().splitlines() == [
         "run run_1 'w': waiting; 0 agents, 0 tokens",
         'waits for question root/a: \'Ship?\', one of ["yes","no"]; a person answers it, not you',
         'waits for approval root/b:1: [{"id":"x","tool":"rm"}]; a person answers it, not you',
         "waits for signal 'go'; it is sent from outside",
         "waits until a set time; it continues by itself",
     ]
-    may = shown(record(), waits=_WAITS, questions="model", approvals="model", signals=True)
+    may = view(record(), waits=_WAITS, questions="model", approvals="model", signals=True)
     assert may.text().count("workflow_send") == 3
     assert [one["id"] for one in may.asks] == ["root/a", "root/b:1"]
 
@@ -58,7 +58,7 @@ def test_work_is_counted_by_phase_and_child() -> None:
     tree.root.steps["s1"].stands("ok")
     child = tree.root.children["k"] = WorkflowNode("kid")
     child.steps["c"] = StepNode("wait", "go", "waiting")
-    text = shown(record(), tree, [_WAITS[2]]).text()
+    text = view(record(), tree, [_WAITS[2]]).text()
     assert text.splitlines()[:6] == [
         "run run_1 'w': running; 20 agents, 0 tokens",
         "phase 'One': 1 ok, 1 failed, 18 running",
@@ -80,16 +80,16 @@ def test_hostile_texts_are_bounded(status: Any) -> None:
     error = {"name": evil, "message": evil, "stack": f"at x\n{evil}"}
     census = {"errors": [{"name": evil, "message": evil, "count": 2}] * 100, "dropped": 3}
     made = record(status, result=[evil] * 10, error=error, census=census)
-    text = shown(made, tree, [{"id": "a", "kind": "ask", "question": evil}] * 100).text()
+    text = view(made, tree, [{"id": "a", "kind": "ask", "question": evil}] * 100).text()
     assert len(text) < 9000
     assert "\x1b" not in text
     assert len(listed([made] * 1000)) < 3100
 
 
-async def test_an_end_tells_its_error_and_where_it_was() -> None:
+async def test_an_end_shows_its_error_and_the_place() -> None:
     async with runner(Prompts()) as one:
         failed = await one.run(script("await agent('a');\nthrow new RangeError('too far')"))
-        text = shown(await one.show(failed.run_id), await one.tree(failed.run_id)).text()
+        text = view(await one.show(failed.run_id), await one.tree(failed.run_id)).text()
         assert text.splitlines() == [
             f"run {failed.run_id} 'tested': failed; 1 agents, 0 tokens",
             "steps without a phase: 1 ok",
@@ -97,7 +97,7 @@ async def test_an_end_tells_its_error_and_where_it_was() -> None:
             "at default (workflow.js:5:11)",
         ]
         done = await one.run(script("return 'x'.repeat(50)"))
-        text = shown(await one.show(done.run_id), max_result_chars=10).text()
+        text = view(await one.show(done.run_id), max_result_chars=10).text()
         assert text.splitlines()[1:] == [
             'result (52 characters, the beginning): "xxxxxxxx…',
             "read the rest with workflow_result(run, path, offset)",

@@ -114,9 +114,9 @@ async def test_a_model_answers_only_what_the_host_lets_it() -> None:
         assert "answer it with workflow_send" in text
         assert "not one of the choices" in await talk.do("send", run=run, to=asked, value="perhaps")
         unknown = await talk.do("send", run=run, to="go", value=1)
-        assert unknown == f"run {run} has no open question 'go'; open are: {asked}"
-        told = await talk.do("send", run=run, to=asked, value="yes", wait_seconds=30)
-        assert '"ship":"yes"' in told
+        assert unknown == f"run {run} has no open question 'go'; open questions: {asked}"
+        answer = await talk.do("send", run=run, to=asked, value="yes", wait_seconds=30)
+        assert '"ship":"yes"' in answer
 
 
 async def test_a_model_answers_a_run_that_another_process_works_on() -> None:
@@ -127,10 +127,10 @@ async def test_a_model_answers_a_run_that_another_process_works_on() -> None:
         started = Talk(one)
         run = run_of(await started.do("start", source=source))
         talk = Talk(elsewhere)
-        told = ""
+        answer = ""
         async with asyncio.timeout(30):
-            while "One?" not in told:
-                told = await talk.do("status", run=run)
+            while "One?" not in answer:
+                answer = await talk.do("status", run=run)
         (asked,) = await elsewhere.use(lambda runner: runner.questions(run))
         await talk.do("send", run=run, to=asked["id"], value="yes")
         agent.go.set()
@@ -144,8 +144,8 @@ async def test_a_model_sends_signals_that_the_host_allows() -> None:
         talk = Talk(middleware)
         (text,) = await talk.answers(start(workflow("return wait('go')")))
         assert "waits for signal 'go'; send it with workflow_send" in text
-        told = await talk.do("send", run=run_of(text), to="go", value={"x": 1}, wait_seconds=30)
-        assert 'result: {"x":1}' in told
+        answer = await talk.do("send", run=run_of(text), to="go", value={"x": 1}, wait_seconds=30)
+        assert 'result: {"x":1}' in answer
     async with WorkflowMiddleware(agents={"default": Readers()}) as middleware:
         assert "workflow_send" not in [tool.name for tool in middleware.tools]
 
@@ -193,10 +193,10 @@ async def test_two_runs_that_ask_in_one_message_are_answered_apart() -> None:
             one.id: {"answers": {one.value["questions"][0]["id"]: answer}} for one, answer in asked
         }
         done = await talk.send(Command(resume=given))
-        told = {run_of(one.text): one.text for one in done["messages"][-3:-1]}
-        assert len(told) == 2
+        texts = {run_of(one.text): one.text for one in done["messages"][-3:-1]}
+        assert len(texts) == 2
         for one, answer in asked:
-            assert f'"ship":"{answer}"' in told[one.value["run"]]
+            assert f'"ship":"{answer}"' in texts[one.value["run"]]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ async def test_two_runs_that_ask_in_one_message_are_answered_apart() -> None:
         ({"source": workflow("return 1"), "budget": {"tokens": 9}}, "budget.tokens is 9, at most"),
     ],
 )
-async def test_what_cannot_start_is_told_in_a_line(wanted: dict[str, Any], says: str) -> None:
+async def test_a_refused_start_is_reported_in_a_line(wanted: dict[str, Any], says: str) -> None:
     async with WorkflowMiddleware(agents={"default": Readers()}, budget=5) as middleware:
         talk = Talk(middleware)
         for verb in ("check", "start"):

@@ -58,7 +58,7 @@ async def test_a_runner_that_lost_its_lease_stops_at_once() -> None:
         assert (await waiting.result()).status == "cancelled"
 
 
-async def test_a_run_that_is_kept_has_one_stay() -> None:
+async def test_an_active_run_has_one_activation() -> None:
     agent = Prompts()
     async with runner(agent) as one:
         handle = await one.start(script("return agent('for ever a')"))
@@ -67,7 +67,7 @@ async def test_a_run_that_is_kept_has_one_stay() -> None:
         await one.cancel(handle.run_id)
         assert await again.result() == await handle.result()
         assert agent.called == ["for ever a"]
-        assert one._keeper.kept(handle.run_id) is None
+        assert one._supervisor.active_run(handle.run_id) is None
 
 
 async def test_many_runs_share_few_places() -> None:
@@ -79,7 +79,7 @@ async def test_many_runs_share_few_places() -> None:
         assert results == [f"echo: a {number}" for number in range(9)]
 
 
-async def test_a_waiting_run_is_made_live_before_its_time_and_goes_on_at_its_time() -> None:
+async def test_a_waiting_run_is_made_live_before_its_time_and_continues_at_its_time() -> None:
     woken: list[float] = []
 
     async def agent(prompt: str) -> str:
@@ -89,10 +89,10 @@ async def test_a_waiting_run_is_made_live_before_its_time_and_goes_on_at_its_tim
     store = MemoryRuns()
     async with runner(agent, store, linger_seconds=0.2) as one:
         handle = await one.start(script("await sleep(900); return agent('a')"))
-        await until(lambda: one._keeper._alarms._times)
+        await until(lambda: one._supervisor._alarms._times)
         waiting = await one.show(handle.run_id)
         assert waiting.wake_at is not None
-        assert one._keeper._alarms._times == {handle.run_id: waiting.wake_at}
+        assert one._supervisor._alarms._times == {handle.run_id: waiting.wake_at}
         assert (await handle.result()).result == "a"
     assert woken[0] >= waiting.wake_at
 
@@ -112,19 +112,19 @@ async def test_a_run_that_is_made_live_early_stays_live_until_its_time() -> None
 
     async with runner(agent, Noting(), linger_seconds=0.1) as one:
         handle = await one.start(script("await sleep(1200); return agent('a')"))
-        await until(lambda: one._keeper._alarms._times)
-        due = one._keeper._alarms._times[handle.run_id]
-        kept = one._keeper.kept(handle.run_id)
-        assert kept is not None
-        one._keeper._alarms.clear(handle.run_id)
-        one._keeper._wake_early(handle.run_id, due)  # as if many runs were due together
-        await until(lambda: kept.live is not None)
+        await until(lambda: one._supervisor._alarms._times)
+        due = one._supervisor._alarms._times[handle.run_id]
+        run = one._supervisor.active_run(handle.run_id)
+        assert run is not None
+        one._supervisor._alarms.clear(handle.run_id)
+        one._supervisor._wake_early(handle.run_id, due)  # as if many runs were due together
+        await until(lambda: run.live is not None)
         assert (await handle.result()).result == "a"
     assert rests == ["waiting", "completed"]
     assert woken[0] >= due
 
 
-async def test_a_run_whose_time_comes_soon_is_not_put_to_rest() -> None:
+async def test_a_run_that_is_due_soon_is_not_suspended() -> None:
     rests: list[str] = []
 
     class Noting(MemoryRuns):

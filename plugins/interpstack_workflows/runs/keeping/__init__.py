@@ -1,1 +1,0 @@
-"""Runs that are live in a process, and those that rest."""

@@ -1,0 +1,1 @@
+"""Supervise the runs of one process: leases, activations, suspension and wake-ups."""
