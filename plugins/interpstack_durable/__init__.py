@@ -11,7 +11,7 @@ from interpstack import Cell, Session, hookimpl
 from interpstack_durable.api import Journals
 from interpstack_durable.background.cells import close_cells
 from interpstack_durable.cell_journal import CellJournal
-from interpstack_durable.flights import flights_of
+from interpstack_durable.in_flight import in_flight_of
 from interpstack_durable.steps import JournalSteps
 
 
@@ -21,11 +21,14 @@ def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
     store = None if journals is None else journals.store_for(session.host)
     if journals is None or store is None:
         return None
-    flights = journals.flights_for(session.host)
-    if flights is None:
-        flights = flights_of(session.stack)
-    look, lander = journals.look_for(session.host), journals.lander_for(session.host)
-    return JournalSteps(CellJournal(store, cell), flights, look, lander)
+    in_flight = journals.in_flight_for(session.host)
+    if in_flight is None:
+        in_flight = in_flight_of(session.stack)
+    time_slice, late_recorder = (
+        journals.time_slice_for(session.host),
+        journals.late_recorder_for(session.host),
+    )
+    return JournalSteps(CellJournal(store, cell), in_flight, time_slice, late_recorder)
 
 
 @hookimpl

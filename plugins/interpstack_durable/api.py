@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from interpstack_durable.background.cells import BackgroundCells, CellAnswer
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import Look, SeenOutput, StillRunning, cut_off
+from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.background.memory_store import MemoryJournalStore
-from interpstack_durable.background.parked_cells import free_parked
+from interpstack_durable.background.time_slices import SeenOutput, StillRunning, TimeSlice, cut_off
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.entries import answered_by, noted_in
-from interpstack_durable.flights import CallsInFlight, Flights
-from interpstack_durable.forms import UnreadableJournal, damage_told, form_of
+from interpstack_durable.forms import UnreadableJournal, form_of, reporting_damage
+from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
@@ -19,14 +19,13 @@ from interpstack_durable.steps import GRACE_SECONDS, JournalSteps, journal_of, m
 __all__ = [
     "GRACE_SECONDS",
     "BackgroundCells",
-    "CallsInFlight",
     "CellAnswer",
-    "Flights",
+    "InFlightCalls",
+    "InFlightRegistry",
     "Journal",
     "JournalSteps",
     "JournalStore",
     "Journals",
-    "Look",
     "MemoryJournalStore",
     "RecordedCell",
     "RecordedEntry",
@@ -35,16 +34,17 @@ __all__ = [
     "SeenOutput",
     "StillRunning",
     "Suspension",
+    "TimeSlice",
     "UndeliveredAnswers",
     "UnreadableJournal",
     "answered_by",
     "cut_off",
-    "damage_told",
     "form_of",
-    "free_parked",
+    "free_kept_realm",
     "journal_of",
     "made_when",
     "noted_in",
     "read_cell",
+    "reporting_damage",
     "retry_entry",
 ]

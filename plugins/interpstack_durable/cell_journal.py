@@ -13,13 +13,13 @@ from interpstack_durable.entries import (
     compare,
     digest,
     header,
-    kept_entry,
     read_computed,
     read_step,
     read_undelivered,
     step_entry,
+    undelivered_entry,
 )
-from interpstack_durable.forms import damage_told, read_recorded
+from interpstack_durable.forms import read_recorded, reporting_damage
 from interpstack_durable.journal import (
     Journal,
     ReplayDivergence,
@@ -89,7 +89,7 @@ class CellJournal(Journal):
         self._store = store
         self._cell = cell
         self._steps: list[Entry] = []
-        self._kept: list[Entry] = []
+        self._undelivered: list[Entry] = []
         self._place = 0
         self._count = 0
         self._notes: dict[str, Any] = {}
@@ -100,7 +100,7 @@ class CellJournal(Journal):
     async def begin(self, now: float) -> float:
         stored = await self._store.load()
         self._began = now
-        with damage_told():
+        with reporting_damage():
             self._take_up(stored)
         return self._began
 
@@ -113,7 +113,9 @@ class CellJournal(Journal):
             self._began = self._read_header(entries[0])
         for entry in entries:
             self._notes.update(entry.get("notes", {}))
-            self._kept = [] if "now" in entry else self._kept + [entry] * ("kept" in entry)
+            self._undelivered = (
+                [] if "now" in entry else self._undelivered + [entry] * ("kept" in entry)
+            )
         self._steps = [entry for entry in entries if "now" in entry]
         for entry in entries:
             _check(entry)
@@ -139,13 +141,13 @@ class CellJournal(Journal):
         await self._append(step_entry(asked, step, self._computed))
 
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
-        await self._append(kept_entry(asked, ended, self._computed))
+        await self._append(undelivered_entry(asked, ended, self._computed))
 
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
-        pausing = next((e["kept"] for e in self._kept if e["kept"]["pausing"]), None)
+        pausing = next((e["kept"] for e in self._undelivered if e["kept"]["pausing"]), None)
         if pausing is not None:  # later entries have the same
             compare(self._place + 1, pausing["asked"], asked)
-        return read_undelivered(self._kept)
+        return read_undelivered(self._undelivered)
 
     async def pause(
         self,

@@ -6,8 +6,8 @@ Kinds of entries:
         began to compute before its requests and had made them (`computed`). Entries of earlier
         releases lack `computed`, and earlier releases ignore it.
     undelivered answers (`kept`): Settlements that the guest has not received yet, and amounts drawn
-        on a budget (`drawn`). A cell in the background that is put aside has such an entry even
-        without answers if it draws on a budget.
+        on a budget (`drawn`). A suspended cell in the background has such an entry even without
+        answers if it draws on a budget.
     notes: Values by key.
     pause: The last step before a pause, with its notes.
 
@@ -39,19 +39,19 @@ __all__ = [
     "compare",
     "digest",
     "header",
-    "kept_entry",
     "noted_in",
     "read_answers",
     "read_computed",
     "read_step",
     "read_undelivered",
     "step_entry",
+    "undelivered_entry",
 ]
 
 #: Characters of an input that are stored to describe a request.
 _PREVIEW_CHARS: Final = 200
 
-#: Names of the errors that tell of a refusal.
+#: Names of the errors that report a refusal.
 _REFUSALS: Final = frozenset({"BudgetExceeded", "PTCCallBudgetExceeded"})
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -64,15 +64,15 @@ Computed = tuple[float, float]
 
 
 def header(cell: Cell, began: float) -> dict[str, Any]:
-    """The additional fields of the first entry."""
-    told = {"version": VERSION, "release": __version__}
-    return {**told, "cell": digest(cell.source), "began": began}
+    """Return the additional fields of the first entry."""
+    written = {"version": VERSION, "release": __version__}
+    return {**written, "cell": digest(cell.source), "began": began}
 
 
 def step_entry(
     asked: Sequence[Request], step: Step, computed: Computed | None = None
 ) -> dict[str, Any]:
-    """A step, and the guest's requests before it, with the time of the computing that made them."""
+    """Return the entry of a step, with the requests before it and the times of their computing."""
     return {
         "asked": [asked_entry(request) for request in asked],
         "now": step.now,
@@ -82,24 +82,24 @@ def step_entry(
     }
 
 
-def kept_entry(
+def undelivered_entry(
     asked: Sequence[Request] | None, ended: Step, computed: Computed | None = None
 ) -> dict[str, Any]:
-    """Undelivered answers, and the guest's requests since the last step.
+    """Return the entry of undelivered answers, with the guest's requests since the last step.
 
-    While the guest computes, its requests and the time of its computing are not available.
+    While the guest computes, its requests and the times of its computing are not available.
     """
-    told = {
+    undelivered = {
         "asked": [asked_entry(request) for request in asked or ()],
         **_answers(ended),
         "pausing": asked is not None,
         **_computed(None if asked is None else computed),
     }
-    return {"kept": told, **_drawn(ended)}
+    return {"kept": undelivered, **_drawn(ended)}
 
 
 def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
-    """The undelivered answers of several entries; `None` for no entries."""
+    """Read the undelivered answers of several entries; `None` for no entries."""
     if not entries:
         return None
     settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))
@@ -108,13 +108,13 @@ def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
 
 
 def answered_by(entry: Entry) -> frozenset[int]:
-    """The ids of the requests whose answers an entry holds."""
+    """Return the ids of the requests whose answers an entry contains."""
     answers = (*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ()))
     return frozenset(request_id for request_id, *_ in answers)
 
 
 def noted_in(entries: Sequence[Entry], key: str) -> list[Any]:
-    """All notes under a key, in order."""
+    """Return all notes under a key, in order."""
     return [entry["notes"][key] for entry in entries if key in entry.get("notes", {})]
 
 
@@ -125,10 +125,11 @@ def _answers(step: Step) -> dict[str, Any]:
     }
 
 
-def read_answers(told: Mapping[str, Any]) -> tuple[Settlement, ...]:
-    answers = [from_json(Settlement, item) for item in told["settled"]]
-    if "refused" in told:
-        refused = set(told["refused"])
+def read_answers(fields: Mapping[str, Any]) -> tuple[Settlement, ...]:
+    """Read the answers from the fields of an entry or of its undelivered part."""
+    answers = [from_json(Settlement, item) for item in fields["settled"]]
+    if "refused" in fields:
+        refused = set(fields["refused"])
     else:  # older entries do not say; handlers seldom choose one of these names
         refused = {one.id for one in answers if one.error and one.error.name in _REFUSALS}
     return tuple(attrs.evolve(one, refused=one.id in refused) for one in answers)
@@ -142,18 +143,18 @@ def _computed(computed: Computed | None) -> dict[str, Any]:
     return {} if computed is None else {"computed": list(computed)}
 
 
-def read_computed(told: Mapping[str, Any]) -> Computed | None:
-    """The times of the computing before the requests of an entry; `None` where none are stored."""
-    if "computed" not in told:
+def read_computed(fields: Mapping[str, Any]) -> Computed | None:
+    """Read the times of the computing before the requests of an entry; `None` without any."""
+    if "computed" not in fields:
         return None
-    began, ended = map(float, told["computed"])
+    began, ended = map(float, fields["computed"])
     if not math.isfinite(began) or not math.isfinite(ended):
         raise ValueError("times are finite numbers")
     return began, max(began, ended)  # the clock of a machine may be set back
 
 
 def asked_entry(request: Request) -> list[Any]:
-    """A request without its input, which may be large or secret."""
+    """Return the stored form of a request, without its input, which may be large or secret."""
     text = _to_json(request.wire)
     return [request.id, request.bridge, digest(text), text[:_PREVIEW_CHARS]]
 
@@ -175,39 +176,38 @@ def compare(step: int, recorded: Sequence[Asked], asked: Sequence[Request]) -> N
         after = now[index] if index < len(now) else None
         if before is None or after is None or list(before[:3]) != list(after[:3]):
             raise ReplayDivergence(
-                f"at step {step} the code asks for {_told(after)}, but the "
-                f"recorded run asked for {_told(before)}{_difference(before, after)}; nothing was "
-                "done"
+                f"at step {step} the code asks for {_described(after)}, but the recorded run "
+                f"asked for {_described(before)}{_difference(before, after)}; nothing was done"
             )
 
 
 def _difference(before: Asked | None, after: Asked | None) -> str:
-    """What differs in two requests that look the same in an error."""
-    if before is None or after is None or _told(before) != _told(after):
+    """Describe the difference of two requests whose descriptions are equal."""
+    if before is None or after is None or _described(before) != _described(after):
         return ""
     if before[2] == after[2]:
         return f" (as request {before[0]!s:.40}, and now as request {after[0]!s:.40})"
     if len(after[3]) < _PREVIEW_CHARS:
         return " (its record is damaged)"
-    return f" (the inputs differ behind their first {_PREVIEW_CHARS} characters)"
+    return f" (the inputs differ after their first {_PREVIEW_CHARS} characters)"
 
 
-def _told(asked: Asked | None) -> str:
+def _described(asked: Asked | None) -> str:
     if asked is None:
         return "nothing more"
     return f"{asked[1]!s:.100}({asked[3]!s:.{_PREVIEW_CHARS}})"
 
 
 def read_step(entry: Entry) -> Step:
-    """The step that an entry holds."""
+    """Read the step of an entry."""
     return Step(float(entry["now"]), read_answers(entry), entry.get("drawn", {}))
 
 
 def digest(text: str) -> str:
-    """Identifies a text, as 32 hexadecimal digits."""
+    """Return a digest of a text, as 32 hexadecimal digits."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _settled(settlement: Settlement) -> Any:
-    """An answer. As in the first form, a separate field tells whether its call was refused."""
+    """Return the stored form of an answer; a separate field lists refused calls, as in form 1."""
     return to_json(attrs.evolve(settlement, refused=False) if settlement.refused else settlement)

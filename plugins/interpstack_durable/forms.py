@@ -1,8 +1,8 @@
 """The forms of journals that releases wrote, with a reader for each form.
 
-A journal tells its form in its first entry. The newest form is the only one that is written; the
-one before it is read, too, so that a pause outlives the change of a release. To change the form,
-raise `VERSION`, let `_READERS` read the form that was the newest until then, and drop the oldest.
+The first entry of a journal names its form. Only the newest form is written; the previous one is
+also read, so that a paused eval survives an upgrade. To change the form, raise `VERSION`, let
+`_READERS` read the form that was the newest until then, and drop the oldest.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ __all__ = [
     "VERSION",
     "RecordedJournal",
     "UnreadableJournal",
-    "damage_told",
     "form_of",
     "read_recorded",
+    "reporting_damage",
 ]
 
 #: The form that is written.
 VERSION: Final = 2
 
-#: Exceptions from reading entries of another form. `ProtocolError` is a `ValueError`.
+#: Exceptions from reading malformed entries. `ProtocolError` is a `ValueError`.
 _DAMAGE: Final = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
@@ -39,7 +39,7 @@ Entry = Mapping[str, Any]
 class UnreadableJournal(InterpstackError, RuntimeError):
     """Raised when a journal is damaged, or in a form that this release cannot read.
 
-    Raised out of `Session.eval` before anything is done; another release can go on with the cell.
+    Raised out of `Session.eval` before anything is done; another release can continue the cell.
     """
 
 
@@ -57,7 +57,7 @@ class RecordedJournal:
 
 
 @contextmanager
-def damage_told() -> Iterator[None]:
+def reporting_damage() -> Iterator[None]:
     """Turn exceptions from reading damaged entries into `UnreadableJournal`."""
     try:
         yield
@@ -69,7 +69,7 @@ def damage_told() -> Iterator[None]:
 
 
 def read_recorded(entries: Sequence[Entry]) -> RecordedJournal:
-    """A journal as it is stored, in the newest form.
+    """Convert stored entries to the newest form.
 
     Raises:
         UnreadableJournal: The journal has an unknown form.
@@ -92,7 +92,7 @@ def read_recorded(entries: Sequence[Entry]) -> RecordedJournal:
 
 
 def form_of(entries: Sequence[Entry]) -> Any:
-    """The number of the form in which a journal is stored; `None` if the journal names none."""
+    """Return the number of the form in which a journal is stored; `None` if it names none."""
     return entries[0].get("version") if entries else None
 
 

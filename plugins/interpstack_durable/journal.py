@@ -17,18 +17,18 @@ from interpstack import Completion, Image, InterpstackError, Request, Step
 
 __all__ = ["Journal", "ReplayDivergence", "Suspension", "UndeliveredAnswers"]
 
-#: Characters of a guest's error that are shown.
+#: Characters of a guest's error in the message.
 _ERROR_CHARS: Final = 300
 
 
 class ReplayDivergence(InterpstackError, RuntimeError):
-    """Raised when a cell that runs again makes another call than its recorded run made.
+    """Raised when a cell that runs again makes a call that differs from the recorded one.
 
-    Nothing new was done. The message tells both, and the place.
+    Nothing new was done. The message names both calls and the step.
     """
 
     def after(self, ended: Completion | None) -> ReplayDivergence:
-        """The exception with the guest's own error, if the code failed before the recorded call.
+        """Add the guest's own error to the message, if the code failed before the recorded call.
 
         Args:
             ended: The end of the cell's own code; `None` while it runs.
@@ -117,7 +117,7 @@ class Journal(abc.ABC):
             asked: The guest's requests since the last step, in order.
 
         Raises:
-            ReplayDivergence: At this place the recorded run asked for something else.
+            ReplayDivergence: The recorded run made different requests at this step.
         """
 
     @abc.abstractmethod
@@ -151,7 +151,7 @@ class Journal(abc.ABC):
 
         A pause waits for running calls, and the first of them may have ended long before the last.
         A computing guest receives answers only when it is idle. The next recorded step contains
-        these answers again. A cell that is put aside also records the amounts that its calls in
+        these answers again. A cell that is suspended also records the amounts that its calls in
         flight have drawn, even if there are no answers.
 
         Args:
@@ -170,7 +170,7 @@ class Journal(abc.ABC):
             asked: The guest's requests since the last step, in order.
 
         Raises:
-            ReplayDivergence: The recorded run had asked for something else.
+            ReplayDivergence: The recorded run had made different requests.
         """
 
     @abc.abstractmethod
@@ -190,8 +190,8 @@ class Journal(abc.ABC):
             asked: The guest's requests since the last step, in order.
             step: The step that the guest will receive when the run continues.
             paused: Requests that cannot be answered now, with the exceptions of their handlers.
-            running: Calls that are still at work. They end on their own; the next run of the cell
-                takes their answers if it is in this process, else makes them again.
+            running: Calls that still run. They end by themselves; the next run of the cell takes
+                their answers if it is in this process, else makes the calls again.
 
         Returns:
             The exception to raise out of `Session.eval`.
@@ -214,7 +214,7 @@ class Journal(abc.ABC):
         """The records that guards stored in earlier runs, in no order."""
 
     def computed(self, times: tuple[float, float]) -> None:  # noqa: B027 - need not be recorded
-        """Take note of the guest's last computing; recorded together with what it asked for.
+        """Note the times of the guest's last computing; recorded together with its requests.
 
         By default, nothing is recorded.
 

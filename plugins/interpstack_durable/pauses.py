@@ -11,8 +11,8 @@ import attrs
 
 from interpstack import TIMER, CellRun, Progress, Request, Step, to_end
 from interpstack_durable.entries import Computed
-from interpstack_durable.held import HeldRequests
 from interpstack_durable.journal import Journal
+from interpstack_durable.pending_requests import PendingRequests
 
 __all__ = ["STORE_SECONDS", "Answers", "GuestTimes", "compute", "quiesce"]
 
@@ -26,7 +26,7 @@ _KEEP_SECONDS: Final = 0.05
 
 @attrs.define(eq=False, repr=False)
 class GuestTimes:
-    """Measures the computing of a guest, by the clock of the host.
+    """Measures how long a guest computes, by the clock of the host.
 
     Attributes:
         journal: Records the times.
@@ -52,69 +52,69 @@ class GuestTimes:
 
 @attrs.define(eq=False, repr=False)
 class Answers:
-    """The answers of one run that its guest has not got, as they are recorded.
+    """The undelivered answers of one run, and which of them are recorded.
 
     Attributes:
-        held: Knows the requests that they answer.
-        journal: Records them.
+        pending: The requests of the answers.
+        journal: Records the answers.
     """
 
-    held: HeldRequests
+    pending: PendingRequests
     journal: Journal
-    #: How many of them are in the journal.
-    _kept: int = attrs.field(default=0, init=False)
+    #: The number of answers in the journal.
+    _recorded: int = attrs.field(default=0, init=False)
 
     @property
-    def unkept(self) -> bool:
-        """Whether some of them are not in the journal."""
-        return len(self.held.run.requests.settled) > self._kept
+    def unrecorded(self) -> bool:
+        """Whether some answers are not in the journal."""
+        return len(self.pending.run.requests.settled) > self._recorded
 
     def restored(self) -> None:
-        """Note that all of them were taken from the journal."""
-        self._kept = len(self.held.run.requests.settled)
+        """Note that all answers were taken from the journal."""
+        self._recorded = len(self.pending.run.requests.settled)
 
     async def recorded(self, record: Callable[[Step], Coroutine[Any, Any, _T]]) -> tuple[Step, _T]:
-        """Record the step by which the guest gets all of them, though the cell is cancelled.
+        """Record the step that delivers all answers, even if the cell is cancelled.
 
-        Where that fails, they stay here.
+        If recording fails, the answers stay undelivered.
 
         Returns:
             The step, and what `record` returns.
         """
-        requests = self.held.run.requests
-        kept, self._kept = self._kept, 0
+        requests = self.pending.run.requests
+        recorded, self._recorded = self._recorded, 0
         step = Step(time.time(), tuple(requests.take_settled()), requests.guards.amounts())
-        self.held.told(step)
+        self.pending.delivered(step)
 
         async def recording() -> _T:
             try:
                 return await record(step)
             except BaseException:
-                requests.settled[:0], self._kept = step.settlements, kept
+                requests.settled[:0], self._recorded = step.settlements, recorded
                 raise
 
         return step, await to_end(recording(), STORE_SECONDS)
 
     async def keep(self, asked: Sequence[Request] | None) -> bool:
-        """Keep those that are not in the journal; False if there are none."""
-        if not self.unkept:
+        """Record the answers that are not in the journal; False if there are none."""
+        if not self.unrecorded:
             return False
         await self._keep(asked)
         return True
 
     async def suspend(self) -> None:
-        """Keep those that are not in the journal, and the amounts drawn by calls in flight."""
-        if self.unkept or self.held.run.requests.guards.amounts():
+        """Record the answers that are not in the journal, and the amounts drawn by calls."""
+        if self.unrecorded or self.pending.run.requests.guards.amounts():
             await self._keep(None)
 
     async def _keep(self, asked: Sequence[Request] | None) -> None:
-        requests = self.held.run.requests
-        ended = tuple(requests.settled[self._kept :])
+        requests = self.pending.run.requests
+        ended = tuple(requests.settled[self._recorded :])
         step = Step(time.time(), ended, requests.guards.amounts())
 
         async def keeping() -> None:
             await self.journal.keep(asked, step)
-            self._kept += len(ended)
+            self._recorded += len(ended)
 
         await to_end(keeping(), STORE_SECONDS)
 
@@ -156,9 +156,10 @@ async def quiesce(run: CellRun, grace: float, keep: Callable[[], Awaitable[bool]
     """Wait until no call is running, for as long as the pause and the limits allow.
 
     Args:
-        run: Whose calls they are.
+        run: The run that made the calls.
         grace: Seconds that the pause waits at most.
-        keep: Keeps the answers that came, at once: the last may take long. False if none did.
+        keep: Records answers as soon as they arrive, because the last may take long; False if there
+            are none.
     """
     until = time.monotonic() + grace
     while at_work := _at_work(run):

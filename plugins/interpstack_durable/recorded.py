@@ -1,4 +1,4 @@
-"""Recorded cells: the contents of a journal, for adapters that show or analyse them."""
+"""Recorded cells: the contents of a journal, for adapters that render or analyse them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import attrs
 
 from interpstack import Settlement
 from interpstack_durable.entries import Computed, Entry, read_answers, read_computed
-from interpstack_durable.forms import damage_told, read_recorded
+from interpstack_durable.forms import read_recorded, reporting_damage
 
 __all__ = ["RecordedCell", "RecordedEntry", "RecordedRequest", "read_cell"]
 
 
 @attrs.frozen(kw_only=True)
 class RecordedRequest:
-    """A request of the guest, as its journal keeps it.
+    """A recorded request of the guest.
 
     Attributes:
         id: The number of the request, from 1 in each cell.
@@ -80,7 +80,7 @@ def read_cell(entries: Sequence[Entry]) -> RecordedCell:
     """
     if not entries:
         return RecordedCell()
-    with damage_told():
+    with reporting_damage():
         recorded = read_recorded(entries).entries
         return RecordedCell(began=float(recorded[0]["began"]), entries=tuple(map(_read, recorded)))
 

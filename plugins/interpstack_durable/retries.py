@@ -2,7 +2,8 @@
 
 The exception was passed to the code, and recorded, before the host could know that the code would
 not catch it. So a later entry marks the step from which the journal is no longer valid. Failed
-calls after that step are made again. Successful calls are not, and their answers wait for the code.
+calls after that step are made again. Successful calls are not; the code receives their recorded
+answers.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ _HARMLESS: Final = frozenset({TIMER, MODULE})
 
 
 def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] | None:
-    """An entry for the journal, after which the next run of the cell makes failed calls again.
+    """Return an entry after which the next run of the cell makes failed calls again.
 
     Args:
         entries: All entries of the cell, as they are stored.
         error: The error that the code received and did not catch.
 
     Returns:
-        The entry to append; `None` where code called something else after it knew of the failure,
-        since it would do so again.
+        The entry to append; `None` if code made another call after it received the failure, since
+        it would do so again.
     """
     entries = effective(entries)
-    found = _told_at(entries, error)
-    if found is None:
+    failed = _delivered_at(entries, error)
+    if failed is None:
         return None
-    steps = [index for index, entry in enumerate(entries[:found]) if "now" in entry]
+    steps = [index for index, entry in enumerate(entries[:failed]) if "now" in entry]
     start = steps[-1] + 1 if steps else 0
     answers: dict[int, Any] = {}
     for entry in entries[start:]:
@@ -48,36 +49,36 @@ def retry_entry(entries: Sequence[_Entry], error: GuestError) -> dict[str, Any] 
     return {"retry": {"from": start, "kept": kept}, **({} if drawn is None else {"drawn": drawn})}
 
 
-def _told_at(entries: Sequence[_Entry], error: GuestError) -> int | None:
-    """The first step that delivered the failure, with no request after it."""
-    found = None
+def _delivered_at(entries: Sequence[_Entry], error: GuestError) -> int | None:
+    """Return the index of the first step that delivered the failure, with no request after it."""
+    first = None
     for index in range(len(entries) - 1, -1, -1):
         entry = entries[index]
         if any(_is(answer[2], error) for answer in entry.get("settled", ())):
-            found = index
+            first = index
         asked = (*entry.get("asked", ()), *entry.get("kept", {}).get("asked", ()))
         if any(bridge not in _HARMLESS for _, bridge, *_ in asked):
             break
-    return found
+    return first
 
 
-def _is(told: Sequence[Any] | None, error: GuestError) -> bool:
-    return told is not None and list(told[:2]) == [error.name, error.message]
+def _is(recorded: Sequence[Any] | None, error: GuestError) -> bool:
+    return recorded is not None and list(recorded[:2]) == [error.name, error.message]
 
 
 def effective(entries: Sequence[_Entry]) -> list[_Entry]:
-    """The valid parts of the entries, each at its index."""
-    held: list[_Entry] = []
+    """Return the valid parts of the entries, each at its index."""
+    valid: list[_Entry] = []
     for entry in entries:
         retry = entry.get("retry")
         if retry is None:
-            held.append(entry)
+            valid.append(entry)
             continue
         start = retry["from"]
-        held[start:] = [_without_steps(earlier) for earlier in held[start:]]
+        valid[start:] = [_without_steps(earlier) for earlier in valid[start:]]
         rest = {key: value for key, value in entry.items() if key != "retry"}
-        held.append({**rest, "kept": retry["kept"]})
-    return held
+        valid.append({**rest, "kept": retry["kept"]})
+    return valid
 
 
 def _without_steps(entry: _Entry) -> _Entry:

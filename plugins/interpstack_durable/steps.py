@@ -24,22 +24,27 @@ from interpstack import (
     Step,
     StepSource,
 )
-from interpstack_durable.background.asides import aside_note, check_aside
-from interpstack_durable.background.looks import CellAge, Look, StillRunning, shown_request
-from interpstack_durable.flights import CallsInFlight, Flights
-from interpstack_durable.held import HeldRequests
+from interpstack_durable.background.suspension_notes import check_suspension_note, suspension_note
+from interpstack_durable.background.time_slices import (
+    CellAge,
+    StillRunning,
+    TimeSlice,
+    describe_request,
+)
+from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 from interpstack_durable.journal import Journal, ReplayDivergence
 from interpstack_durable.pauses import STORE_SECONDS, Answers, GuestTimes, compute, quiesce
+from interpstack_durable.pending_requests import PendingRequests
 from interpstack_durable.suspensions import StoredRun
 
 __all__ = ["GRACE_SECONDS", "JournalSteps", "journal_of", "made_when"]
 
-#: Seconds that a call which was made gets to end when the cell is cancelled.
+#: Seconds that a call which was made has to end when the cell is cancelled.
 GRACE_SECONDS: Final = 5.0
 
 
 def journal_of(context: CellContext) -> Journal | None:
-    """The journal of the cell that called a handler; `None` for a cell without one."""
+    """Return the journal of the cell that called a handler; `None` for a cell without one."""
     record = context.record
     return record.journal if isinstance(record, JournalSteps) else None
 
@@ -74,16 +79,17 @@ class JournalSteps(StepSource):
 
     Attributes:
         journal: The journal of the cell.
-        flights: Calls that earlier runs left running.
-        look: The look for which a cell in the background runs; `None` for other cells.
-        lander: Has the answers of calls recorded that a pause leaves running, if the host does.
+        in_flight: Calls that earlier runs left running.
+        time_slice: The time slice of a cell in the background; `None` for other cells.
+        late_recorder: Records the late results of calls that a pause leaves running, if the host
+            provides it.
         calls: By the ids of running requests, whether their calls were made; see `made_when`.
     """
 
     journal: Journal
-    flights: Flights = attrs.field(factory=Flights)
-    look: Look | None = None
-    lander: Callable[[CallsInFlight], Awaitable[None]] | None = None
+    in_flight: InFlightRegistry = attrs.field(factory=InFlightRegistry)
+    time_slice: TimeSlice | None = None
+    late_recorder: Callable[[InFlightCalls], Awaitable[None]] | None = None
     repeats = True
     calls: dict[int, Callable[[], bool]] = attrs.field(factory=dict, init=False)
     _began: float = attrs.field(default=0.0, init=False)
@@ -92,22 +98,25 @@ class JournalSteps(StepSource):
     #: Whether all recorded steps were replayed.
     _beyond: bool = attrs.field(default=False, init=False)
     _pausing: bool = attrs.field(default=False, init=False)
-    #: What the guest asked for since the last step, in order.
+    #: The guest's requests since the last step, in order.
     _asked: list[Request] = attrs.field(factory=list, init=False)
     #: Calls of a replayed guest: whether they were delivered is known with the next step.
     _emitted: list[Call] = attrs.field(factory=list, init=False)
     #: The number of steps that the guest has received.
-    _told: int = attrs.field(default=0, init=False)
+    _delivered: int = attrs.field(default=0, init=False)
     #: The end of the cell's own code.
     _ended: Completion | None = attrs.field(default=None, init=False)
-    _held: HeldRequests = attrs.field(init=False)
+    _pending: PendingRequests = attrs.field(init=False)
     _answers: Answers = attrs.field(init=False)
     _age: CellAge = attrs.field(init=False)
     _times: GuestTimes = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.seed = self.journal.seed
-        self._stored, self._times = StoredRun(self.journal, self.flights), GuestTimes(self.journal)
+        self._stored, self._times = (
+            StoredRun(self.journal, self.in_flight),
+            GuestTimes(self.journal),
+        )
 
     def amounts(self) -> Sequence[Mapping[str, Any]]:
         return self.journal.amounts()
@@ -122,13 +131,13 @@ class JournalSteps(StepSource):
         return await self._stored.open(capabilities)
 
     def begin(self, run: CellRun) -> float:
-        self.run, self._held = run, HeldRequests(run)
-        self._answers = Answers(self._held, self.journal)
-        self._age = CellAge() if self.look is None else CellAge.of(self.journal, run)
+        self.run, self._pending = run, PendingRequests(run)
+        self._answers = Answers(self._pending, self.journal)
+        self._age = CellAge() if self.time_slice is None else CellAge.of(self.journal, run)
         if run.resumed and (suspension := self._stored.suspension) is not None:
             self.journal.skip(suspension.steps)
-            self._told, self._asked = suspension.steps, list(suspension.asked)
-            self._held.go_on(suspension)
+            self._delivered, self._asked = suspension.steps, list(suspension.asked)
+            self._pending.go_on(suspension)
             self._stored.attach(run.context)
         return self._began
 
@@ -137,9 +146,9 @@ class JournalSteps(StepSource):
         return not self._replaying
 
     def ended(self) -> None:
-        self._held.stop_left(self.flights)
+        self._pending.stop_left(self.in_flight)
         super().ended()
-        del self._held, self._answers
+        del self._pending, self._answers
 
     async def left(self, error: BaseException) -> None:
         """Record the answers that the guest has not received, now and when they arrive."""
@@ -147,8 +156,8 @@ class JournalSteps(StepSource):
             if self.records:
                 async with asyncio.timeout(STORE_SECONDS):
                     pausing = self._asked and self.run.requests.paused
-                    if self._asked and not pausing and self._answers.unkept:
-                        await self._note_asked()
+                    if self._asked and not pausing and self._answers.unrecorded:
+                        await self._note_requests()
                     await self._answers.keep(self._asked if pausing else None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
             error.add_note(f"calls that had ended may be made again: {failed!r}")
@@ -156,22 +165,23 @@ class JournalSteps(StepSource):
             # After a divergence, nobody will take the answers of calls that still run.
             if self._beyond and not isinstance(error, ReplayDivergence):
                 await self._pass_on()
-        except Exception as failed:  # noqa: BLE001 - so may who records them
+        except Exception as failed:  # noqa: BLE001 - a recorder may raise anything, too
             error.add_note(f"calls that still run may be made again: {failed!r}")
 
-    async def _note_asked(self, others: Mapping[str, Any] = {}) -> None:
-        """Note what the guest asked for, which the next run has to ask for, too."""
-        asked = aside_note(self._told, self._asked, self._times.last)
+    async def _note_requests(self, others: Mapping[str, Any] = {}) -> None:
+        """Note the guest's requests, which the next run has to make, too."""
+        asked = suspension_note(self._delivered, self._asked, self._times.last)
         await self.journal.note({**others, **asked})
 
     async def _pass_on(self) -> None:
-        """Pass the calls that were left running, by this run or before, to who records them."""
-        running = self._held.left_running(self.flights)
-        calls = CallsInFlight.of(self.run, self.journal, self.flights, running)
-        if self.look is not None:
-            self.look.leave(calls)
-        elif running and self.lander is not None:
-            await self.lander(attrs.evolve(calls, seconds=None))  # a pause takes time off no call
+        """Pass the calls that this run or an earlier one left running to the host's recorder."""
+        running = self._pending.left_running(self.in_flight)
+        calls = InFlightCalls.of(self.run, self.journal, self.in_flight, running)
+        if self.time_slice is not None:
+            self.time_slice.leave(calls)
+        elif running and self.late_recorder is not None:
+            # The time of a pause does not count against the limit of a call.
+            await self.late_recorder(attrs.evolve(calls, seconds=None))
 
     # -- requests of the guest -------------------------------------------------------------
 
@@ -185,7 +195,7 @@ class JournalSteps(StepSource):
         requests = _of_cell(progress.requests, self._shift)
         self._asked += requests
         for request in requests:
-            (self._held.hold if self._replaying else self._held.start)(request)
+            (self._pending.add if self._replaying else self._pending.start)(request)
         for request_id in progress.cancelled:
             self.drop(request_id + self._shift)
 
@@ -195,22 +205,24 @@ class JournalSteps(StepSource):
 
     @property
     def outstanding(self) -> Sequence[Request]:
-        return [*self._held.held.values(), *self.run.requests.outstanding]
+        return [*self._pending.unstarted.values(), *self.run.requests.outstanding]
 
     def drop(self, request_id: int) -> None:
-        self._held.drop(request_id)
+        self._pending.drop(request_id)
         if request_id in self.run.requests.open:
             self.run.requests.drop(request_id)
-            self.flights.stop(self.run.requests.key(request_id))
+            self.in_flight.stop(self.run.requests.key(request_id))
 
     async def earlier(self, request: Request) -> Settlement | None:
         if request.bridge == TIMER:
-            if self.look is None:
+            if self.time_slice is None:
                 return None
             return await self._age.end(request, self.run.requests.timer_left(request.id))
-        if self.flights.empty:
+        if self.in_flight.empty:
             return None
-        return await self._held.repeated(request, await self.flights.landed(self.run, request))
+        return await self._pending.repeated(
+            request, await self.in_flight.late_result(self.run, request)
+        )
 
     def grace(self, request_id: int) -> float:
         made = self.calls.get(request_id)
@@ -231,7 +243,7 @@ class JournalSteps(StepSource):
         return None if step is None else _of_engine(step, self._shift)
 
     async def _replayed(self) -> Step | None:
-        """The next recorded step; `None` once there is none any more."""
+        """Replay the next recorded step; `None` once there is none any more."""
         if not self._replaying:
             return None
         step = self.journal.replay(self._asked)
@@ -242,45 +254,49 @@ class JournalSteps(StepSource):
         if step is None:
             await self._go_beyond()
             return None
-        await self._held.replay(step)
+        await self._pending.replay(step)
         self._asked = []
-        self._told += 1
+        self._delivered += 1
         return step
 
     async def _go_beyond(self) -> None:
-        """Begin after the end of the replay."""
+        """Continue after the end of the replay."""
         self._beyond = True
-        self._times.noted(check_aside(self.journal, self._told, self._asked))
-        if self._held.held:
+        self._times.noted(check_suspension_note(self.journal, self._delivered, self._asked))
+        if self._pending.unstarted:
             await self.journal.resume()
-        elif self._told:  # nothing new is done
+        elif self._delivered:  # nothing new is done
             await self.journal.check_answers()
         undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
-            await self._held.take_undelivered(undelivered.step)
+            await self._pending.take_undelivered(undelivered.step)
             self._pausing = undelivered.pausing
             self._answers.restored()
         self._replaying = False
-        if self.look is not None and self._held.out_of_time:  # while nobody looked
-            await self._held.refuse(*self.run.clock.out_of_time())
-        self._held.release()
+        if self.time_slice is not None and self._pending.out_of_time:  # between time slices
+            await self._pending.refuse(*self.run.clock.out_of_time())
+        self._pending.release()
 
     async def _computed(self) -> Step | None:
-        """Wait for answers, and record them; `None` if none can come, or the time is up first."""
+        """Wait for answers, and record them; `None` if none can arrive, or time is up first."""
         requests = self.run.requests
         if requests.idle:
             return None
-        in_time = await _in_time(self.run, self.look)
+        in_time = await _in_time(self.run, self.time_slice)
         if not in_time and not requests.paused:  # a pause that is due comes before the limit
-            if self.look is not None and not self.look.left and not self._held.out_of_time:
-                raise await self._put_aside()
+            if (
+                self.time_slice is not None
+                and not self.time_slice.left
+                and not self._pending.out_of_time
+            ):
+                raise await self._suspend()
             return None
         return await (self._pause() if requests.paused or self._pausing else self._record())
 
     async def _record(self) -> Step:
         step, _ = await self._answers.recorded(partial(self.journal.record, self._asked))
         self._asked = []
-        self._told += 1
+        self._delivered += 1
         return step
 
     async def compute(self, guest: Callable[[], Awaitable[Progress]]) -> Progress:
@@ -292,57 +308,57 @@ class JournalSteps(StepSource):
 
     # -- pauses ----------------------------------------------------------------------------
 
-    async def _put_aside(self) -> BaseException:
-        """Leave the cell because a look is over; calls in flight continue.
+    async def _suspend(self) -> BaseException:
+        """Suspend the cell because its time slice is over; calls in flight continue.
 
         The next run may skip the steps before the image, so the amounts are recorded first.
         """
         await self._answers.suspend()
-        waits_for = [shown_request(request) for request in self.outstanding]
-        self.flights.leave_running(self.run)
-        await self._stored.suspend(self._held, self._told, tuple(self._asked))
-        await self._note_asked(self._age.note(self.run, counts=True))
+        waits_for = [describe_request(request) for request in self.outstanding]
+        self.in_flight.leave_running(self.run)
+        await self._stored.suspend(self._pending, self._delivered, tuple(self._asked))
+        await self._note_requests(self._age.note(self.run, counts=True))
         return StillRunning(waits_for, self.run.context.attachments)
 
     async def _pause(self) -> Step | None:
-        """Leave the cell when the running calls have ended and are recorded.
+        """Pause the cell when the running calls have ended and are recorded.
 
         The guest receives nothing during the pause, so it can start no further calls. Calls that
         outlast `pause_grace` are left running.
         """
         await quiesce(self.run, self.journal.pause_grace, lambda: self._answers.keep(self._asked))
         requests = self.run.requests
-        if not requests.paused:  # an earlier run was about to pause, this one need not
-            if self._held.out_of_time:
+        if not requests.paused:  # an earlier run was about to pause; this one continues
+            if self._pending.out_of_time:
                 return None
             self._pausing = False
             return await self._record()
-        running = self.flights.leave_running(self.run)
-        await self._stored.suspend(self._held, self._told, tuple(self._asked))
-        if self.look is not None:
+        running = self.in_flight.leave_running(self.run)
+        await self._stored.suspend(self._pending, self._delivered, tuple(self._asked))
+        if self.time_slice is not None:
             await self.journal.note(self._age.note(self.run, counts=False))
         pause = partial(self.journal.pause, self._asked, paused=requests.paused, running=running)
         _, error = await self._answers.recorded(pause)
-        self._asked = []  # of the recorded step, which has none of the answers from now on
+        self._asked = []  # they belong to the recorded step; later answers belong to the next one
         raise error
 
 
-async def _in_time(run: CellRun, look: Look | None) -> bool:
+async def _in_time(run: CellRun, time_slice: TimeSlice | None) -> bool:
     """Wait until something is settled or paused; False when the time is up first."""
     wall = run.clock.wall_left()
-    if look is None:
+    if time_slice is None:
         return await run.requests.wait(wall)
-    known = [seconds for seconds in (wall, look.left) if seconds is not None]
-    return await look.within(run.requests.wait(min(known, default=None)))
+    known = [seconds for seconds in (wall, time_slice.left) if seconds is not None]
+    return await time_slice.within(run.requests.wait(min(known, default=None)))
 
 
 def _of_cell(requests: Sequence[Request], shift: int) -> Sequence[Request]:
-    """Requests of the engine with their ids in the cell."""
+    """Return requests of the engine with their ids in the cell."""
     return [attrs.evolve(one, id=one.id + shift) for one in requests] if shift else requests
 
 
 def _of_engine(step: Step, shift: int) -> Step:
-    """A step with the request ids of the engine."""
+    """Return a step with the request ids of the engine."""
     if not shift:
         return step
     settlements = tuple(attrs.evolve(one, id=one.id - shift) for one in step.settlements)

@@ -23,7 +23,7 @@ from scripted import Script, answers
 
 from interpstack import GuestError, Image, Request, SessionState, Settlement, Step
 from interpstack_durable.api import Suspension, read_cell
-from interpstack_durable.entries import kept_entry, step_entry
+from interpstack_durable.entries import step_entry, undelivered_entry
 from interpstack_durable.suspensions import read_suspension, suspension_text
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.background.fates import Fate, Fates
@@ -76,8 +76,8 @@ async def test_texts_of_answers_and_of_requests_survive_in_a_journal(
         attrs.asdict(answer) for answer in step.settlements
     ]
     assert read.asked[0].bridge == request.bridge
-    kept = await stored(task_of("key", 0), kept_entry([request], step))
-    assert recorded_entries("key", kept) == [kept_entry([request], step)]
+    kept = await stored(task_of("key", 0), undelivered_entry([request], step))
+    assert recorded_entries("key", kept) == [undelivered_entry([request], step)]
 
 
 @FEW

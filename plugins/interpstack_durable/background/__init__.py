@@ -1,1 +1,1 @@
-"""Cells in the background: put aside after some seconds, and continued later."""
+"""Cells in the background: suspended after some seconds, and continued later."""

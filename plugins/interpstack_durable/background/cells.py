@@ -1,4 +1,4 @@
-"""Cells in the background of one session: put aside after some seconds, and continued later."""
+"""Cells in the background of one session: suspended after some seconds, and continued later."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import attrs
 from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack.checks import shown
 from interpstack_durable.background.journals import Journals
-from interpstack_durable.background.looks import StillRunning, check_seconds, cut_off
+from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.background.memory_store import MemoryJournalStore
-from interpstack_durable.background.parked_cells import free_parked
 from interpstack_durable.background.running_cell import RunningCell
+from interpstack_durable.background.time_slices import StillRunning, check_seconds, cut_off
 from interpstack_durable.cell_journal import JournalStore
 
 __all__ = ["BackgroundCells", "CellAnswer", "close_cells"]
@@ -28,16 +28,16 @@ _MAX_ENDED: Final = 64
 
 @attrs.frozen(kw_only=True)
 class CellAnswer:
-    """The answer of a cell in the background to one look.
+    """The answer of a cell in the background after one time slice.
 
     Attributes:
         id: The id of the cell.
         outcome: The outcome of the cell; `None` while it runs.
-        console: Console output since the look before.
-        attachments: Objects that bridges have attached since the look before, such as images;
-            `outcome.attachments` has all of the cell.
+        console: Console output since the previous time slice.
+        attachments: Objects that bridges have attached since the previous time slice, such as
+            images; `outcome.attachments` has all of the cell.
         waits_for: The calls and timers that the guest waits for.
-        gone: The reason why there is no such cell, in words; empty if there is one.
+        missing: The reason why there is no such cell, in words; empty if there is one.
     """
 
     id: str
@@ -45,7 +45,7 @@ class CellAnswer:
     console: str = ""
     attachments: tuple[Any, ...] = ()
     waits_for: tuple[str, ...] = ()
-    gone: str = ""
+    missing: str = ""
 
 
 def _check_session(session: Any) -> None:
@@ -106,8 +106,8 @@ class BackgroundCells:
         #: The part of the session's offer by which the plugin `durable` finds the current cell.
         self.journals = Journals(
             self._store_for,
-            lambda host: None if self._cell is None else self._cell.flights,
-            lambda host: None if self._cell is None else self._cell.look,
+            lambda host: None if self._cell is None else self._cell.in_flight,
+            lambda host: None if self._cell is None else self._cell.time_slice,
         )
 
     def _store_for(self, host: Any) -> JournalStore | None:
@@ -135,7 +135,7 @@ class BackgroundCells:
 
         Args:
             code: Source text.
-            yield_after: Seconds after which a cell that waits for its calls is put aside.
+            yield_after: Seconds after which a cell that waits for its calls is suspended.
             host: See `Session.eval`.
 
         Raises:
@@ -155,7 +155,7 @@ class BackgroundCells:
             raise
 
     def adopt(self, id: str, code: str) -> None:  # noqa: A002 - the word for it
-        """Take over a cell that another process has left, so that `wait` continues it.
+        """Take over a cell that another process has suspended, so that `wait` continues it.
 
         Args:
             id: The id that the cell had there.
@@ -187,34 +187,36 @@ class BackgroundCells:
     async def wait(self, id: str, seconds: float, *, host: Any = None) -> CellAnswer:  # noqa: A002
         """Continue a cell, for at most some seconds.
 
-        A handler's exception for the host leaves this method; the cell stays, and continues with
-        the next call.
+        A handler's exception for the host is raised by this method; the cell remains, and continues
+        with the next call.
 
         Args:
             id: The id of the cell.
-            seconds: Seconds after which the cell is put aside again.
+            seconds: Seconds after which the cell is suspended again.
             host: See `Session.eval`.
 
         Raises:
-            ConfigurationError: Somebody else waits for the cell, or an argument is wrong.
+            ConfigurationError: Another caller waits for the cell, or an argument is wrong.
         """
         check_seconds(seconds, "seconds")
         _check_id(id)
         cell = self._cell
         if cell is None or cell.id != id:
-            return self._gone(id)
-        if cell.look is not None:
-            raise ConfigurationError(f"cell {id} has an observer; one at a time may wait for it")
+            return self._missing(id)
+        if cell.time_slice is not None:
+            raise ConfigurationError(
+                f"another caller waits for cell {id}; only one may wait at a time"
+            )
         cell.begin(seconds, lambda: self._run(cell, host))
         return self._answer(cell, await cell.ended())
 
     async def _run(self, cell: RunningCell, host: Any) -> Outcome:
-        await cell.stop_landing()
+        await cell.stop_recording()
         cell.heard.clear()
         return await self._session.eval(cell.code, host=host, on_console=cell.heard.append)
 
     async def terminate(self, id: str) -> CellAnswer:  # noqa: A002
-        """End a cell and its calls in flight; a cell that ends by itself first counts as ended.
+        """Terminate a cell and its calls in flight; a cell that ends by itself first has ended.
 
         Its changes to variables are undone.
 
@@ -224,17 +226,17 @@ class BackgroundCells:
         _check_id(id)
         cell = self._cell
         if cell is None or cell.id != id:
-            return self._gone(id)
-        if cell.look is not None and cell.run is not None:
-            cell.look.cut()
+            return self._missing(id)
+        if cell.time_slice is not None and cell.run is not None:
+            cell.time_slice.cut()
             await asyncio.wait({cell.run})
             await asyncio.sleep(0)  # whoever waits for the cell gets its outcome
             if self._cell is not cell:
-                return self._gone(id)
+                return self._missing(id)
         self._end(cell, "it was terminated")
         self._ended[cell.id] += cut_off(await cell.stop_calls())
-        await free_parked(self._session.stack, await cell.store.suspended())
-        return self._gone(id)
+        await free_kept_realm(self._session.stack, await cell.store.suspended())
+        return self._missing(id)
 
     async def aclose(self) -> None:
         """Terminate the cell that still runs, if there is one."""
@@ -242,13 +244,13 @@ class BackgroundCells:
             await self.terminate(self._cell.id)
 
     def _answer(self, cell: RunningCell, ended: Outcome | StillRunning) -> CellAnswer:
-        attached = cell.shown.new_attachments(ended.attachments)
-        told = CellAnswer(id=cell.id, attachments=attached)
+        attached = cell.seen.new_attachments(ended.attachments)
+        answer = CellAnswer(id=cell.id, attachments=attached)
         if isinstance(ended, StillRunning):
-            console = cell.shown.new("".join(cell.heard))
-            return attrs.evolve(told, console=console, waits_for=ended.waits_for)
+            console = cell.seen.new("".join(cell.heard))
+            return attrs.evolve(answer, console=console, waits_for=ended.waits_for)
         self._end(cell, "it has ended, and its outcome was returned")
-        return attrs.evolve(told, outcome=ended, console=cell.shown.new(ended.console))
+        return attrs.evolve(answer, outcome=ended, console=cell.seen.new(ended.console))
 
     def _end(self, cell: RunningCell, why: str) -> None:
         if self._cell is cell:
@@ -257,7 +259,7 @@ class BackgroundCells:
         while len(self._ended) > _MAX_ENDED:
             self._ended.popitem(last=False)
 
-    def _gone(self, id: str) -> CellAnswer:  # noqa: A002
+    def _missing(self, id: str) -> CellAnswer:  # noqa: A002
         known = "no cell is running" if self._cell is None else f"cell {self._cell.id} is running"
         why = self._ended.get(id, "there is no such cell")
-        return CellAnswer(id=id, gone=f"cell {id}: {why}; {known}")
+        return CellAnswer(id=id, missing=f"cell {id}: {why}; {known}")

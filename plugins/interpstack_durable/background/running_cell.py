@@ -1,4 +1,4 @@
-"""A cell in the background that has not ended, with its current look and its calls in flight."""
+"""A running cell in the background, with its current time slice and its calls in flight."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from interpstack import Outcome, Request, to_end
-from interpstack_durable.background.looks import Look, SeenOutput, StillRunning
+from interpstack_durable.background.time_slices import SeenOutput, StillRunning, TimeSlice
 from interpstack_durable.cell_journal import JournalStore
-from interpstack_durable.flights import CallsInFlight, Flights
+from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 
 __all__ = ["RunningCell"]
 
@@ -24,39 +24,39 @@ class RunningCell:
         id: The id of the cell.
         code: The source.
         store: The store of its journal.
-        flights: Calls that outlast a look.
-        heard: Parts of the console output of the current look.
-        shown: Console output and attachments that were returned.
-        calls: The calls in flight that a look has left.
-        landing: Records the answers of these calls.
-        look: The current look.
-        run: The run of the current look.
+        in_flight: Calls that outlast a time slice.
+        heard: Parts of the console output of the current time slice.
+        seen: Console output and attachments that were returned.
+        calls: The calls in flight that a time slice has left.
+        recording: Records the answers of these calls.
+        time_slice: The current time slice.
+        run: The run of the current time slice.
     """
 
     id: str
     code: str
     store: JournalStore
-    flights: Flights = attrs.field(factory=Flights)
+    in_flight: InFlightRegistry = attrs.field(factory=InFlightRegistry)
     heard: list[str] = attrs.field(factory=list)
-    shown: SeenOutput = attrs.field(factory=SeenOutput)
-    calls: CallsInFlight | None = None
-    landing: asyncio.Task[None] | None = None
-    look: Look | None = None
+    seen: SeenOutput = attrs.field(factory=SeenOutput)
+    calls: InFlightCalls | None = None
+    recording: asyncio.Task[None] | None = None
+    time_slice: TimeSlice | None = None
     run: asyncio.Task[Outcome] | None = None
 
     def begin(self, seconds: float, run: Callable[[], Coroutine[Any, Any, Outcome]]) -> None:
-        """Begin a look."""
-        self.look = Look(seconds)
+        """Begin a time slice."""
+        self.time_slice = TimeSlice(seconds)
         self.run = asyncio.ensure_future(run())
 
     async def ended(self) -> Outcome | StillRunning:
-        """Wait for the end of the current look, also if the caller is cancelled."""
-        if self.run is None or self.look is None:
+        """Wait for the end of the current time slice, also if the caller is cancelled."""
+        if self.run is None or self.time_slice is None:
             raise RuntimeError(f"no caller waits for cell {self.id}")
         try:
             await asyncio.wait({self.run})
         except asyncio.CancelledError:
-            self.look.cut()
+            self.time_slice.cut()
             await to_end(asyncio.wait({self.run}))
             raise
         finally:
@@ -68,23 +68,23 @@ class RunningCell:
             return still
 
     def _note(self, run: asyncio.Task[Outcome]) -> None:
-        """Let the calls in flight continue after a look.
+        """Let the calls in flight continue after a time slice.
 
-        A look that could not take the calls of the one before leaves them to be stopped.
+        If a time slice could not take the calls of the previous one, `stop_calls` still finds them.
         """
-        left = None if self.look is None else self.look.calls
-        self.look = None
+        left = None if self.time_slice is None else self.time_slice.calls
+        self.time_slice = None
         if left is not None or run.exception() is None:
             self.calls = left
         if left is not None and run.exception() is not None:
-            self.landing = asyncio.ensure_future(left.land())
+            self.recording = asyncio.ensure_future(left.record_late_results())
 
-    async def stop_landing(self) -> None:
+    async def stop_recording(self) -> None:
         """Stop recording; the calls in flight continue."""
-        landing, self.landing = self.landing, None
-        if landing is not None:
-            landing.cancel()
-            await asyncio.wait({landing})
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            recording.cancel()
+            await asyncio.wait({recording})
 
     async def stop_calls(self) -> Sequence[Request]:
         """Cancel the calls in flight, and wait a moment for their handlers to clean up.
@@ -92,7 +92,7 @@ class RunningCell:
         Returns:
             The requests of those calls.
         """
-        await self.stop_landing()
+        await self.stop_recording()
         calls, self.calls = self.calls, None
         if calls is None:
             return ()

@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
 from interpstack_display.api import noted
-from interpstack_durable.api import Look, SeenOutput, StillRunning, cut_off, free_parked
+from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice, cut_off, free_kept_realm
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
 from interpstack_langchain.background.cell_records import (
@@ -122,7 +122,7 @@ class BackgroundEvals(Evals):
             decided = await store.decided()
             if decided is not None and decided.why == TERMINATED:
                 # So that it is found, it can be dropped.
-                await free_parked(self.stack, await store.suspended())
+                await free_kept_realm(self.stack, await store.suspended())
                 await store.ended()
             return decided
 
@@ -141,7 +141,7 @@ class BackgroundEvals(Evals):
             await store.decide(ENDED)
 
     async def _look(self, cell: CellRecord, seconds: float, running: EvalCall) -> ToolMessage:
-        store, look = _store(running), Look(seconds)
+        store, look = _store(running), TimeSlice(seconds)
         state, _ = await self._state(running)
         owner = owner_of(state, running.graph)
         hold = Hold(

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import attrs
 
 from interpstack import Request, to_end
-from interpstack_durable.api import CallsInFlight, Look, ReplayDivergence, StillRunning
+from interpstack_durable.api import InFlightCalls, ReplayDivergence, StillRunning, TimeSlice
 from interpstack_langchain.background.fates import CellOver
 from interpstack_langchain.background.lock_tasks import LockTask
 from interpstack_langchain.durability.landings import land
@@ -57,11 +57,11 @@ class Hold:
     owner: str
     alone: Callable[[], AbstractAsyncContextManager[Any]]
     exists: Callable[[], Awaitable[bool]]
-    look: Look
+    look: TimeSlice
     admit: Callable[[], Awaitable[None]] = _admitted
     across: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
-    calls: CallsInFlight | None = None
-    _earlier: CallsInFlight | None = attrs.field(default=None, init=False)
+    calls: InFlightCalls | None = None
+    _earlier: InFlightCalls | None = attrs.field(default=None, init=False)
     _holding: LockTask | None = attrs.field(default=None, init=False)
     _released: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
@@ -106,7 +106,7 @@ class Hold:
         elif self._holding is not None:
             self._holding.task.cancel()
 
-    def _go_on(self, calls: CallsInFlight) -> None:
+    def _go_on(self, calls: InFlightCalls) -> None:
         """Hold the lock until these calls have ended."""
         self.calls = calls
         self.holds.add(self)
@@ -160,7 +160,7 @@ class Hold:
             _log.exception("whether cell %s was terminated cannot be read", self.key)
         return False
 
-    async def _land(self, calls: CallsInFlight) -> None:
+    async def _land(self, calls: InFlightCalls) -> None:
         """Record answers until all calls have ended; end the calls of a deleted conversation."""
         landing = asyncio.ensure_future(land(calls, self.key))
         try:
@@ -225,7 +225,7 @@ class Holds:
             if self._held.get(hold.key) is hold:
                 del self._held[hold.key]
 
-    async def take_over(self, key: str) -> CallsInFlight | None:
+    async def take_over(self, key: str) -> InFlightCalls | None:
         """Give the lock of an earlier look at a cell back, for the next look.
 
         Returns:

@@ -12,12 +12,12 @@ from langgraph.types import Command
 
 from interpstack import GuestError, Request
 from interpstack_durable.api import (
-    CallsInFlight,
-    Flights,
+    InFlightCalls,
+    InFlightRegistry,
     Journal,
     answered_by,
-    damage_told,
     form_of,
+    reporting_damage,
     retry_entry,
 )
 from interpstack_langchain.durability.checkpoint_writes import (
@@ -132,7 +132,7 @@ class CheckpointStore:
         self._database, self._after_another = database, after_another
 
     @property
-    def flights(self) -> Flights | None:
+    def flights(self) -> InFlightRegistry | None:
         """Calls that pauses left running, in all runs of evals on the same database."""
         return None if self._database is None else self._database.flights
 
@@ -169,7 +169,7 @@ class CheckpointStore:
             # The checkpointer failed, or LangGraph stores the checkpoint only at the end.
             await self._keep(len(entries), missing)
             entries.append(missing)
-        with damage_told():
+        with reporting_damage():
             self.commands += [(n, one) for entry in entries for n, one in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
@@ -241,7 +241,7 @@ class CheckpointStore:
             return
         entries = recorded_entries(self.key, await self.writes.read())
         self.needs_state = bool(entries) and not entries[0].get("stateless")
-        with damage_told():
+        with reporting_damage():
             self.left_running = _named(running_after(entries))
 
     # -- runs in the middle ----------------------------------------------------------------
@@ -329,7 +329,7 @@ class CheckpointStore:
         )
         return told
 
-    async def land(self, calls: CallsInFlight) -> None:
+    async def land(self, calls: InFlightCalls) -> None:
         """Have the answers of these calls recorded when they arrive, if there is a lock."""
         self.ends_before_its_calls()
         if self._database is not None:

@@ -21,7 +21,7 @@ from langchain_core.runnables import RunnableConfig
 
 from interpstack import call_blocking
 from interpstack.values import from_storable, to_storable
-from interpstack_durable.api import UnreadableJournal, damage_told
+from interpstack_durable.api import UnreadableJournal, reporting_damage
 from interpstack_langchain.langgraph_internals.call_scopes import Checkpoint, checkpoint_key
 
 __all__ = [
@@ -67,7 +67,7 @@ def recorded_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[M
     found = {task: value for task, channel, value in writes if channel == JOURNAL_CHANNEL}
     entries: list[Mapping[str, Any]] = []
     while isinstance(entry := found.get(task_of(key, len(entries))), Mapping):
-        with damage_told():
+        with reporting_damage():
             entries.append(from_storable(entry))
     return entries
 
@@ -106,7 +106,7 @@ def recorded_spending(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[
     Raises:
         UnreadableJournal: One of them is damaged.
     """
-    with damage_told():
+    with reporting_damage():
         found = [value for _, channel, value in writes if channel == JOURNAL_CHANNEL]
         ours = [value for value in map(from_storable, found) if value.get("of") == key]
         return [value["spent"] for value in ours]

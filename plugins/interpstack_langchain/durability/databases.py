@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import Slots, call_blocking, to_end
-from interpstack_durable.api import CallsInFlight, Flights
+from interpstack_durable.api import InFlightCalls, InFlightRegistry
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 from interpstack_langchain.durability.file_locks import FileLocks
 from interpstack_langchain.durability.landings import Landing
@@ -46,7 +46,7 @@ class Database:
     """
 
     locks: DatabaseLocks | None
-    flights: Flights = attrs.field(factory=Flights)
+    flights: InFlightRegistry = attrs.field(factory=InFlightRegistry)
     left: dict[str, Any] = attrs.field(factory=dict)
     landings: dict[str, Landing] = attrs.field(factory=dict, init=False)
     users: int = attrs.field(default=0, init=False)
@@ -71,7 +71,7 @@ class Database:
         """Whether no eval runs, and no process has to wait for calls of this one."""
         return not self.users and not self.landings
 
-    async def land(self, key: str, calls: CallsInFlight) -> None:
+    async def land(self, key: str, calls: InFlightCalls) -> None:
         """Hold the lock on an eval until calls that its pause left running are recorded.
 
         Without a lock, nothing is recorded: another process could record other entries meanwhile.

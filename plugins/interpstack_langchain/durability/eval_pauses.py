@@ -20,7 +20,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from interpstack import Request
-from interpstack_durable.api import Journal, damage_told, noted_in
+from interpstack_durable.api import Journal, noted_in, reporting_damage
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
@@ -129,7 +129,7 @@ class EvalPauses:
         a call: otherwise it would answer a question that the eval asks later.
         """
         number = journal.noted("pauses")
-        with damage_told():
+        with reporting_damage():
             self._given = dict(journal.noted("given") or {})
             if number is not None:
                 self._check(journal, number)

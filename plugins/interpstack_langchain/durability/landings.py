@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_durable.api import CallsInFlight
+from interpstack_durable.api import InFlightCalls
 from interpstack_langchain.background.lock_tasks import LockTask
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 
@@ -36,7 +36,7 @@ class Landing:
 
     locks: DatabaseLocks
     key: str
-    calls: CallsInFlight
+    calls: InFlightCalls
     ended: Callable[[Landing], None]
     _holding: LockTask | None = attrs.field(default=None, init=False)
 
@@ -60,13 +60,13 @@ class Landing:
             await self._holding.stop(_STOP_SECONDS)
 
 
-async def land(calls: CallsInFlight, key: str) -> None:
+async def land(calls: InFlightCalls, key: str) -> None:
     """Record the answers of an eval's calls; returns once all calls have ended.
 
     Other processes must not make the calls before that, although a record fails.
     """
     try:
-        await calls.land()
+        await calls.record_late_results()
     except Exception as error:  # noqa: BLE001 - a checkpointer may raise anything
         _log.warning(
             "the answer of a call that eval %s left running could not be recorded (%s: %s); only "

@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from interpstack import CellContext, GuestException, Outcome
 from interpstack_agents import ProgressEmitter
-from interpstack_durable.api import Look, ReplayDivergence, UnreadableJournal, journal_of
+from interpstack_durable.api import ReplayDivergence, TimeSlice, UnreadableJournal, journal_of
 from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import SiblingCalls
@@ -134,7 +134,7 @@ class EvalCall:
         return self._place
 
     @property
-    def look(self) -> Look | None:
+    def look(self) -> TimeSlice | None:
         """The look for which the eval runs, if it may be put aside."""
         return None if self.watched is None else self.watched.look
 

@@ -9,7 +9,7 @@ import attrs
 
 from interpstack import Outcome
 from interpstack_display.api import Attachment
-from interpstack_durable.api import Look, SeenOutput, StillRunning
+from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice
 
 __all__ = ["Watched", "unseen"]
 
@@ -25,7 +25,7 @@ class Watched:
         heard: Parts of the console output of this look.
     """
 
-    look: Look
+    look: TimeSlice
     hold: AbstractAsyncContextManager[Any]
     shown: SeenOutput
     heard: list[str] = attrs.field(factory=list)

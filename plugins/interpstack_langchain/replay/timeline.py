@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import Settlement
-from interpstack_durable.api import RecordedRequest, damage_told, read_cell
+from interpstack_durable.api import RecordedRequest, read_cell, reporting_damage
 from interpstack_inspect.api import Computing, InnerCall, PauseEvent
 
 __all__ = ["RecordedCall", "Timeline", "offered_in", "read_timeline"]
@@ -111,7 +111,7 @@ def read_timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
     Raises:
         UnreadableJournal: A release wrote it in a form that this one cannot read, or it is damaged.
     """
-    with damage_told():
+    with reporting_damage():
         return _timeline(entries)
 
 

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
-from interpstack_durable.api import CallsInFlight, Flights, Journals, Look
+from interpstack_durable.api import InFlightCalls, InFlightRegistry, Journals, TimeSlice
 from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
@@ -150,16 +150,16 @@ def _store_for(host: EvalCall | None) -> Any:
     return None if host is None else host.store
 
 
-def _flights_for(host: EvalCall | None) -> Flights | None:
+def _flights_for(host: EvalCall | None) -> InFlightRegistry | None:
     """Calls that outlast a pause, of all agents on the database of the eval's checkpointer."""
     return None if host is None or host.store is None else host.store.flights
 
 
-def _look_for(host: EvalCall | None) -> Look | None:
+def _look_for(host: EvalCall | None) -> TimeSlice | None:
     """The look for which an eval runs, if it may be put aside."""
     return None if host is None else host.look
 
 
-def _lander_for(host: EvalCall | None) -> Callable[[CallsInFlight], Awaitable[None]] | None:
+def _lander_for(host: EvalCall | None) -> Callable[[InFlightCalls], Awaitable[None]] | None:
     """Records the answers of calls that a pause of the eval leaves running."""
     return None if host is None or host.store is None else host.store.land

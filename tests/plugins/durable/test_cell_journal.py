@@ -98,8 +98,8 @@ async def test_the_last_computing_is_recorded_with_what_it_asked_for(store: Stor
     journal.computed((5.0, 6.0))
     await journal.keep(ASKED, STEP)
     await journal.pause(ASKED, STEP, [])
-    told = [entry.get("kept", entry).get("computed") for entry in store.entries]
-    assert told == [None, [3.0, 4.0], None, [5.0, 6.0], [5.0, 6.0]]
+    times = [entry.get("kept", entry).get("computed") for entry in store.entries]
+    assert times == [None, [3.0, 4.0], None, [5.0, 6.0], [5.0, 6.0]]
 
 
 def _damaged(value: Any, chance: random.Random) -> Any:

@@ -14,11 +14,11 @@ from interpstack_durable.entries import (
     compare,
     digest,
     header,
-    kept_entry,
     read_answers,
     read_computed,
     read_step,
     step_entry,
+    undelivered_entry,
 )
 
 _ASKED = Request(1, "kit.f", {"secret": "x" * 500})
@@ -36,18 +36,21 @@ def test_a_step_is_read_as_it_was_written() -> None:
 
 
 def test_answers_that_the_guest_does_not_know_are_kept_apart() -> None:
-    entry = json.loads(json.dumps(kept_entry(None, Step(0.0, _ANSWERS))))
+    entry = json.loads(json.dumps(undelivered_entry(None, Step(0.0, _ANSWERS))))
     assert (entry["kept"]["pausing"], entry["kept"]["asked"]) == (False, [])
     assert read_answers(entry["kept"]) == _ANSWERS
-    assert kept_entry([], Step(0.0))["kept"]["pausing"] is True
+    assert undelivered_entry([], Step(0.0))["kept"]["pausing"] is True
 
 
 def test_the_times_of_the_computing_are_optional() -> None:
     entry = json.loads(json.dumps(step_entry([_ASKED], Step(12.5), (1.25, 2.5))))
     assert read_computed(entry) == (1.25, 2.5)
-    kept = json.loads(json.dumps(kept_entry([], Step(0.0), (1.25, 2.5))))["kept"]
+    kept = json.loads(json.dumps(undelivered_entry([], Step(0.0), (1.25, 2.5))))["kept"]
     assert read_computed(kept) == (1.25, 2.5)
-    for without in (step_entry([], Step(1.0)), kept_entry(None, Step(0.0), (1.0, 2.0))["kept"]):
+    for without in (
+        step_entry([], Step(1.0)),
+        undelivered_entry(None, Step(0.0), (1.0, 2.0))["kept"],
+    ):
         assert "computed" not in without
         assert read_computed(without) is None
     assert read_computed({"computed": [9.0, 8.0]}) == (9.0, 9.0), "the clock was set back"
@@ -61,8 +64,8 @@ def test_times_of_another_form_are_damage(times: Any) -> None:
 
 def test_older_entries_tell_refusals_by_their_names() -> None:
     entry = step_entry([], Step(0.0, (Settlement(1, error=GuestError("BudgetExceeded", "m")),)))
-    told = {"settled": entry["settled"]}
-    assert [one.refused for one in read_answers(told)] == [True]
+    expected = {"settled": entry["settled"]}
+    assert [one.refused for one in read_answers(expected)] == [True]
 
 
 def test_a_request_is_recorded_without_its_whole_input() -> None:
@@ -89,7 +92,7 @@ def test_the_same_requests_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "expected"),
     [
         ([], 'nothing more, but the recorded run asked for kit.f({"n":1}); nothing was done'),
         ([Request(1, "kit.f", {"n": 2})], 'kit.f({"n":2}), but the recorded run asked for kit.f('),
@@ -97,26 +100,28 @@ def test_the_same_requests_pass() -> None:
     ],
     ids=["fewer", "another", "more"],
 )
-def test_other_requests_diverge(asked: Any, told: str) -> None:
+def test_other_requests_diverge(asked: Any, expected: str) -> None:
     with pytest.raises(ReplayDivergence) as caught:
         compare(7, RECORDED, asked)
-    assert str(caught.value).startswith(f"at step 7 the code asks for {told}")
+    assert str(caught.value).startswith(f"at step 7 the code asks for {expected}")
 
 
 @pytest.mark.parametrize(
-    ("recorded", "asked", "told"),
+    ("recorded", "asked", "expected"),
     [
         (("x" * 300) + "a", ("x" * 300) + "b", "(the inputs differ behind their first 200 char"),
         ({"n": 1}, {"n": 1}, "(as request 1, and now as request 2)"),
     ],
     ids=["input", "number"],
 )
-def test_requests_that_look_the_same_are_told_apart(recorded: Any, asked: Any, told: str) -> None:
+def test_requests_that_look_the_same_are_distinguished(
+    recorded: Any, asked: Any, expected: str
+) -> None:
     number = 1 if isinstance(recorded, str) else 2
     before = [asked_entry(Request(1, "kit.f", recorded))]
     with pytest.raises(ReplayDivergence) as caught:
         compare(7, before, [Request(number, "kit.f", asked)])
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_a_record_whose_digest_does_not_fit_its_input_is_called_damaged() -> None:

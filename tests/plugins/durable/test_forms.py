@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from interpstack_durable.api import UnreadableJournal
-from interpstack_durable.forms import VERSION, damage_told, read_recorded
+from interpstack_durable.forms import VERSION, read_recorded, reporting_damage
 
 
 def test_the_newest_form_is_read_as_it_is() -> None:
@@ -36,13 +36,13 @@ def test_other_forms_are_refused_and_named(version: Any) -> None:
 def test_the_name_of_a_release_is_checked(release: Any) -> None:
     with pytest.raises(UnreadableJournal) as caught:
         read_recorded([{"version": "x" * 10**6, "release": release}])
-    told = str(caught.value)
-    assert len(told) < 400
-    assert told.isprintable()
+    message = str(caught.value)
+    assert len(message) < 400
+    assert message.isprintable()
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), RecursionError(), OverflowError("x" * 10**6)])
 def test_damage_is_told_in_one_way(error: Exception) -> None:
-    with pytest.raises(UnreadableJournal, match="is damaged") as caught, damage_told():
+    with pytest.raises(UnreadableJournal, match="is damaged") as caught, reporting_damage():
         raise error
     assert len(str(caught.value)) < 400

@@ -10,5 +10,5 @@ def test_a_divergence_has_the_error_of_the_code_bounded() -> None:
     error = ReplayDivergence("nothing was done")
     assert error.after(None) is error
     assert error.after(Completion(text="1")) is error
-    told = str(error.after(Completion(error=GuestError("TypeError", "x" * 1000))))
-    assert told == f"nothing was done; the code ended with TypeError: {'x' * 300}"
+    message = str(error.after(Completion(error=GuestError("TypeError", "x" * 1000))))
+    assert message == f"nothing was done; the code ended with TypeError: {'x' * 300}"

@@ -27,7 +27,7 @@ def _run(*calls: tuple[str, Any], wall: float | None = None) -> Any:
 
 
 class Journal(CellJournal):
-    """A journal that shows the times of which it was told."""
+    """A journal that notes the reported times."""
 
     times: list[Computed]
 
@@ -42,7 +42,7 @@ def _times() -> tuple[GuestTimes, list[Computed]]:
 
 
 async def test_computing_is_measured_around_the_guest() -> None:
-    measured, told = _times()
+    measured, times = _times()
     within = []
 
     async def guest() -> Progress:
@@ -50,15 +50,15 @@ async def test_computing_is_measured_around_the_guest() -> None:
         return Progress()
 
     assert await measured.of(guest) == Progress()
-    ((began, ended),) = told
+    ((began, ended),) = times
     assert began <= within[0] <= ended
     assert measured.last == (began, ended)
 
 
 async def test_a_guest_that_is_stopped_leaves_the_time_before() -> None:
-    measured, told = _times()
+    measured, times = _times()
     measured.noted(None)
-    assert (measured.last, told) == (None, [])
+    assert (measured.last, times) == (None, [])
     measured.noted((1.0, 2.0))
 
     async def guest() -> Progress:
@@ -66,7 +66,7 @@ async def test_a_guest_that_is_stopped_leaves_the_time_before() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await measured.of(guest)
-    assert (measured.last, told) == ((1.0, 2.0), [(1.0, 2.0)])
+    assert (measured.last, times) == ((1.0, 2.0), [(1.0, 2.0)])
 
 
 async def _nothing() -> bool:

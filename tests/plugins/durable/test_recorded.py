@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
 from interpstack_durable.api import RecordedCell, RecordedRequest, UnreadableJournal, read_cell
-from interpstack_durable.entries import header, kept_entry, step_entry
+from interpstack_durable.entries import header, step_entry, undelivered_entry
 
 _PAY = Request(1, "tools.pay", {"to": "Ann"})
 _ASK = Request(2, "tools.ask", "who?")
@@ -24,7 +24,7 @@ def _entries() -> list[dict[str, Any]]:
     return [
         {**header(Cell(source="1"), 100.0), **_step()},
         {"notes": {"pauses": 1, "by": "Bo"}},
-        kept_entry(None, Step(0.0, (_FAILED,))),
+        undelivered_entry(None, Step(0.0, (_FAILED,))),
         {"notes": {"by": "Cy"}},
     ]
 

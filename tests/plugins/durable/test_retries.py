@@ -25,10 +25,10 @@ def test_a_retry_keeps_what_succeeded() -> None:
     entries[1]["computed"] = [1.0, 2.0]
     entry = retry_entry(entries, ERROR)
     assert entry is not None
-    held = effective([*entries, entry])
-    assert held[0] == head
-    assert held[1] == {"commands": [[1, "x"]]}
-    assert held[2] == {
+    valid = effective([*entries, entry])
+    assert valid[0] == head
+    assert valid[1] == {"commands": [[1, "x"]]}
+    assert valid[2] == {
         "kept": {"asked": [], "settled": [OK], "pausing": False},
         "drawn": {"requests": 2},
     }

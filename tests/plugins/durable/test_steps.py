@@ -190,7 +190,7 @@ OTHER = {
 async def test_another_run_is_stopped_before_anything_is_done(
     host: Host, call: str, told: str
 ) -> None:
-    """The guest tells the runs apart by what is offered, which the journal does not hold."""
+    """The guest distinguishes the runs by its offer, which the journal does not record."""
     source = f"const old = 'first' in kit; await kit.free({{n: 1}}); await {call}; "
     source = (
         source.replace("globalThis.old", "old") + "await kit.free({n: 3}); await kit.gated({n: 4})"
@@ -541,7 +541,7 @@ made
 
 @pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
 async def test_what_was_drawn_counts_in_another_process_once(host: Host, suspends: bool) -> None:
-    """Requests that are told count as made; tokens and time of calls are in the record."""
+    """Delivered requests count as made; tokens and time of calls are in the record."""
     host.memory.suspends = suspends
     budget = Budget(requests=5, tool_requests={"kit.free": 4}, tokens=100)
     first = Account(budget)

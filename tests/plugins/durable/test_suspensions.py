@@ -11,8 +11,8 @@ import pytest
 from interpstack import Capability, Cell, CellContext, Image, Request
 from interpstack_durable.api import MemoryJournalStore
 from interpstack_durable.cell_journal import CellJournal
-from interpstack_durable.flights import Flights
 from interpstack_durable.forms import VERSION
+from interpstack_durable.in_flight import InFlightRegistry
 from interpstack_durable.journal import Suspension
 from interpstack_durable.suspensions import StoredRun, read_suspension, suspension_text
 
@@ -25,7 +25,7 @@ SUSPENSION = Suspension(
     console=(("out", 2),),
     cpu_seconds=0.5,
 )
-TOLD: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "version": VERSION,
     "image": ["e", "b", "AAEC"],
     "steps": 1,
@@ -39,43 +39,43 @@ TOLD: dict[str, Any] = {
 
 
 def test_the_form_is_the_one_that_is_stored() -> None:
-    assert suspension_text(SUSPENSION) == json.dumps(TOLD, separators=(",", ":"))
+    assert suspension_text(SUSPENSION) == json.dumps(FIELDS, separators=(",", ":"))
     assert read_suspension(suspension_text(SUSPENSION)) == SUSPENSION
 
 
 @pytest.mark.parametrize(
-    "told",
+    "stored",
     [
         "",
         "7",
         "[" * 100_000,
-        {**TOLD, "version": 1},
-        {**TOLD, "before": 3},
-        {**TOLD, "more": 1},
-        {key: value for key, value in TOLD.items() if key != "before"},
-        {**TOLD, "image": ["e", "b", "?"]},
-        {**TOLD, "made": {"a": "1"}},
-        {**TOLD, "console": [["out"]]},
-        {**TOLD, "open": [[2, "b", {"n": 1}]]},
+        {**FIELDS, "version": 1},
+        {**FIELDS, "before": 3},
+        {**FIELDS, "more": 1},
+        {key: value for key, value in FIELDS.items() if key != "before"},
+        {**FIELDS, "image": ["e", "b", "?"]},
+        {**FIELDS, "made": {"a": "1"}},
+        {**FIELDS, "console": [["out"]]},
+        {**FIELDS, "open": [[2, "b", {"n": 1}]]},
     ],
 )
-def test_what_is_damaged_or_of_another_release_is_not_read(told: Any) -> None:
-    assert read_suspension(told if isinstance(told, str) else json.dumps(told)) is None
+def test_what_is_damaged_or_of_another_release_is_not_read(stored: Any) -> None:
+    assert read_suspension(stored if isinstance(stored, str) else json.dumps(stored)) is None
 
 
 def test_numbers_may_be_whole() -> None:
-    whole = read_suspension(json.dumps({**TOLD, "cpu_seconds": 2}))
+    whole = read_suspension(json.dumps({**FIELDS, "cpu_seconds": 2}))
     assert whole == attrs.evolve(SUSPENSION, cpu_seconds=2.0)
 
 
 @attrs.define(eq=False)
-class _Held:
+class _Pending:
     """Notes how a run is to be stored."""
 
-    told: list[Any] = attrs.field(factory=list)
+    stored: list[Any] = attrs.field(factory=list)
 
-    async def suspend(self, *told: Any) -> None:
-        self.told.append(told[1:])
+    async def suspend(self, *arguments: Any) -> None:
+        self.stored.append(arguments[1:])
 
 
 def _journal(suspends: bool = True, text: str | None = None) -> Any:
@@ -89,25 +89,25 @@ def _journal(suspends: bool = True, text: str | None = None) -> Any:
 async def test_runs_are_stored_where_engine_and_journal_can(
     capability: Capability | None, suspends: bool
 ) -> None:
-    flights = Flights()
-    stored, held = StoredRun(_journal(suspends), flights), _Held()
+    in_flight = InFlightRegistry()
+    stored, pending = StoredRun(_journal(suspends), in_flight), _Pending()
     assert await stored.open({capability} if capability else set()) is None
-    await stored.suspend(held, 3, ())  # type: ignore[arg-type]
-    keeps = flights if capability is Capability.PARKING else None
-    assert held.told == ([(3, (), keeps)] if suspends and capability else [])
+    await stored.suspend(pending, 3, ())  # type: ignore[arg-type]
+    keeps = in_flight if capability is Capability.PARKING else None
+    assert pending.stored == ([(3, (), keeps)] if suspends and capability else [])
 
 
 async def test_an_image_of_a_live_realm_is_opened_with_its_attachments() -> None:
-    flights, text = Flights(), suspension_text(SUSPENSION)
+    in_flight, text = InFlightRegistry(), suspension_text(SUSPENSION)
     parks = {Capability.PARKING}
-    unknown = StoredRun(_journal(text=text), flights)
+    unknown = StoredRun(_journal(text=text), in_flight)
     assert await unknown.open(parks) is None, "its attachments are in another process"
-    flights.keep_attached(SUSPENSION.image, ("shown",))
-    stored, context = StoredRun(_journal(text=text), flights), CellContext("s", Cell(source="1"))
+    in_flight.keep_attached(SUSPENSION.image, ("shown",))
+    stored, context = StoredRun(_journal(text=text), in_flight), CellContext("s", Cell(source="1"))
     assert await stored.open(parks) == SUSPENSION.image
     stored.attach(context)
     assert context.attachments == ["shown"]
-    elsewhere = StoredRun(_journal(text=text), flights)
+    elsewhere = StoredRun(_journal(text=text), in_flight)
     assert await elsewhere.open({Capability.SUSPENSION}) == SUSPENSION.image
     elsewhere.attach(context)
     assert context.attachments == ["shown"]

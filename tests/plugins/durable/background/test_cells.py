@@ -70,7 +70,7 @@ caller: ContextVar[str] = ContextVar("caller", default="nobody")
 
 
 def forget_parked(cells: BackgroundCells) -> None:
-    """Have the engine end its parked cells, as it does when other sessions need their room."""
+    """Have the engine end its suspended cells, as it does when other sessions need their room."""
     engine: Any = cells._session.stack.engine
     engine._parked.close()
 
@@ -183,7 +183,7 @@ async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> 
         assert cells.running == first.id
         kit.let(1)
         await until(lambda: kit.ended == [1])
-        assert kit.begun == [1], "the guest makes no call while nobody looks"
+        assert kit.begun == [1], "the guest makes no call between time slices"
         second = await cells.wait(first.id, 0.05)
         assert (second.outcome, second.console, second.waits_for) == (
             None,
@@ -202,7 +202,7 @@ async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> 
 async def test_requests_keep_their_time_while_a_cell_is_aside(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         first = await cells.eval(of(SLOW, engine), yield_after=0.05)
-        aside = time.time()
+        suspended = time.time()
         kit.let(1)
         kit.let(2)
         await until(lambda: kit.ended == [1])
@@ -211,7 +211,7 @@ async def test_requests_keep_their_time_while_a_cell_is_aside(kit: Kit, engine: 
     before, after = [entry.computed for entry in recorded if entry.asked]
     assert before is not None
     assert after is not None
-    assert before[1] <= aside <= after[0]
+    assert before[1] <= suspended <= after[0]
 
 
 async def test_a_quick_cell_ends_at_once(kit: Kit, engine: str) -> None:
@@ -219,7 +219,7 @@ async def test_a_quick_cell_ends_at_once(kit: Kit, engine: str) -> None:
         answer = await cells.eval("1 + 1", yield_after=30)
         assert answer.outcome is not None
         assert answer.outcome.text == "2"
-        assert (await cells.wait(answer.id, 0)).gone == (
+        assert (await cells.wait(answer.id, 0)).missing == (
             "cell 1: it has ended, and its outcome was returned; no cell is running"
         )
 
@@ -268,8 +268,8 @@ async def test_an_account_counts_the_calls_that_an_earlier_look_left_in_flight_o
 
 
 async def continued(kit: Kit, cells: BackgroundCells, account: Account) -> CellAnswer:
-    """The answer to another look at the first cell, which draws on an account."""
-    for n in range(2, 5):  # the calls end during the look
+    """Return the answer after another time slice of the first cell, which draws on an account."""
+    for n in range(2, 5):  # the calls end during the time slice
         asyncio.get_running_loop().call_later(0.1, kit.let, n)
     with account.use():
         return await cells.wait("1", 30)
@@ -308,17 +308,19 @@ async def test_a_terminated_cell_leaves_nothing_running(kit: Kit, engine: str) -
         )
         running = await cells.eval(of(COUNT, engine), yield_after=0.05)
         answer = await cells.terminate(running.id)
-        assert answer.gone.startswith(
+        assert answer.missing.startswith(
             f"cell {running.id}: it was terminated; calls in flight were cancelled, and may have "
             "had their effects: kit.slow("
         )
-        assert answer.gone.endswith("; no cell is running")
+        assert answer.missing.endswith("; no cell is running")
         assert (kit.begun, kit.cancelled) == ([1], [1])
         kit.let(1)
         again = await cells.eval(of(COUNT, engine), yield_after=30)
         assert again.outcome is not None
         assert again.outcome.text == "41", "the changes of the terminated cell are undone"
-        assert (await cells.wait(running.id, 0)).gone.startswith(f"cell {running.id}: it was term")
+        assert (await cells.wait(running.id, 0)).missing.startswith(
+            f"cell {running.id}: it was term"
+        )
 
 
 async def test_an_approval_is_asked_at_the_look_that_reaches_it(kit: Kit, engine: str) -> None:
@@ -347,10 +349,12 @@ async def test_one_cell_and_one_observer_at_a_time(kit: Kit) -> None:
         with pytest.raises(ConfigurationError, match=r"cell 1 of session .* is still running"):
             await cells.eval("1", yield_after=1)
         looking = asyncio.ensure_future(cells.wait(first.id, 30))
-        await until(lambda: cells._cell is not None and cells._cell.look is not None)
+        await until(lambda: cells._cell is not None and cells._cell.time_slice is not None)
         with pytest.raises(ConfigurationError, match="cell 1 has an observer"):
             await cells.wait(first.id, 0)
-        assert (await cells.wait("7", 0)).gone == "cell 7: there is no such cell; cell 1 is running"
+        assert (
+            await cells.wait("7", 0)
+        ).missing == "cell 7: there is no such cell; cell 1 is running"
         kit.let(1)
         assert (await looking).outcome is not None
 
@@ -418,9 +422,9 @@ async def test_terminate_cuts_the_look_of_an_observer(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
         looking = asyncio.ensure_future(cells.wait(first.id, 3000))
-        await until(lambda: cells._cell is not None and cells._cell.look is not None)
+        await until(lambda: cells._cell is not None and cells._cell.time_slice is not None)
         await asyncio.sleep(0.05)
-        assert "it was terminated" in (await cells.terminate(first.id)).gone
+        assert "it was terminated" in (await cells.terminate(first.id)).missing
         assert (await looking).outcome is None
         assert kit.cancelled == [1]
 
@@ -431,10 +435,10 @@ async def test_a_cell_that_ends_by_itself_is_not_terminated(kit: Kit) -> None:
         await until(lambda: kit.begun == [1])
         kit.let(1)
         await until(lambda: kit.ended == [1])
-        told = await cells.terminate("1")
+        answer_to_end = await cells.terminate("1")
         answer: CellAnswer = await looking
         assert answer.outcome is None or answer.outcome.text == "1"
-        assert ("it has ended" in told.gone) == (answer.outcome is not None)
+        assert ("it has ended" in answer_to_end.missing) == (answer.outcome is not None)
 
 
 async def test_a_cancelled_look_loses_no_call(kit: Kit) -> None:
@@ -459,7 +463,9 @@ async def test_timers_count_while_nobody_looks(kit: Kit) -> None:
             answer = await cells.wait(first.id, 0.03)
             if answer.outcome is not None:
                 break
-        assert answer.outcome is not None, "looks that are shorter than a timer do not restart it"
+        assert answer.outcome is not None, (
+            "time slices that are shorter than a timer do not restart it"
+        )
         assert answer.outcome.text == "awake"
 
 
@@ -523,7 +529,7 @@ async def test_a_hundred_cells_at_once(kit: Kit) -> None:
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
 async def test_functions_classes_and_maps_live_on(kit: Kit, engine: str) -> None:
-    """Those of earlier cells and of the cell itself, over any number of looks."""
+    """Those of earlier cells and of the cell itself, over any number of time slices."""
     async with kit.cells(engine) as cells:
         await cells.eval(LIVE, yield_after=30)
         answer = await cells.eval(USES_LIVE, yield_after=0)
@@ -610,7 +616,7 @@ NOT_RESTORED = "Variables of earlier cells were restored from their values. Not 
 
 @pytest.mark.parametrize("engine", ["v8", "node"])
 async def test_functions_that_are_lost_with_a_parked_cell_are_named(kit: Kit, engine: str) -> None:
-    """Also by a cell that does not use them; plain values stay over any number of looks."""
+    """Also by a cell that does not use them; plain values stay over any number of time slices."""
     async with kit.cells(engine) as cells:
         await cells.eval("var one = 1; var double = n => 2 * n", yield_after=30)
         first = await cells.eval("one + await kit.slow({n: 1})", yield_after=0)
@@ -676,7 +682,7 @@ async def test_attachments_come_with_the_look_that_reached_them(kit: Kit, engine
         answer = await cells.eval(of(SHOW, engine), yield_after=0.1)
         for n, seen in ((1, (1,)), (2, (2, 3))):
             shown = answer.attachments if n == 1 else ()
-            while n not in kit.begun:  # a busy machine needs several looks
+            while n not in kit.begun:  # a busy machine needs several time slices
                 answer = await cells.wait(answer.id, 0.5)
                 shown += answer.attachments
             assert (answer.outcome, shown) == (None, seen)
@@ -693,7 +699,7 @@ async def test_a_cell_that_is_refused_is_not_at_work(kit: Kit) -> None:
         with pytest.raises(ConfigurationError, match="the code has 30 bytes"):
             await cells.eval(" " * 30, yield_after=1)
         assert cells.running is None
-        assert "it was refused, and never ran" in (await cells.wait("1", 0)).gone
+        assert "it was refused, and never ran" in (await cells.wait("1", 0)).missing
         assert (await cells.eval("1", yield_after=30)).id == "2"
 
 
@@ -711,7 +717,7 @@ async def test_a_closed_session_runs_no_cell(kit: Kit) -> None:
 
 
 async def test_cells_of_more_sessions_than_kernels(kit: Kit) -> None:
-    """Kernels between looks stay within their number, and values stay without them."""
+    """Kernels between time slices stay within their number, and values stay without them."""
     async with AsyncExitStack() as opened:
         bridges = [Bridge(name="kit.slow", handler=kit.slow)]
         engine = NodeEngine(kernels=2, prestarted=0)

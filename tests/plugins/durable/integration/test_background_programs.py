@@ -1,4 +1,4 @@
-"""Random programs in the background: looks, approvals, crashes and terminations in any order.
+"""Random programs in the background: time slices, approvals, crashes and terminations in any order.
 
 Each call has its effect when it ends. A program that ends has had each effect once, and a call is
 begun again only if the process died while it ran, or in the moment between its end and its record.
@@ -104,7 +104,7 @@ class Process:
         """End without a record: calls in flight are lost, as far as anybody knows."""
         cell = self.cells._cell
         if cell is not None:
-            await cell.stop_landing()
+            await cell.stop_recording()
             if cell.calls is not None:
                 await cell.calls.stop()
             self.world.die(self.store)  # a call may have had its effect before it was stopped
@@ -140,7 +140,7 @@ async def play(seed: int, engine: str) -> None:
     await process.start()
     answer: CellAnswer | None = None
     for _ in range(200):
-        event = chance.choice(["look"] * 8 + ["sleep", "die", "end"])
+        event = chance.choice(["time slice"] * 8 + ["sleep", "die", "end"])
         if event == "sleep":
             await asyncio.sleep(0.01)
         elif event == "die":
@@ -155,7 +155,7 @@ async def play(seed: int, engine: str) -> None:
             except Asks:
                 world.approved |= world.asked
                 continue
-            assert answer.gone == ""
+            assert answer.missing == ""
             if answer.outcome is not None:
                 break
     await process.die()

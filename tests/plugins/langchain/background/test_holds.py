@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from interpstack import Request
-from interpstack_durable.api import Look, ReplayDivergence, StillRunning
+from interpstack_durable.api import ReplayDivergence, StillRunning, TimeSlice
 from interpstack_langchain.background import holds
 from interpstack_langchain.background.fates import TERMINATED, CellOver
 from interpstack_langchain.background.holds import Hold, Holds
@@ -77,7 +77,7 @@ class Place:
         self.kept.append(self.lock.locked())
 
     def hold(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> Hold:
-        look, admit, across = Look(seconds), self.admit, self.across
+        look, admit, across = TimeSlice(seconds), self.admit, self.across
         return Hold(self.holds, key, owner, self.alone, self.exists, look, admit, across)
 
     async def put_aside(self, calls: Any, **about: Any) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from interpstack import Outcome
 from interpstack_display.api import Attachment
-from interpstack_durable.api import Look, SeenOutput, StillRunning
+from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice
 from interpstack_langchain.evals.watched import Watched
 
 
 def watched(shown: SeenOutput, *heard: str) -> Watched:
-    return Watched(Look(1), nullcontext(), shown, [*heard])
+    return Watched(TimeSlice(1), nullcontext(), shown, [*heard])
 
 
 def test_only_new_output_is_shown() -> None:

@@ -9,7 +9,7 @@ from langgraph.types import Interrupt
 
 from interpstack import Cell, GuestError, Request, Settlement, Step
 from interpstack_durable.api import UnreadableJournal
-from interpstack_durable.entries import header, kept_entry, step_entry
+from interpstack_durable.entries import header, step_entry, undelivered_entry
 from interpstack_inspect.api import Computing, PauseEvent
 from interpstack_langchain.replay.timeline import (
     RecordedCall,
@@ -70,7 +70,7 @@ def test_a_call_is_asked_for_after_the_step_before_it() -> None:
 def test_computing_is_apart_from_the_calls_that_it_made() -> None:
     times = [(BEGAN + 0.25, BEGAN + 1.0), (BEGAN + 7.0, BEGAN + 8.0)]
     later = step_entry([asked(2)], Step(BEGAN + 9.0, (Settlement(2, "2"),)), times[1])
-    kept = kept_entry([asked(1)], Step(BEGAN, (Settlement(1, "1"),)), times[0])
+    kept = undelivered_entry([asked(1)], Step(BEGAN, (Settlement(1, "1"),)), times[0])
     repeated = step_entry([asked(1)], Step(BEGAN + 2.0, (Settlement(1, "1"),)), times[0])
     found = read_timeline([FIRST, kept, repeated, later])
     assert found.computing == [
@@ -96,7 +96,7 @@ def test_a_call_without_an_answer_is_open() -> None:
 
 def test_an_answer_that_the_guest_has_not_received_is_kept() -> None:
     ended = Step(BEGAN, (Settlement(1, '"done"'),))
-    entries = [FIRST, kept_entry([asked(1)], ended)]
+    entries = [FIRST, undelivered_entry([asked(1)], ended)]
     found = read_timeline(entries)
     (call,) = found.kept
     assert (call.answer, call.kept, call.answered) == ('"done"', True, None)

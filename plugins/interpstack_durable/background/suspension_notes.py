@@ -1,4 +1,4 @@
-"""Notes on the requests of cells that are put aside or left, which the next run must make."""
+"""Notes on the requests of suspended cells and stopped runs, which the next run must make."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from interpstack import Request
 from interpstack_durable.entries import Computed, asked_entry, compare, read_computed
 from interpstack_durable.journal import Journal
 
-__all__ = ["aside_note", "check_aside"]
+__all__ = ["check_suspension_note", "suspension_note"]
 
 #: The note on the requests.
 _ASKED: Final = "asked aside"
 
 
-def aside_note(
+def suspension_note(
     steps: int, asked: Sequence[Request], computed: Computed | None
 ) -> Mapping[str, Any]:
-    """The note on the last requests of a cell that is put aside or left.
+    """Return the note on the last requests of a cell that is suspended, or whose run stops.
 
     Args:
         steps: The number of steps that the guest has received.
@@ -29,8 +29,10 @@ def aside_note(
     return {_ASKED: noted if computed is None else {**noted, "computed": list(computed)}}
 
 
-def check_aside(journal: Journal, steps: int, asked: Sequence[Request]) -> Computed | None:
-    """Compare the requests of a cell with those that it had made when it was put aside or left.
+def check_suspension_note(
+    journal: Journal, steps: int, asked: Sequence[Request]
+) -> Computed | None:
+    """Compare the requests of a cell with those that it had made before its run stopped.
 
     Args:
         journal: The journal of the cell.
@@ -44,7 +46,7 @@ def check_aside(journal: Journal, steps: int, asked: Sequence[Request]) -> Compu
         ReplayDivergence: A request differs, or is missing.
     """
     noted = journal.noted(_ASKED)
-    if noted is None or noted["steps"] != steps:  # it went on after that
+    if noted is None or noted["steps"] != steps:  # the cell continued after the note
         return None
     compare(steps + 1, noted["asked"], asked)
     return read_computed(noted)

@@ -22,7 +22,7 @@ from interpstack import (
 )
 from interpstack_accounts.api import Account, Budget
 from interpstack_durable import steps
-from interpstack_durable.api import CallsInFlight, Journals, ReplayDivergence
+from interpstack_durable.api import InFlightCalls, Journals, ReplayDivergence
 from interpstack_durable.pauses import quiesce
 
 
@@ -79,12 +79,14 @@ class Host:
         ]
         return InterpreterStack("quickjs", ["accounts", "durable"], bridges=bridges, limits=limits)
 
-    async def _land(self, calls: CallsInFlight) -> None:
+    async def _leave(self, calls: InFlightCalls) -> None:
         self.left.append(calls.keys)
 
     async def run(self, stack: Any, source: str = BOTH) -> Outcome:
         async with stack.session() as session:
-            journals = Journals(lambda host: self.memory, lander_for=lambda host: self._land)
+            journals = Journals(
+                lambda host: self.memory, late_recorder_for=lambda host: self._leave
+            )
             session.bind(HostOffer(parts=[journals]))
             outcome: Outcome = await session.eval(source)
             return outcome

@@ -1,4 +1,4 @@
-"""Cells that do not run, and whose live realms the engine keeps."""
+"""Live realms of suspended cells, which the engine keeps in memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import partial
 from interpstack import BridgeSet, Capability, ImageError, StackView, run_guest
 from interpstack_durable.suspensions import read_suspension
 
-__all__ = ["free_parked"]
+__all__ = ["free_kept_realm"]
 
 
-async def free_parked(stack: StackView, suspended: str | None) -> None:
+async def free_kept_realm(stack: StackView, suspended: str | None) -> None:
     """Free the realm of a cell that will not continue, if the engine keeps it.
 
     Args:
@@ -23,6 +23,6 @@ async def free_parked(stack: StackView, suspended: str | None) -> None:
     if suspension is None or Capability.PARKING not in engine.capabilities:
         return
     opening = partial(engine.open, stack.limits, BridgeSet(), suspension.image)
-    with suppress(ImageError):  # it is gone
+    with suppress(ImageError):  # the engine has removed the realm
         realm = await run_guest(opening, lambda: None)
         await run_guest(realm.close, lambda: None)

@@ -1,7 +1,7 @@
-"""Looks at a cell in the background: a cell that waits too long is put aside and continued later.
+"""Time slices of a cell in the background: a cell that waits too long is suspended, then continued.
 
-The cell is put aside when its guest can only wait. The calls in flight continue; the guest learns
-of nothing until somebody looks at the cell again.
+The cell is suspended when its guest can only wait. The calls in flight continue; the guest receives
+nothing before the next time slice of the cell.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from interpstack import (
     Settlement,
 )
 from interpstack.checks import listed
-from interpstack_durable.flights import CallsInFlight
+from interpstack_durable.in_flight import InFlightCalls
 from interpstack_durable.journal import Journal
 
 __all__ = [
     "CellAge",
-    "Look",
     "SeenOutput",
     "StillRunning",
+    "TimeSlice",
     "check_seconds",
     "cut_off",
-    "shown_request",
+    "describe_request",
 ]
 
 _T = TypeVar("_T")
 
-#: The note on a cell that was put aside.
+#: The note on a cell that was suspended.
 _ASIDE: Final = "aside"
 #: Calls of a terminated cell that are named.
 _CALLS: Final = 10
-#: Characters of a call's input that are shown.
+#: Characters of a call's input in its description.
 _INPUT_CHARS: Final = 200
 
 
@@ -67,21 +67,21 @@ def check_seconds(value: Any, name: str) -> None:
 
 
 @attrs.define(eq=False, repr=False)
-class Look:
-    """One look at a cell that runs in the background.
+class TimeSlice:
+    """One time slice of a cell that runs in the background.
 
     Attributes:
-        seconds: Seconds from now on after which the cell is put aside, as soon as its guest can
+        seconds: Seconds from now on after which the cell is suspended, as soon as its guest can
             only wait. Before that, the guest receives the answers that are ready.
-        calls: The calls in flight, once the cell was put aside or is paused; `None` without any.
-            Record their answers until the next look (`CallsInFlight.land`).
+        calls: The calls in flight, once the cell is suspended or paused; `None` without any.
+            Record their answers until the next time slice (`InFlightCalls.record_late_results`).
 
     Raises:
         ConfigurationError: The number of seconds is not a number of at least 0.
     """
 
     seconds: float = attrs.field()
-    calls: CallsInFlight | None = attrs.field(default=None, init=False)
+    calls: InFlightCalls | None = attrs.field(default=None, init=False)
     _until: float = attrs.field(init=False)
     _ended: Future[None] = attrs.field(factory=Future, init=False)
 
@@ -94,31 +94,31 @@ class Look:
 
     @property
     def left(self) -> float:
-        """Seconds until the look is over; 0 once it is."""
+        """Seconds until the time slice is over; 0 once it is."""
         return 0.0 if self._ended.done() else max(0.0, self._until - time.monotonic())
 
-    def leave(self, calls: CallsInFlight) -> None:
-        """Note the calls that continue after the look."""
+    def leave(self, calls: InFlightCalls) -> None:
+        """Note the calls that continue after the time slice."""
         self.calls = calls if calls.keys else None
 
     def cut(self) -> None:
-        """End the look now; from any thread."""
+        """End the time slice now; from any thread."""
         with suppress(InvalidStateError):  # it was cut before
             self._ended.set_result(None)
 
     async def within(self, waiting: Coroutine[Any, Any, bool]) -> bool:
-        """The result of `waiting`; False if the look is cut first."""
+        """The result of `waiting`; False if the time slice is cut first."""
         task = asyncio.ensure_future(waiting)
         ends: set[asyncio.Future[Any]] = {task, asyncio.wrap_future(self._ended)}
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             return task.done() and task.result()
         finally:
-            task.cancel()  # the other is left alone: to cancel it would end the look
+            task.cancel()  # the other is left alone: to cancel it would end the time slice
 
 
 class StillRunning(InterpstackError):
-    """Raised out of `Session.eval` when a look is over and the cell is not.
+    """Raised out of `Session.eval` when a time slice is over before the cell has ended.
 
     Another run of the cell with the same journal continues it.
 
@@ -135,9 +135,9 @@ class StillRunning(InterpstackError):
 
 @attrs.define(eq=False, repr=False)
 class CellAge:
-    """The age of a cell and of its timers, over all its looks.
+    """Counts the age of a cell and of its timers, over all its time slices.
 
-    Time between looks counts, except while the cell waits for an approval.
+    Time between time slices counts, except while the cell waits for an approval.
 
     Attributes:
         due: When the open timers end, in seconds since 1970, by the ids of their requests.
@@ -147,7 +147,7 @@ class CellAge:
 
     @classmethod
     def of(cls, journal: Journal, run: CellRun) -> CellAge:
-        """The age that a journal has noted; counted against the limit of the cell."""
+        """Read the age from a journal, and count it against the limit of the cell."""
         noted = journal.noted(_ASIDE)
         if noted is None:
             return cls()
@@ -156,7 +156,7 @@ class CellAge:
         return cls({int(number): at for number, at in noted["timers"].items()})
 
     async def end(self, timer: Request, left: float) -> Settlement:
-        """Wait until a timer is due, which may have been started in an earlier look.
+        """Wait until a timer is due, which may have been started in an earlier time slice.
 
         Args:
             timer: The timer.
@@ -168,7 +168,7 @@ class CellAge:
         return Settlement(timer.id)
 
     def note(self, run: CellRun, *, counts: bool) -> Mapping[str, Any]:
-        """The note for the next run.
+        """Return the note for the next run.
 
         Args:
             run: The run that ends.
@@ -185,9 +185,9 @@ class SeenOutput:
     """The output of a cell that its reader has seen.
 
     Attributes:
-        chars: Characters of console output that were shown.
+        chars: Characters of console output that were returned.
         digest: Identifies them.
-        attached: The number of attachments that were shown.
+        attached: The number of attachments that were returned.
     """
 
     chars: int = 0
@@ -195,7 +195,7 @@ class SeenOutput:
     attached: int = 0
 
     def new(self, console: str) -> str:
-        """The unseen part of console output, which is seen from now on.
+        """Return the unseen part of console output, and count it as seen.
 
         Args:
             console: The output of a run of the cell: from the cell's start, where the run repeats
@@ -209,7 +209,7 @@ class SeenOutput:
         return new.removeprefix("\n")
 
     def new_attachments(self, attachments: Sequence[_T]) -> tuple[_T, ...]:
-        """The unseen attachments of a cell, which are seen from now on.
+        """Return the unseen attachments of a cell, and count them as seen.
 
         Args:
             attachments: All attachments since the cell began; each run of the cell repeats them.
@@ -223,8 +223,8 @@ def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def shown_request(request: Request) -> str:
-    """A request that the guest waits for, as a reader is shown it."""
+def describe_request(request: Request) -> str:
+    """Describe a request that the guest waits for, to a reader."""
     if request.bridge == TIMER:
         return "a timer"
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
@@ -232,8 +232,8 @@ def shown_request(request: Request) -> str:
 
 
 def cut_off(running: Sequence[Request]) -> str:
-    """The words about calls that end with a terminated cell; empty without any."""
-    calls = [shown_request(request) for request in running if request.bridge != TIMER]
+    """Return the words about calls that end with a terminated cell; empty without any."""
+    calls = [describe_request(request) for request in running if request.bridge != TIMER]
     if not calls:
         return ""
     return (

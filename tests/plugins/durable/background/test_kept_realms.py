@@ -6,7 +6,7 @@ import pytest
 
 from interpstack import BridgeSet, Cell, Image, InterpreterStack, Limits
 from interpstack_durable.api import MemoryJournalStore, Suspension
-from interpstack_durable.background.parked_cells import free_parked
+from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.suspensions import suspension_text
 from interpstack_v8.engine import V8Engine
 
@@ -29,17 +29,17 @@ async def test_the_realm_is_freed_once(store: MemoryJournalStore) -> None:
     assert len(engine._parked) == 1
     async with InterpreterStack(engine) as stack:
         for _ in range(2):
-            await free_parked(stack, await store.suspended())
+            await free_kept_realm(stack, await store.suspended())
             assert len(engine._parked) == 0
 
 
 async def test_a_cell_without_a_suspended_run_has_none(store: MemoryJournalStore) -> None:
     async with InterpreterStack("v8") as stack:
-        await free_parked(stack, await store.suspended())
+        await free_kept_realm(stack, await store.suspended())
 
 
 async def test_images_of_other_engines_are_left_alone(store: MemoryJournalStore) -> None:
     await _keep(store, Image("quickjs", "no such base", b"data"))
     async with InterpreterStack("quickjs") as stack:
-        await free_parked(stack, await store.suspended())
+        await free_kept_realm(stack, await store.suspended())
     assert await store.suspended() is not None

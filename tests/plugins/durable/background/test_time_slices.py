@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError, Request
-from interpstack_durable.api import Look, SeenOutput
-from interpstack_durable.background.looks import CellAge, shown_request
+from interpstack_durable.api import SeenOutput, TimeSlice
+from interpstack_durable.background.time_slices import CellAge, describe_request
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), "3", None, True])
 def test_a_look_takes_seconds(seconds: Any) -> None:
     with pytest.raises(ConfigurationError, match="seconds must be a number of seconds"):
-        Look(seconds)
+        TimeSlice(seconds)
 
 
 def test_a_look_is_over_once_it_is_cut() -> None:
-    look = Look(3000)
-    assert 2900 < look.left <= 3000
-    look.cut()
-    look.cut()
-    assert look.left == 0
+    time_slice = TimeSlice(3000)
+    assert 2900 < time_slice.left <= 3000
+    time_slice.cut()
+    time_slice.cut()
+    assert time_slice.left == 0
 
 
 async def test_a_cut_ends_the_wait() -> None:
@@ -34,10 +34,10 @@ async def test_a_cut_ends_the_wait() -> None:
     async def at_once() -> bool:
         return True
 
-    look = Look(3000)
-    assert await look.within(at_once()) is True
-    asyncio.get_running_loop().call_later(0.01, look.cut)
-    assert await look.within(forever()) is False
+    time_slice = TimeSlice(3000)
+    assert await time_slice.within(at_once()) is True
+    asyncio.get_running_loop().call_later(0.01, time_slice.cut)
+    assert await time_slice.within(forever()) is False
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_only_new_output_is_returned(heard: list[str], told: list[str]) -> None:
 
 def test_attachments_are_new_once() -> None:
     shown = SeenOutput()
-    looks = ["", "a", "a", "abc", "abc"]
-    assert ["".join(shown.new_attachments(one)) for one in looks] == ["", "a", "", "bc", ""]
+    time_slices = ["", "a", "a", "abc", "abc"]
+    assert ["".join(shown.new_attachments(one)) for one in time_slices] == ["", "a", "", "bc", ""]
     assert SeenOutput(attached=2).new_attachments("abc") == ("c",)
 
 
 def test_requests_are_shown_with_the_start_of_their_input() -> None:
-    assert shown_request(Request(1, "timer", 5)) == "a timer"
-    assert shown_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'
-    assert len(shown_request(Request(1, "tools.a", "x" * 1000))) == len("tools.a()") + 201
+    assert describe_request(Request(1, "timer", 5)) == "a timer"
+    assert describe_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'
+    assert len(describe_request(Request(1, "tools.a", "x" * 1000))) == len("tools.a()") + 201
 
 
 async def test_a_timer_lasts_no_longer_than_it_was_set() -> None:
