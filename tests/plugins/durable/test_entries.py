@@ -109,7 +109,7 @@ def test_other_requests_diverge(asked: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("recorded", "asked", "expected"),
     [
-        (("x" * 300) + "a", ("x" * 300) + "b", "(the inputs differ behind their first 200 char"),
+        (("x" * 300) + "a", ("x" * 300) + "b", "(the inputs differ after their first 200 char"),
         ({"n": 1}, {"n": 1}, "(as request 1, and now as request 2)"),
     ],
     ids=["input", "number"],

@@ -350,7 +350,7 @@ async def test_one_cell_and_one_observer_at_a_time(kit: Kit) -> None:
             await cells.eval("1", yield_after=1)
         looking = asyncio.ensure_future(cells.wait(first.id, 30))
         await until(lambda: cells._cell is not None and cells._cell.time_slice is not None)
-        with pytest.raises(ConfigurationError, match="cell 1 has an observer"):
+        with pytest.raises(ConfigurationError, match="another caller waits for cell 1"):
             await cells.wait(first.id, 0)
         assert (
             await cells.wait("7", 0)

@@ -31,7 +31,7 @@ class Calls:
     def waiting(self) -> bool:
         return not self.ended.is_set()
 
-    async def land(self) -> None:
+    async def record_late_results(self) -> None:
         if self.error is not None:
             raise self.error
         await self.over()

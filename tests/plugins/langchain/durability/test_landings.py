@@ -21,7 +21,7 @@ class Calls:
     go: asyncio.Event = attrs.field(factory=asyncio.Event)
     recorded: list[str] = attrs.field(factory=list)
 
-    async def land(self) -> None:
+    async def record_late_results(self) -> None:
         if self.error is not None:
             raise self.error
         await self.over()
