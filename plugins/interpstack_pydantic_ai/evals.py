@@ -29,7 +29,7 @@ from interpstack_agents import (
     Question,
     check_decisions,
 )
-from interpstack_display.api import Attachment, attachments_of
+from interpstack_display.api import Attachment, attachments_of, with_texts
 from interpstack_durable.api import Journals
 from interpstack_pydantic_ai.prompt import InterpreterShown
 from interpstack_pydantic_ai.questions import decisions_in, metadata_of
@@ -153,13 +153,13 @@ class Evals:
         memory: _Memory,
     ) -> Any:
         """Run the code to its end; what it leaves behind is stored in one step."""
-        mode = self.sessions.mode
+        mode, limits = self.sessions.mode, self.stack.limits
         saved = conversation.saved(memory.turn)
         keeps = mode.scope != "call"
         offer = self._offer(run.tools)
         async with self.sessions.enter(conversation.key, saved, offer, keeps=keeps) as live:
             outcome, record = await live.eval(code, host=run)
-            text = live.session.render(outcome)
+            text = with_texts(live.session.render(outcome), outcome, limits.result_chars)
         # Halves of surrogate pairs, which guests may have, are no text for stores and models.
         text = text.encode("utf-8", "replace").decode()
         shown = [one.to_dict() for one in attachments_of(outcome)]

@@ -173,4 +173,7 @@ def key_of(tool: ToolDefinition) -> Hashable:
 
 
 def _question(context: CellContext, name: str, given: dict[str, Any]) -> Question:
-    return Question.of(context.call_key, name, plain_args(given))
+    try:
+        return Question.of(context.call_key, name, plain_args(given))
+    except ValueError as error:
+        raise GuestException(str(error), name="TypeError") from error

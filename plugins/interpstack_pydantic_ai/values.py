@@ -1,7 +1,8 @@
-"""Values of PydanticAI's tools in the forms that code gets, and outcomes in the forms of PydanticAI."""
+"""Values of tools in the forms that code gets, and answers of evals in those of PydanticAI."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -68,10 +69,15 @@ def message_for_code(error: Exception) -> str | None:
 def answer_of(text: str, attachments: Sequence[Attachment]) -> Any:
     """The answer of the eval tool: its text, and a `BinaryContent` for each image.
 
-    Files, and images of types that providers do not take, are named in the text.
+    The text has the attached texts. It names other files, and images of types that providers do not
+    take.
     """
     images = [one for one in attachments if one.mime_type in _IMAGES]
-    others = [f"[not shown: {described(one)}]" for one in attachments if one not in images]
+    others = [
+        f"<notice>Left out for the model: {html.escape(described(one))}</notice>"
+        for one in attachments
+        if one not in images and not one.is_text
+    ]
     text = "\n".join([text, *others])
     if not images:
         return text

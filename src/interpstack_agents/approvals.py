@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from interpstack import ConfigurationError, UnsupportedValue
+from interpstack import ConfigurationError
 from interpstack.checks import shown
 from interpstack_agents.tool_fields import unknown_field
 
@@ -58,13 +58,13 @@ class Question:
             args: Arguments of the call, plain JSON.
 
         Raises:
-            UnsupportedValue: The arguments are not JSON that every store and every reader takes.
+            ValueError: The arguments are not JSON that every store and every reader takes.
         """
         try:
             text = json.dumps([call_key, tool, args], sort_keys=True, ensure_ascii=False)
             data = text.encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise UnsupportedValue(
+            raise ValueError(
                 f"nobody can be asked about this call of {tool}: its arguments have no JSON form"
             ) from error
         return cls(id=blake2b(data, digest_size=12).hexdigest(), tool=tool, args=args)
