@@ -16,14 +16,13 @@ from interpstack import ConfigurationError, Engine, InterpreterStack, Limits
 from interpstack.checks import shown
 from interpstack_agents import Conversations, LiveSessions, Preset, persistence_mode
 from interpstack_pydantic_ai.evals import Evals
-from interpstack_pydantic_ai.prompt import InterpreterPrompt
 from interpstack_pydantic_ai.toolset import EvalTool, InterpreterToolset
 from interpstack_state import MemoryStore, StateStore
 
 __all__ = ["PRESET", "CodeInterpreter"]
 
 #: The plugins of the capability, in the order in which they are called.
-PRESET: Final = Preset([InterpreterPrompt(), "persistence", "durable", "console", "display", "ptc"])
+PRESET: Final = Preset(["pydantic_ai", "persistence", "durable", "console", "display", "ptc"])
 
 
 @dataclass(init=False, eq=False)

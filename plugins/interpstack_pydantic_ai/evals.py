@@ -17,7 +17,7 @@ from pydantic_ai import ApprovalRequired, RunContext, UserError
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from interpstack import HostOffer, InterpreterStack
+from interpstack import HostOffer, InterpreterStack, Outcome
 from interpstack_agents import (
     ApprovalNeeded,
     Conversation,
@@ -27,6 +27,7 @@ from interpstack_agents import (
     LiveSessions,
     OfferBuilder,
     Question,
+    Record,
     check_decisions,
 )
 from interpstack_display.api import Attachment, attachments_of, with_texts
@@ -153,13 +154,7 @@ class Evals:
         memory: _Memory,
     ) -> Any:
         """Run the code to its end; what it leaves behind is stored in one step."""
-        mode, limits = self.sessions.mode, self.stack.limits
-        saved = conversation.saved(memory.turn)
-        keeps = mode.scope != "call"
-        offer = self._offer(run.tools)
-        async with self.sessions.enter(conversation.key, saved, offer, keeps=keeps) as live:
-            outcome, record = await live.eval(code, host=run)
-            text = with_texts(live.session.render(outcome), outcome, limits.result_chars)
+        text, outcome, record = await self._evaluated(code, call, run, conversation, memory)
         # Halves of surrogate pairs, which guests may have, are no text for stores and models.
         text = text.encode("utf-8", "replace").decode()
         shown = [one.to_dict() for one in attachments_of(outcome)]
@@ -168,6 +163,27 @@ class Evals:
         await conversation.save(record)
         await run.journal.delete()
         return _answer(answer)
+
+    async def _evaluated(
+        self,
+        code: str,
+        call: ModelCall,
+        run: EvalRun,
+        conversation: Conversation,
+        memory: _Memory,
+    ) -> tuple[str, Outcome, Record | None]:
+        """Run the code in the session of the conversation, or in one that ends with the eval."""
+        keeps = self.sessions.mode.scope != "call"
+        owner = conversation.key if keeps else f"{conversation.key}:{call.key}"
+        offer, saved = self._offer(run.tools), conversation.saved(memory.turn)
+        try:
+            async with self.sessions.enter(owner, saved, offer, keeps=keeps) as live:
+                outcome, record = await live.eval(code, host=run)
+                text = live.session.render(outcome)
+        finally:
+            if not keeps:
+                await self.sessions.end_turn(owner, close=True)
+        return with_texts(text, outcome, self.stack.limits.result_chars), outcome, record
 
     def _offer(self, tools: Mapping[str, ToolsetTool[Any]]) -> HostOffer:
         return self._offers.offer([tool.tool_def for tool in tools.values()])

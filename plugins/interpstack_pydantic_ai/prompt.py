@@ -7,9 +7,9 @@ from typing import Final
 
 import attrs
 
-from interpstack import HostOffer, InterpreterStack, Limits, hookimpl
+from interpstack import GuestLanguage, Limits
 
-__all__ = ["InterpreterPrompt", "InterpreterShown"]
+__all__ = ["InterpreterShown", "interpreter_section"]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_pydantic_ai") / "prompt.md").read_text("utf-8").strip()
@@ -33,27 +33,24 @@ class InterpreterShown:
     limits: Limits
 
 
-class InterpreterPrompt:
-    """The plugin with the section on the interpreter; the capability adds it to its stack."""
+def interpreter_section(shown: InterpreterShown, tool: str, language: GuestLanguage) -> str:
+    """The section on the interpreter.
 
-    name = "pydantic_ai"
-
-    @hookimpl
-    def interpstack_prompt_section(self, stack: InterpreterStack, offer: HostOffer) -> str | None:
-        """The section, for offers that have the part."""
-        shown = offer.part(InterpreterShown)
-        if shown is None:
-            return None
-        words, limits = stack.language.words, shown.limits
-        text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
-        seconds, memory = limits.cpu_seconds, limits.memory_bytes
-        return text.format(
-            tool=offer.code_tool,
-            language=stack.language.title,
-            state=_STATE.get(shown.scope, _STATE["call"]),
-            cells=words.cells,
-            modules=words.modules,
-            cpu="no limit" if seconds is None else f"{seconds:g} s",
-            memory="any number of" if memory is None else memory // 2**20,
-            chars=limits.result_chars,
-        )
+    Args:
+        shown: What it says of the interpreter.
+        tool: Name of the eval tool.
+        language: Language of the guest.
+    """
+    words, limits = language.words, shown.limits
+    text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
+    seconds, memory = limits.cpu_seconds, limits.memory_bytes
+    return text.format(
+        tool=tool,
+        language=language.title,
+        state=_STATE.get(shown.scope, _STATE["call"]),
+        cells=words.cells,
+        modules=words.modules,
+        cpu="no limit" if seconds is None else f"{seconds:g} s",
+        memory="any number of" if memory is None else memory // 2**20,
+        chars=limits.result_chars,
+    )

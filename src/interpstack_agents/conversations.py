@@ -110,6 +110,16 @@ class Conversation:
     records: Sequence[Record]
     data: dict[str, Any]
     _held: _Held
+    _stored: bool = False
+
+    @property
+    def stored(self) -> bool:
+        """Whether the store has a state of the conversation."""
+        return self._stored
+
+    def fill(self, records: Sequence[Record], data: dict[str, Any]) -> None:
+        """Take what is stored."""
+        self.records, self.data = records, data
 
     def saved(self, turn: str = "") -> SavedState:
         """The state for `LiveSessions.enter`; see `SavedState`."""
@@ -138,7 +148,7 @@ class Conversation:
         await held.run(
             held.store.save, _state_key(self.key), held.token, text.encode(), held.seconds
         )
-        self.records = records
+        self.records, self._stored = records, True
 
 
 class Conversations:
@@ -182,18 +192,23 @@ class Conversations:
             StateRejected: The stored conversation is damaged, or of another release.
             StoreUnavailable: The store failed.
         """
+        if not key:
+            raise ConfigurationError("the key of a conversation is a text that is not empty")
         held = _Held(self.store, secrets.token_hex(16), self.lease_seconds)
         slots = self._slots.setdefault(key, Slots(1))
         try:
             async with slots.slot():
                 blob = await self._claimed(key, held)
+                conversation = Conversation(key, [], {}, held, stored=bool(blob))
                 renewing = asyncio.create_task(_renew(_state_key(key), held))
                 try:
-                    yield _read(key, blob, held)
+                    if blob:
+                        conversation.fill(*_read(key, blob))
+                    yield conversation
                 finally:
                     renewing.cancel()
                     await asyncio.gather(renewing, return_exceptions=True)
-                    await _release(_state_key(key), held)
+                    await _release(_state_key(key), held, stored=conversation.stored)
         finally:
             if not slots.busy:
                 self._slots.pop(key, None)
@@ -218,14 +233,13 @@ def _state_key(key: str) -> str:
     return f"conversation:{key}"
 
 
-async def _release(key: str, held: _Held) -> None:
+async def _release(key: str, held: _Held, *, stored: bool) -> None:
     """End a claim. One that cannot be ended lapses by itself, so a failure is logged only."""
     try:
-        state = await held.run(held.store.read, key)
-        if state is not None and not state.data:  # nothing was stored
-            await held.run(held.store.delete, key, held.token)
-        elif state is not None:
+        if stored:
             await held.run(held.store.renew, key, held.token, 0)
+        else:
+            await held.run(held.store.delete, key, held.token)
     except StateError as error:
         _log.warning("a conversation stays claimed for some seconds: %s", error)
 
@@ -242,16 +256,15 @@ async def _renew(key: str, held: _Held) -> None:
             _log.warning("the claim of a conversation could not be renewed: %s", error)
 
 
-def _read(key: str, blob: bytes | None, held: _Held) -> Conversation:
-    if not blob:
-        return Conversation(key, [], {}, held)
+def _read(key: str, blob: bytes) -> tuple[Sequence[Record], dict[str, Any]]:
+    """The records and the data of a stored conversation."""
     try:
         stored = json.loads(blob)
         form = stored["form"]
         if form == _FORM:
             records, data = read_json_records(stored["records"]), stored["data"]
             if are_records(records) and isinstance(data, dict):
-                return Conversation(key, records, data, held)
+                return records, data
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise StateRejected(f"the stored conversation {key!r:.80} is damaged: {error}") from error
     if form == _FORM:

@@ -110,6 +110,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_mcp": ("interpstack_display",),
     "interpstack_notebook": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
+    "interpstack_pydantic_ai": ("interpstack_display", "interpstack_durable"),
     "interpstack_sessions": ("interpstack_persistence",),
 }
 #: Plugins that open stacks or handle sessions; the others import only contracts and libraries.
@@ -122,6 +123,7 @@ _HOSTS = {
     "interpstack_notebook",
     "interpstack_otel",
     "interpstack_persistence",
+    "interpstack_pydantic_ai",
     "interpstack_pytest",
     "interpstack_subagents",
     "interpstack_workflows",
