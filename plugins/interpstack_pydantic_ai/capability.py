@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from pydantic_ai import RunContext, UserError
-from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
@@ -15,8 +15,8 @@ from pydantic_ai.toolsets import AbstractToolset
 from interpstack import ConfigurationError, Engine, InterpreterStack, Limits
 from interpstack.checks import shown
 from interpstack_agents import Conversations, LiveSessions, Preset, persistence_mode
-from interpstack_pydantic_ai.evals import Evals
-from interpstack_pydantic_ai.toolset import EvalTool, InterpreterToolset
+from interpstack_pydantic_ai.evals import AgentEvals
+from interpstack_pydantic_ai.toolset import EvalToolOptions, InterpreterToolset
 from interpstack_state import MemoryStore, StateStore
 
 __all__ = ["PRESET", "CodeInterpreter"]
@@ -123,8 +123,10 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         conversations = Conversations(
             MemoryStore() if store is None else store, lease_seconds=lease_seconds
         )
-        self._evals = Evals(self._stack, LiveSessions(self._stack, made), conversations, tool_name)
-        self._tool = EvalTool(
+        self._evals = AgentEvals(
+            self._stack, LiveSessions(self._stack, made), conversations, tool_name
+        )
+        self._tool = EvalToolOptions(
             self._evals, tool_name, ptc, interrupt_on, ptc_only, self._conversation_of
         )
 
@@ -138,7 +140,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         return InterpreterToolset(toolset, self._tool)
 
     async def wrap_run(
-        self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler
+        self, ctx: RunContext[AgentDepsT], *, handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
         try:
             return await handler()

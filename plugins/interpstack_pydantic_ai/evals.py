@@ -1,8 +1,8 @@
 """Evals: from the model's call to its answer.
 
-`Evals.run` reads from top to bottom: hold the conversation; return the answer of an eval that has
-ended already; check the decisions; run the code against its journal; store the variables and the
-answer in one step. An eval that pauses, or that an exception leaves, stores which one it is and
+`AgentEvals.run` reads from top to bottom: hold the conversation; return the answer of an eval that
+has ended already; check the decisions; run the code against its journal; store the variables and
+the answer in one step. An eval that pauses, or that an exception leaves, stores which one it is and
 what it asked, and keeps its journal.
 """
 
@@ -19,31 +19,31 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from interpstack import HostOffer, InterpreterStack, Outcome
 from interpstack_agents import (
-    ApprovalNeeded,
-    Conversation,
+    CallQuestion,
     Conversations,
+    DecisionNeeded,
     DecisionRejected,
+    HeldConversation,
     HostFailure,
     LiveSessions,
     OfferBuilder,
-    Question,
     Record,
     check_decisions,
 )
 from interpstack_display.api import Attachment, attachments_of, with_texts
 from interpstack_durable.api import Journals
-from interpstack_pydantic_ai.prompt import InterpreterShown
+from interpstack_pydantic_ai.prompt import InterpreterFacts
 from interpstack_pydantic_ai.questions import decisions_in, metadata_of
 from interpstack_pydantic_ai.tools import EvalRun, host_tool, key_of
 from interpstack_pydantic_ai.values import answer_of
 
-__all__ = ["Evals", "ModelCall"]
+__all__ = ["AgentEvals", "CodeCall"]
 
 _DIGEST_BYTES: Final = 16
 
 
 @attrs.frozen
-class ModelCall:
+class CodeCall:
     """A model's call of the eval tool.
 
     Attributes:
@@ -55,7 +55,7 @@ class ModelCall:
     message: str
 
     @classmethod
-    def of(cls, ctx: RunContext[Any]) -> ModelCall:
+    def of(cls, ctx: RunContext[Any]) -> CodeCall:
         """The call that a context is of.
 
         Ids of calls are not enough: some models number them anew in each message.
@@ -72,7 +72,7 @@ class ModelCall:
         )
 
 
-class Evals:
+class AgentEvals:
     """Runs the evals of all conversations.
 
     Args:
@@ -93,7 +93,7 @@ class Evals:
         journals = Journals(lambda host: host.journal if isinstance(host, EvalRun) else None)
         self._offers = OfferBuilder(
             convert=host_tool,
-            parts=[journals, InterpreterShown(sessions.mode.scope, stack.limits)],
+            parts=[journals, InterpreterFacts(sessions.mode.scope, stack.limits)],
             code_tool=tool_name,
             key=key_of,
         )
@@ -121,9 +121,9 @@ class Evals:
             UserError: The decisions do not fit the open questions.
             Exception: A tool raised it, and it is not for the model.
         """
-        call = ModelCall.of(ctx)
+        call = CodeCall.of(ctx)
         async with self.conversations.hold(conversation_id) as conversation:
-            memory = _Memory(conversation.data)
+            memory = _EvalMemory(conversation.data)
             ended = memory.answer(call)
             if ended is not None:
                 return _answer(ended)
@@ -136,7 +136,7 @@ class Evals:
             memory.begin(call, ctx.run_id or "")
             try:
                 return await self._ran(code, call, run, conversation, memory)
-            except ApprovalNeeded as needed:
+            except DecisionNeeded as needed:
                 memory.leave(call, needed.questions)
                 await conversation.save()
                 raise ApprovalRequired(metadata_of(list(needed.questions))) from needed
@@ -148,10 +148,10 @@ class Evals:
     async def _ran(
         self,
         code: str,
-        call: ModelCall,
+        call: CodeCall,
         run: EvalRun,
-        conversation: Conversation,
-        memory: _Memory,
+        conversation: HeldConversation,
+        memory: _EvalMemory,
     ) -> Any:
         """Run the code to its end; what it leaves behind is stored in one step."""
         text, outcome, record = await self._evaluated(code, call, run, conversation, memory)
@@ -167,10 +167,10 @@ class Evals:
     async def _evaluated(
         self,
         code: str,
-        call: ModelCall,
+        call: CodeCall,
         run: EvalRun,
-        conversation: Conversation,
-        memory: _Memory,
+        conversation: HeldConversation,
+        memory: _EvalMemory,
     ) -> tuple[str, Outcome, Record | None]:
         """Run the code in the session of the conversation, or in one that ends with the eval."""
         keeps = self.sessions.mode.scope != "call"
@@ -194,7 +194,7 @@ class Evals:
 
 
 @attrs.frozen
-class _Memory:
+class _EvalMemory:
     """What is stored of the evals of a conversation, beside its variables.
 
     Attributes:
@@ -209,13 +209,13 @@ class _Memory:
         """The eval that has begun and not ended; `None` for none."""
         return (self.data.get("open") or {}).get("key")
 
-    def questions(self, call: ModelCall) -> list[Question] | None:
+    def questions(self, call: CodeCall) -> list[CallQuestion] | None:
         """The open questions of an eval; `None` if it is not open."""
         if self.open_key != call.key:
             return None
-        return [Question.from_dict(one) for one in self.data["open"]["questions"]]
+        return [CallQuestion.from_dict(one) for one in self.data["open"]["questions"]]
 
-    def answer(self, call: ModelCall) -> Mapping[str, Any] | None:
+    def answer(self, call: CodeCall) -> Mapping[str, Any] | None:
         """The answer of an eval that ended, for a run of the agent that repeats it."""
         stored = self.data.get("answers") or {}
         found: Mapping[str, Any] | None = stored.get("by_key", {}).get(call.key)
@@ -226,19 +226,19 @@ class _Memory:
         """Identifies the turn."""
         return str(self.data["turn"]["id"])
 
-    def begin(self, call: ModelCall, run_id: str) -> None:
+    def begin(self, call: CodeCall, run_id: str) -> None:
         """Note that an eval begins, or goes on in another run of the agent, as does its turn."""
         known = self.data.get("turn") or {}
         if run_id != known.get("run"):
             goes_on = self.open_key == call.key
             self.data["turn"] = {"id": known["id"] if goes_on else run_id, "run": run_id}
 
-    def leave(self, call: ModelCall, questions: tuple[Question, ...]) -> None:
+    def leave(self, call: CodeCall, questions: tuple[CallQuestion, ...]) -> None:
         """Note that an eval has begun and not ended."""
         asked = [question.to_dict() for question in questions]
         self.data["open"] = {"key": call.key, "questions": asked}
 
-    def end(self, call: ModelCall, answer: Mapping[str, Any]) -> None:
+    def end(self, call: CodeCall, answer: Mapping[str, Any]) -> None:
         """Note the answer of an eval, beside those of the same message alone."""
         stored = self.data.get("answers") or {}
         others = stored["by_key"] if stored.get("message") == call.message else {}
@@ -246,7 +246,7 @@ class _Memory:
         self.data["answers"] = {"message": call.message, "by_key": {**others, call.key: answer}}
 
 
-def _decisions(ctx: RunContext[Any], call: ModelCall, memory: _Memory) -> Mapping[str, Any]:
+def _decisions(ctx: RunContext[Any], call: CodeCall, memory: _EvalMemory) -> Mapping[str, Any]:
     """The decisions about the calls of an eval; none if nobody was asked.
 
     Raises:
@@ -263,7 +263,7 @@ def _decisions(ctx: RunContext[Any], call: ModelCall, memory: _Memory) -> Mappin
     return decisions
 
 
-def _check(run: EvalRun, call: ModelCall, memory: _Memory) -> None:
+def _check(run: EvalRun, call: CodeCall, memory: _EvalMemory) -> None:
     """Refuse decisions that do not fit the open questions, before anything is done.
 
     Raises:

@@ -9,7 +9,7 @@ import attrs
 
 from interpstack import GuestLanguage, Limits
 
-__all__ = ["InterpreterShown", "interpreter_section"]
+__all__ = ["InterpreterFacts", "interpreter_section"]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_pydantic_ai") / "prompt.md").read_text("utf-8").strip()
@@ -21,7 +21,7 @@ _STATE: Final = {
 
 
 @attrs.frozen
-class InterpreterShown:
+class InterpreterFacts:
     """Part of a `HostOffer` for the section on the interpreter.
 
     Attributes:
@@ -33,7 +33,7 @@ class InterpreterShown:
     limits: Limits
 
 
-def interpreter_section(shown: InterpreterShown, tool: str, language: GuestLanguage) -> str:
+def interpreter_section(shown: InterpreterFacts, tool: str, language: GuestLanguage) -> str:
     """The section on the interpreter.
 
     Args:

@@ -20,7 +20,7 @@ from pydantic_ai import (
 
 from interpstack import ConfigurationError
 from interpstack.checks import shown
-from interpstack_agents import Approved, Decision, Denied, Question
+from interpstack_agents import Approved, CallQuestion, Decision, Denied
 
 __all__ = ["Answer", "answers", "decision_of", "decisions_in", "metadata_of", "questions"]
 
@@ -30,7 +30,7 @@ _ITEM: Final = "interpstack"
 Answer: TypeAlias = bool | ToolApproved | ToolDenied
 
 
-def questions(requests: DeferredToolRequests) -> list[Question]:
+def questions(requests: DeferredToolRequests) -> list[CallQuestion]:
     """The calls from code that wait for a decision, in order.
 
     Args:
@@ -76,7 +76,7 @@ def answers(
     return made
 
 
-def metadata_of(found: list[Question]) -> dict[str, Any]:
+def metadata_of(found: list[CallQuestion]) -> dict[str, Any]:
     """The metadata of a request for an eval that waits for decisions, or behind one that does."""
     return {_ITEM: {"questions": [question.to_dict() for question in found]}}
 
@@ -123,14 +123,14 @@ def _no_decision(given: Any) -> UserError:
     return UserError(f"a decision is True, False, ToolApproved or ToolDenied; got {shown(given)}")
 
 
-def _evals(requests: DeferredToolRequests) -> list[tuple[str, list[Question]]]:
+def _evals(requests: DeferredToolRequests) -> list[tuple[str, list[CallQuestion]]]:
     """The evals among some requests, by the ids of the model's calls, with their questions."""
     found = []
     for call in requests.approvals:
         item = requests.metadata.get(call.tool_call_id, {}).get(_ITEM)
         if isinstance(item, Mapping) and isinstance(item.get("questions"), list):
             try:
-                asked = [Question.from_dict(data) for data in item["questions"]]
+                asked = [CallQuestion.from_dict(data) for data in item["questions"]]
             except ConfigurationError as error:
                 raise UserError(f"the questions of {call.tool_call_id!r} are damaged") from error
             found.append((call.tool_call_id, asked))

@@ -24,12 +24,12 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from interpstack import CellContext, GuestException, HostTool
 from interpstack_agents import (
-    ApprovalNeeded,
     Approved,
+    CallQuestion,
     Decision,
+    DecisionNeeded,
     Denied,
     HostFailure,
-    Question,
     StateJournal,
     check_edit,
     told_to_code,
@@ -69,7 +69,7 @@ class EvalRun:
             tools=dict(self.tools),
         )
 
-    def check_edit(self, question: Question, args: Mapping[str, Any]) -> None:
+    def check_edit(self, question: CallQuestion, args: Mapping[str, Any]) -> None:
         """Refuse changed arguments that a tool does not take.
 
         Raises:
@@ -86,7 +86,7 @@ class EvalRun:
         """Call a tool for code.
 
         Raises:
-            ApprovalNeeded: A person has to decide about the call.
+            DecisionNeeded: A person has to decide about the call.
             GuestException: The call was denied, or failed in a way that a model would be told.
             HostFailure: The call failed in another way.
         """
@@ -94,7 +94,7 @@ class EvalRun:
         self._running += 1
         try:
             call = self._called(name, given, context)
-            return await told_to_code(call, message_for_code, (ApprovalNeeded,))
+            return await told_to_code(call, message_for_code, (DecisionNeeded,))
         finally:
             self._running -= 1
 
@@ -115,7 +115,7 @@ class EvalRun:
                 part, approved=approved, wrap_validation_errors=False
             )
         except ApprovalRequired as error:
-            raise ApprovalNeeded([question or _question(context, name, given)]) from error
+            raise DecisionNeeded([question or _question(context, name, given)]) from error
         except CallDeferred as error:
             raise UserError(
                 f"tool {name!r} is answered outside of the run, for which code cannot wait: answer "
@@ -161,7 +161,7 @@ def host_tool(tool: ToolDefinition) -> HostTool:
         description=tool.description or "",
         input_schema=tool.parameters_json_schema,
         output_schema=tool.return_schema,
-        passes=(ApprovalNeeded, HostFailure),
+        passes=(DecisionNeeded, HostFailure),
         concurrency=1 if tool.sequential else None,
     )
 
@@ -172,8 +172,8 @@ def key_of(tool: ToolDefinition) -> Hashable:
     return tool.name, tool.description, schemas, tool.sequential
 
 
-def _question(context: CellContext, name: str, given: dict[str, Any]) -> Question:
+def _question(context: CellContext, name: str, given: dict[str, Any]) -> CallQuestion:
     try:
-        return Question.of(context.call_key, name, plain_args(given))
+        return CallQuestion.of(context.call_key, name, plain_args(given))
     except ValueError as error:
         raise GuestException(str(error), name="TypeError") from error

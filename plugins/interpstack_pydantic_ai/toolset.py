@@ -13,11 +13,11 @@ from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector, matches_
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from pydantic_core import SchemaValidator, core_schema
 
-from interpstack_pydantic_ai.evals import Evals, ModelCall
+from interpstack_pydantic_ai.evals import AgentEvals, CodeCall
 from interpstack_pydantic_ai.questions import metadata_of
 from interpstack_pydantic_ai.tools import asking
 
-__all__ = ["EvalTool", "InterpreterToolset"]
+__all__ = ["EvalToolOptions", "InterpreterToolset"]
 
 #: How often a model may send malformed arguments before the run fails.
 _RETRIES: Final = 3
@@ -30,7 +30,7 @@ _VALIDATOR: Final = SchemaValidator(
 
 
 @attrs.frozen
-class EvalTool:
+class EvalToolOptions:
     """The eval tool as the capability describes it.
 
     Attributes:
@@ -42,7 +42,7 @@ class EvalTool:
         conversation_of: Returns the id of the conversation that a run belongs to.
     """
 
-    evals: Evals
+    evals: AgentEvals
     name: str
     ptc: ToolSelector[Any]
     interrupt_on: ToolSelector[Any]
@@ -70,7 +70,7 @@ class EvalTool:
 class InterpreterToolset(WrapperToolset[AgentDepsT]):
     """The toolset of one run of an agent: the wrapped tools, and the eval tool that calls them."""
 
-    eval_tool: EvalTool
+    eval_tool: EvalToolOptions
     #: The tools that code may call in this step.
     _offered: dict[str, ToolsetTool[Any]] = field(default_factory=dict)
     #: Evals that paused in this run, by the message of the model; those behind them wait.
@@ -123,7 +123,7 @@ class InterpreterToolset(WrapperToolset[AgentDepsT]):
     async def _eval(
         self, code: str, ctx: RunContext[AgentDepsT], tools: Mapping[str, ToolsetTool[Any]]
     ) -> Any:
-        call = ModelCall.of(ctx)
+        call = CodeCall.of(ctx)
         if self._paused.get(call.message) == call.key:
             del self._paused[call.message]
         if call.message in self._paused:

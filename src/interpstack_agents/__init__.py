@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from interpstack_agents.approvals import (
-    ApprovalNeeded,
     Approved,
+    CallQuestion,
     Decision,
+    DecisionNeeded,
     DecisionRejected,
     Denied,
-    Question,
     check_decisions,
     check_edit,
     open_questions,
 )
-from interpstack_agents.conversations import Conversation, Conversations, StateJournal
+from interpstack_agents.conversations import Conversations, HeldConversation, StateJournal
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
 from interpstack_agents.feeds.feed import Feed
 from interpstack_agents.feeds.subscription import (
@@ -53,17 +53,18 @@ from interpstack_agents.tool_fields import unknown_field
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
-    "ApprovalNeeded",
     "Approved",
+    "CallQuestion",
     "ConsoleText",
-    "Conversation",
     "Conversations",
     "Decision",
+    "DecisionNeeded",
     "DecisionRejected",
     "Denied",
     "EvalQueue",
     "Feed",
     "FeedItem",
+    "HeldConversation",
     "HostFailure",
     "JournalBase",
     "LiveSession",
@@ -75,7 +76,6 @@ __all__ = [
     "Preset",
     "ProgressEmitter",
     "ProgressEvent",
-    "Question",
     "QueuePosition",
     "Record",
     "RecordRejected",

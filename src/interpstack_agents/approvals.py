@@ -14,12 +14,12 @@ from interpstack.checks import shown
 from interpstack_agents.tool_fields import unknown_field
 
 __all__ = [
-    "ApprovalNeeded",
     "Approved",
+    "CallQuestion",
     "Decision",
+    "DecisionNeeded",
     "DecisionRejected",
     "Denied",
-    "Question",
     "check_decisions",
     "check_edit",
     "open_questions",
@@ -34,7 +34,7 @@ class DecisionRejected(ConfigurationError):
 
 
 @attrs.frozen(kw_only=True)
-class Question:
+class CallQuestion:
     """A call from code that waits for a decision.
 
     Attributes:
@@ -49,7 +49,7 @@ class Question:
     args: Mapping[str, Any]
 
     @classmethod
-    def of(cls, call_key: str, tool: str, args: Mapping[str, Any]) -> Question:
+    def of(cls, call_key: str, tool: str, args: Mapping[str, Any]) -> CallQuestion:
         """The question about a call.
 
         Args:
@@ -74,7 +74,7 @@ class Question:
         return {"id": self.id, "tool": self.tool, "args": dict(self.args)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Question:
+    def from_dict(cls, data: Mapping[str, Any]) -> CallQuestion:
         """The question that `to_dict` describes.
 
         Raises:
@@ -113,14 +113,14 @@ class Denied:
 Decision: TypeAlias = Approved | Denied
 
 
-class ApprovalNeeded(Exception):
+class DecisionNeeded(Exception):
     """Raised by a tool's handler: calls wait for decisions. Belongs into `HostTool.passes`.
 
     Attributes:
         questions: One for each call.
     """
 
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self, questions: Sequence[CallQuestion]) -> None:
         super().__init__(f"waiting for approval: {'; '.join(map(str, questions))}")
         self.questions = tuple(questions)
 
@@ -132,20 +132,20 @@ def open_questions(errors: Iterable[BaseException]) -> BaseException:
         errors: The exceptions of the calls that cannot be answered now, at least one.
 
     Returns:
-        The first exception that is no `ApprovalNeeded`, if there is one: nobody can answer that.
+        The first exception that is no `DecisionNeeded`, if there is one: nobody can answer that.
     """
-    questions: list[Question] = []
+    questions: list[CallQuestion] = []
     for error in errors:
-        if not isinstance(error, ApprovalNeeded):
+        if not isinstance(error, DecisionNeeded):
             return error
         questions += error.questions
-    return ApprovalNeeded(questions)
+    return DecisionNeeded(questions)
 
 
 def check_decisions(
-    questions: Sequence[Question],
+    questions: Sequence[CallQuestion],
     decisions: Mapping[str, Decision],
-    check: Callable[[Question, Mapping[str, Any]], None],
+    check: Callable[[CallQuestion, Mapping[str, Any]], None],
 ) -> None:
     """Make sure that there is one decision for each open question, and none for another.
 

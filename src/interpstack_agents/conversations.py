@@ -35,7 +35,7 @@ from interpstack_state import (
     open_store,
 )
 
-__all__ = ["Conversation", "Conversations", "StateJournal"]
+__all__ = ["Conversations", "HeldConversation", "StateJournal"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class _Held:
 
 
 class StateJournal(JournalBase):
-    """The journal of one eval in the log of a state; see `Conversation.journal`.
+    """The journal of one eval in the log of a state; see `HeldConversation.journal`.
 
     Args:
         key: The key of the state.
@@ -88,7 +88,7 @@ class StateJournal(JournalBase):
         paused: Sequence[tuple[Request, BaseException]],
         running: Sequence[Request],
     ) -> BaseException:
-        """All questions of the paused calls in one `ApprovalNeeded`."""
+        """All questions of the paused calls in one `DecisionNeeded`."""
         return open_questions([error for _, error in paused])
 
     async def delete(self) -> None:
@@ -97,7 +97,7 @@ class StateJournal(JournalBase):
 
 
 @attrs.define(eq=False, repr=False)
-class Conversation:
+class HeldConversation:
     """A conversation that this process holds; made by `Conversations.hold`.
 
     Attributes:
@@ -180,7 +180,7 @@ class Conversations:
         self._slots: dict[str, Slots] = {}
 
     @asynccontextmanager
-    async def hold(self, key: str) -> AsyncIterator[Conversation]:
+    async def hold(self, key: str) -> AsyncIterator[HeldConversation]:
         """Hold a conversation; other evals of it wait, in this process and in others.
 
         Args:
@@ -199,7 +199,7 @@ class Conversations:
         try:
             async with slots.slot():
                 blob = await self._claimed(key, held)
-                conversation = Conversation(key, [], {}, held, stored=bool(blob))
+                conversation = HeldConversation(key, [], {}, held, stored=bool(blob))
                 renewing = asyncio.create_task(_renew(_state_key(key), held))
                 try:
                     if blob:

@@ -37,7 +37,7 @@ async def told_to_code(
     Args:
         call: The call.
         message: The words of an exception that code catches; `None` for any other exception.
-        passes: Exceptions that are raised as they are, such as `ApprovalNeeded`.
+        passes: Exceptions that are raised as they are, such as `DecisionNeeded`.
 
     Raises:
         GuestException: The exception has words for code.

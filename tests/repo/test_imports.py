@@ -129,6 +129,8 @@ _HOSTS = {
     "interpstack_workflows",
 }
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
+#: Another framework, and the one plugin that may import it.
+_PYDANTIC_AI = ("pydantic_ai", "interpstack_pydantic_ai")
 #: Plugins that may import them: the adapter, what uses its public names as any agent does, and what
 #: gives agents another surface.
 _ADAPTER = "interpstack_langchain"
@@ -294,6 +296,8 @@ def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> s
         return f"imports another plugin, {item.package}"
     if item.package.startswith(_FRAMEWORKS) and own not in _AGENTS:
         return f"imports {item.package}, which only {_ADAPTER} may"
+    if item.package == _PYDANTIC_AI[0] and own != _PYDANTIC_AI[1]:
+        return f"imports {item.package}, which only {_PYDANTIC_AI[1]} may"
     if item.package != "interpstack":
         return ""
     kit = "/conformance.py:" in item.place  # a part of the kit, which opens stacks
@@ -402,6 +406,7 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
         ),
         ("quickjs", "import langgraph.graph", "which only interpstack_langchain"),
         ("subagents", "import deepagents", "which only interpstack_langchain"),
+        ("subagents", "import pydantic_ai", "which only interpstack_pydantic_ai"),
         ("subagents", "from . import prompt", "a relative import"),
     ],
 )

@@ -8,48 +8,51 @@ import pytest
 
 from interpstack import ConfigurationError
 from interpstack_agents import (
-    ApprovalNeeded,
     Approved,
+    CallQuestion,
+    DecisionNeeded,
     DecisionRejected,
     Denied,
-    Question,
     check_decisions,
     check_edit,
     open_questions,
 )
 
-ONE = Question.of("seed:1", "pay", {"euros": 1})
-TWO = Question.of("seed:2", "pay", {"euros": 1})
+ONE = CallQuestion.of("seed:1", "pay", {"euros": 1})
+TWO = CallQuestion.of("seed:2", "pay", {"euros": 1})
 SCHEMA = {"properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
 
 
-def accept(question: Question, args: Any) -> None:
+def accept(question: CallQuestion, args: Any) -> None:
     check_edit(SCHEMA, args)
 
 
 def test_a_question_is_known_by_all_that_was_shown() -> None:
-    assert Question.of("seed:1", "pay", {"euros": 1}) == ONE
+    assert CallQuestion.of("seed:1", "pay", {"euros": 1}) == ONE
     others = [
         TWO,
-        Question.of("seed:1", "give", {"euros": 1}),
-        Question.of("seed:1", "pay", {"euros": 2}),
-        Question.of("seed:1", "pay", {"euros": "1"}),
+        CallQuestion.of("seed:1", "give", {"euros": 1}),
+        CallQuestion.of("seed:1", "pay", {"euros": 2}),
+        CallQuestion.of("seed:1", "pay", {"euros": "1"}),
     ]
     assert len({ONE.id, *(other.id for other in others)}) == 5
-    assert Question.of("k", "t", {"a": 1, "b": 2}).id == Question.of("k", "t", {"b": 2, "a": 1}).id
+    assert (
+        CallQuestion.of("k", "t", {"a": 1, "b": 2}).id
+        == CallQuestion.of("k", "t", {"b": 2, "a": 1}).id
+    )
 
 
 def test_a_question_is_stored_as_plain_data() -> None:
-    assert Question.from_dict(ONE.to_dict()) == ONE
+    assert CallQuestion.from_dict(ONE.to_dict()) == ONE
     for wrong in ({}, {"id": "x", "tool": "y", "args": 1}, []):
         with pytest.raises(ConfigurationError, match="a question is stored as"):
-            Question.from_dict(wrong)  # type: ignore[arg-type]
+            CallQuestion.from_dict(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", ["\ud800", object(), {1, 2}])
 def test_nobody_is_asked_about_what_cannot_be_shown(value: Any) -> None:
     with pytest.raises(ValueError, match="have no JSON form"):
-        Question.of("seed:1", "pay", {"value": value})
+        CallQuestion.of("seed:1", "pay", {"value": value})
 
 
 def test_one_decision_for_each_question_is_right() -> None:
@@ -77,8 +80,8 @@ def test_other_decisions_are_refused_and_name_the_open_questions(
 
 
 def test_paused_calls_are_asked_about_in_one_exception() -> None:
-    error = open_questions([ApprovalNeeded([ONE]), ApprovalNeeded([TWO])])
-    assert isinstance(error, ApprovalNeeded)
+    error = open_questions([DecisionNeeded([ONE]), DecisionNeeded([TWO])])
+    assert isinstance(error, DecisionNeeded)
     assert error.questions == (ONE, TWO)
     other = OSError("broken")
-    assert open_questions([ApprovalNeeded([ONE]), other]) is other
+    assert open_questions([DecisionNeeded([ONE]), other]) is other

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import GuestException
-from interpstack_agents import ApprovalNeeded, HostFailure, told_to_code
+from interpstack_agents import DecisionNeeded, HostFailure, told_to_code
 
 
 def words(error: Exception) -> str | None:
@@ -40,9 +40,9 @@ async def test_what_has_none_leaves_the_eval() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [GuestException("own"), ApprovalNeeded([]), asyncio.CancelledError()]
+    "error", [GuestException("own"), DecisionNeeded([]), asyncio.CancelledError()]
 )
 async def test_others_are_raised_as_they_are(error: BaseException) -> None:
     with pytest.raises(type(error)) as caught:
-        await told_to_code(raising(error), words, (ApprovalNeeded,))
+        await told_to_code(raising(error), words, (DecisionNeeded,))
     assert caught.value is error
