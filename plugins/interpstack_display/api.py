@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from interpstack_display.attachments import Attachment, DisplayLimits, attachments_of, described
+from interpstack_display.attachments import (
+    Attachment,
+    DisplayLimits,
+    attachments_of,
+    described,
+    with_texts,
+)
 from interpstack_display.blocks import to_block
 from interpstack_display.display import Display, attach, noted
 from interpstack_display.inputs import read_attachments
@@ -17,4 +23,5 @@ __all__ = [
     "noted",
     "read_attachments",
     "to_block",
+    "with_texts",
 ]

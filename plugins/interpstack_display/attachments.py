@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
@@ -13,7 +14,7 @@ from interpstack import ConfigurationError, Outcome
 from interpstack.checks import expect, positive
 from interpstack_display.media_types import checked_type, is_text
 
-__all__ = ["Attachment", "DisplayLimits", "attachments_of", "described"]
+__all__ = ["Attachment", "DisplayLimits", "attachments_of", "described", "with_texts"]
 
 #: Characters of a name.
 _NAME_CHARS: Final = 100
@@ -168,3 +169,30 @@ def described(item: Attachment) -> str:
     expect(item, Attachment, "described takes an Attachment")
     name = "" if item.name is None else f", {item.name}"
     return f"{item.mime_type}, {len(item.data):,} bytes{name}"
+
+
+def with_texts(text: str, outcome: Outcome, chars: int) -> str:
+    """An outcome in words, followed by its attached texts.
+
+    Args:
+        text: The outcome in words.
+        outcome: The outcome.
+        chars: Characters that are shown of all attached texts.
+
+    Raises:
+        ConfigurationError: `outcome` is not an `Outcome`.
+    """
+    for index, item in enumerate(attachments_of(outcome), start=1):
+        if item.is_text:
+            text += "\n" + _shown_text(index, item, chars)
+            chars = max(0, chars - len(item.text))
+    return text
+
+
+def _shown_text(index: int, item: Attachment, chars: int) -> str:
+    """An attached text, which cannot be taken for the host's."""
+    body = html.escape(item.text[:chars], quote=False)
+    left = len(item.text) - chars
+    if left > 0:
+        body += f"… [truncated {left} chars]"
+    return f'<shown index="{index}" type="{html.escape(item.mime_type)}">\n{body}\n</shown>'

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from interpstack_agents.approvals import (
+    Approved,
+    CallQuestion,
+    Decision,
+    DecisionNeeded,
+    DecisionRejected,
+    Denied,
+    check_decisions,
+    check_edit,
+    open_questions,
+)
+from interpstack_agents.conversations import Conversations, HeldConversation, StateJournal
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
 from interpstack_agents.feeds.feed import Feed
 from interpstack_agents.feeds.subscription import (
@@ -23,21 +35,37 @@ from interpstack_agents.persistence import (
 )
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import ProgressEmitter
-from interpstack_agents.records import Record, are_records, joined
+from interpstack_agents.records import (
+    Record,
+    are_records,
+    joined,
+    json_records,
+    read_json_records,
+)
 from interpstack_agents.tool_bridges import (
     as_single_field,
     has_many_parts,
     plain_input,
     tool_handler,
 )
+from interpstack_agents.tool_failures import HostFailure, told_to_code
 from interpstack_agents.tool_fields import unknown_field
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
+    "Approved",
+    "CallQuestion",
     "ConsoleText",
+    "Conversations",
+    "Decision",
+    "DecisionNeeded",
+    "DecisionRejected",
+    "Denied",
     "EvalQueue",
     "Feed",
     "FeedItem",
+    "HeldConversation",
+    "HostFailure",
     "JournalBase",
     "LiveSession",
     "LiveSessions",
@@ -52,15 +80,22 @@ __all__ = [
     "Record",
     "RecordRejected",
     "SavedState",
+    "StateJournal",
     "Subscription",
     "are_records",
     "as_single_field",
+    "check_decisions",
+    "check_edit",
     "found_tools",
     "has_many_parts",
     "joined",
+    "json_records",
+    "open_questions",
     "persistence_mode",
     "persistence_modes",
     "plain_input",
+    "read_json_records",
+    "told_to_code",
     "tool_handler",
     "unknown_field",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 import attrs
@@ -22,6 +22,7 @@ class _Made(Generic[_T]):
     """An offer with its tools, referenced so that no other object can get their ids."""
 
     offer: HostOffer
+    keys: tuple[Hashable, ...]
     tools: tuple[_T, ...]
     extra: object
     _prompt: str | None = attrs.field(default=None, init=False)
@@ -45,13 +46,18 @@ class OfferBuilder(Generic[_T]):
         parts: Parts of every offer, for single plugins.
         code_tool: Name of the tool to which the model passes code.
         error_names: See `HostOffer.error_names`.
+        key: Equal for tools that are the same; by default, each object is a tool of its own. A
+            framework that describes its tools anew for each step needs another function.
     """
 
     convert: Callable[[_T], HostTool]
     parts: Sequence[object] = ()
     code_tool: str = "eval"
     error_names: Mapping[str, str] = attrs.field(factory=dict)
-    _made: OrderedDict[tuple[int, ...], _Made[_T]] = attrs.field(factory=OrderedDict, init=False)
+    key: Callable[[_T], Hashable] = id
+    _made: OrderedDict[tuple[Hashable, ...], _Made[_T]] = attrs.field(
+        factory=OrderedDict, init=False
+    )
 
     def offer(
         self,
@@ -66,17 +72,18 @@ class OfferBuilder(Generic[_T]):
             extra: An object beside the tools on which the offer depends.
             make_parts: Makes the parts of a new offer that belong to `extra`.
         """
-        key = (*(id(tool) for tool in tools), id(extra))
+        keys = tuple(map(self.key, tools))
+        key = (*keys, id(extra))
         made = self._made.copy()  # threads may build offers side by side
         known = made.pop(key, None)
         if known is None:
             offer = HostOffer(
-                tools=[self._converted(tool) for tool in tools],
+                tools=[self._converted(*pair) for pair in zip(tools, keys, strict=True)],
                 code_tool=self.code_tool,
                 parts=[*self.parts, *make_parts()],
                 error_names=self.error_names,
             )
-            known = _Made(offer, tuple(tools), extra)
+            known = _Made(offer, keys, tuple(tools), extra)
         made[key] = known
         while len(made) > _REMEMBERED:
             made.popitem(last=False)
@@ -88,10 +95,10 @@ class OfferBuilder(Generic[_T]):
         known = next((made for made in self._made.values() if made.offer is offer), None)
         return stack.prompt(offer) if known is None else known.prompt(stack)
 
-    def _converted(self, tool: _T) -> HostTool:
+    def _converted(self, tool: _T, key: Hashable) -> HostTool:
         """The tool as a `HostTool`, from a remembered offer if one has it."""
         for made in self._made.values():
-            for one, converted in zip(made.tools, made.offer.tools, strict=True):
-                if one is tool:
+            for one, converted in zip(made.keys, made.offer.tools, strict=True):
+                if one == key:
                     return converted
         return self.convert(tool)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Record", "are_records", "joined", "token_of"]
+__all__ = ["Record", "are_records", "joined", "json_records", "read_json_records", "token_of"]
 
 Record = Mapping[str, Any]
+#: The only field of an object that stands for bytes. Fields that begin with `$` get one more.
+_BYTES: Final = "$bytes"
 
 
 def joined(state: Any, writes: Sequence[Any]) -> Any:
@@ -46,3 +49,33 @@ def token_of(records: Any) -> str:
     if not records:
         return ""
     return str(records[-1].get("id")) if are_records(records) else "damaged"
+
+
+def json_records(records: Sequence[Record]) -> list[Any]:
+    """Records as JSON data, which have no bytes; `read_json_records` reads them."""
+    return [_as_json(record) for record in records]
+
+
+def read_json_records(data: Any) -> Any:
+    """The records that `json_records` was given.
+
+    Data of another form are returned as they are, so that loading refuses them.
+
+    Raises:
+        ValueError: Bytes are damaged.
+    """
+    if isinstance(data, list):
+        return [read_json_records(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if data.keys() == {_BYTES}:
+        return b64decode(data[_BYTES], validate=True)
+    return {key[key.startswith("$") :]: read_json_records(item) for key, item in data.items()}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {_BYTES: b64encode(value).decode("ascii")}
+    if isinstance(value, Mapping):
+        return {"$" * key.startswith("$") + key: _as_json(item) for key, item in value.items()}
+    return [_as_json(item) for item in value] if isinstance(value, (list, tuple)) else value

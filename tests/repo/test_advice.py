@@ -71,7 +71,7 @@ def test_what_does_not_exist_is_noticed(tmp_path: Path) -> None:
 #: Modules that only extras bring, as a plain installation is without them.
 _OPTIONAL = (
     *("deepagents", "hypothesis", "jsrun", "langchain", "langchain_core", "langgraph"),
-    *("pydantic_monty", "pytest", "ray"),
+    *("pydantic_ai", "pydantic_monty", "pytest", "ray"),
 )
 _WITHOUT = """
 import json, sys
@@ -116,7 +116,13 @@ def _without_extras(code: str) -> Any:
 
 def test_a_plugin_whose_packages_are_missing_names_the_extra() -> None:
     said = _without_extras(_PLUGINS)
-    extras = {"langchain": "langchain", "monty": "monty", "ray": "ray", "v8": "v8-engine"}
+    extras = {
+        "langchain": "langchain",
+        "monty": "monty",
+        "pydantic_ai": "pydantic-ai",
+        "ray": "ray",
+        "v8": "v8-engine",
+    }
     for name, extra in extras.items():
         assert said[name].startswith("PluginLoadError"), name
         assert said[name].count(f"pip install 'interpstack[{extra}]'") == 1, said[name]

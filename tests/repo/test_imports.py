@@ -110,6 +110,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_mcp": ("interpstack_display",),
     "interpstack_notebook": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
+    "interpstack_pydantic_ai": ("interpstack_display", "interpstack_durable"),
     "interpstack_sessions": ("interpstack_persistence",),
 }
 #: Plugins that open stacks or handle sessions; the others import only contracts and libraries.
@@ -122,11 +123,14 @@ _HOSTS = {
     "interpstack_notebook",
     "interpstack_otel",
     "interpstack_persistence",
+    "interpstack_pydantic_ai",
     "interpstack_pytest",
     "interpstack_subagents",
     "interpstack_workflows",
 }
 _FRAMEWORKS = ("langchain", "langgraph", "deepagents")
+#: Another framework, and the one plugin that may import it.
+_PYDANTIC_AI = ("pydantic_ai", "interpstack_pydantic_ai")
 #: Plugins that may import them: the adapter, what uses its public names as any agent does, and what
 #: gives agents another surface.
 _ADAPTER = "interpstack_langchain"
@@ -292,6 +296,8 @@ def _plugin_problem(item: Import, own: str, public: Mapping[str, set[str]]) -> s
         return f"imports another plugin, {item.package}"
     if item.package.startswith(_FRAMEWORKS) and own not in _AGENTS:
         return f"imports {item.package}, which only {_ADAPTER} may"
+    if item.package == _PYDANTIC_AI[0] and own != _PYDANTIC_AI[1]:
+        return f"imports {item.package}, which only {_PYDANTIC_AI[1]} may"
     if item.package != "interpstack":
         return ""
     kit = "/conformance.py:" in item.place  # a part of the kit, which opens stacks
@@ -400,6 +406,7 @@ def test_the_source_guard_notices(broken: Any, name: str, line: str, violation: 
         ),
         ("quickjs", "import langgraph.graph", "which only interpstack_langchain"),
         ("subagents", "import deepagents", "which only interpstack_langchain"),
+        ("subagents", "import pydantic_ai", "which only interpstack_pydantic_ai"),
         ("subagents", "from . import prompt", "a relative import"),
     ],
 )

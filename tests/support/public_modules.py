@@ -18,4 +18,5 @@ def public_modules(root: Path) -> set[str]:
     }
     apis = {f"{path.parent.name}.api" for path in root.glob("plugins/*/api.py")}
     kernel = {f"interpstack.{name}" for name in KERNEL_MODULES}
-    return found | kernel | apis | {"interpstack_js_repl", "interpstack_langchain"}
+    adapters = {"interpstack_js_repl", "interpstack_langchain", "interpstack_pydantic_ai"}
+    return found | kernel | apis | adapters

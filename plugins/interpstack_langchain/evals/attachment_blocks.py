@@ -14,9 +14,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from interpstack import Outcome
-from interpstack_display.api import Attachment, attachments_of
+from interpstack_display.api import Attachment, attachments_of, with_texts
 
-__all__ = ["eval_content", "for_model", "with_texts"]
+__all__ = ["eval_content", "for_model"]
 
 
 #: Types of images that model providers take.
@@ -38,24 +38,6 @@ def eval_content(text: str, outcome: Outcome, chars: int) -> str | list[str | di
     text = with_texts(text, outcome, chars)
     blocks = [_block(item) for item in attachments_of(outcome) if not item.is_text]
     return [{"type": "text", "text": text}, *blocks] if blocks else text
-
-
-def with_texts(text: str, outcome: Outcome, chars: int) -> str:
-    """An outcome in words, followed by its attached texts; see `eval_content`."""
-    for index, item in enumerate(attachments_of(outcome), start=1):
-        if item.is_text:
-            text += "\n" + _text(index, item, chars)
-            chars = max(0, chars - len(item.text))
-    return text
-
-
-def _text(index: int, item: Attachment, chars: int) -> str:
-    """An attached text, which cannot be taken for the host's."""
-    body = html.escape(item.text[:chars], quote=False)
-    left = len(item.text) - chars
-    if left > 0:
-        body += f"… [truncated {left} chars]"
-    return f'<shown index="{index}" type="{html.escape(item.mime_type)}">\n{body}\n</shown>'
 
 
 def _block(item: Attachment) -> dict[str, Any]:

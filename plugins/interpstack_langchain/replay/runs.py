@@ -20,8 +20,8 @@ from interpstack import (
     Session,
     SessionState,
 )
+from interpstack_display.api import with_texts
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
-from interpstack_langchain.evals.attachment_blocks import with_texts
 from interpstack_langchain.replay.read_only import RecordEnds, Rerun
 from interpstack_langchain.replay.recorded_evals import RecordedEval
 from interpstack_langchain.replay.timeline import Timeline

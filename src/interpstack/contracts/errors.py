@@ -157,7 +157,8 @@ def install_command(name: str) -> str:
     if own is None or name not in own.entry_points.select(group="interpstack").names:
         return ""
     extras = own.metadata.get_all("Provides-Extra") or ()
-    wanted = (name, f"{name}-engine")  # pip takes a name like `v8` for a version
+    plain = name.replace("_", "-")
+    wanted = (plain, f"{plain}-engine")  # pip takes a name like `v8` for a version
     extra = next((one for one in wanted if one in extras), None)
     what = f"'interpstack[{extra}]'" if extra else "--force-reinstall interpstack"
     return f"pip install {what}"

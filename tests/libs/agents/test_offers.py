@@ -105,3 +105,17 @@ def test_no_more_than_some_offers_and_their_tools_are_kept() -> None:
     del tool, tools
     gc.collect()
     assert sum(ref() is not None for ref in alive) == 16
+
+
+def test_tools_are_the_same_if_a_key_says_so() -> None:
+    made: list[str] = []
+
+    def counted(tool: Tool) -> HostTool:
+        made.append(tool.name)
+        return convert(tool)
+
+    builder = OfferBuilder(convert=counted, key=lambda tool: tool.name)
+    first = builder.offer([Tool("a"), Tool("b")])
+    assert builder.offer([Tool("a"), Tool("b")]) is first
+    assert builder.offer([Tool("b")]).tools[0] is first.tools[1]
+    assert made == ["a", "b"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,15 +90,14 @@ class Thread:
 
     @classmethod
     def open(cls, path: Path) -> Thread:
-        text = path.read_text("utf-8") if path.exists() else "{}"
-        hook = lambda data: b64decode(data["b64"]) if "b64" in data else data  # noqa: E731
-        return cls(path, **json.loads(text, object_hook=hook))
+        data = json.loads(path.read_text("utf-8")) if path.exists() else {"records": []}
+        return cls(path, **{**data, "records": agents.read_json_records(data["records"])})
 
     def save(self) -> None:
         """Replace the file in one step, so that a crash leaves the old one or the new one."""
         data = attrs.asdict(self, filter=lambda field, _: field.name != "path")
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(data, default=lambda b: {"b64": b64encode(b).decode()}))
+        fresh.write_text(json.dumps({**data, "records": agents.json_records(self.records)}))
         fresh.replace(self.path)
 
 

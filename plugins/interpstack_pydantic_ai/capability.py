@@ -1,0 +1,181 @@
+"""The capability, with the arguments that users pass."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from pydantic_ai import RunContext, UserError
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import AgentDepsT, ToolSelector
+from pydantic_ai.toolsets import AbstractToolset
+
+from interpstack import ConfigurationError, Engine, InterpreterStack, Limits
+from interpstack.checks import shown
+from interpstack_agents import Conversations, LiveSessions, Preset, persistence_mode
+from interpstack_pydantic_ai.evals import AgentEvals
+from interpstack_pydantic_ai.toolset import EvalToolOptions, InterpreterToolset
+from interpstack_state import MemoryStore, StateStore
+
+__all__ = ["PRESET", "CodeInterpreter"]
+
+#: The plugins of the capability, in the order in which they are called.
+PRESET: Final = Preset(["pydantic_ai", "persistence", "durable", "console", "display", "ptc"])
+
+
+@dataclass(init=False, eq=False)
+class CodeInterpreter(AbstractCapability[AgentDepsT]):
+    """Gives an agent a tool that runs code, which calls the agent's other tools.
+
+    ```python
+    agent = Agent(model, tools=[search], capabilities=[CodeInterpreter(store="evals.db")])
+    ```
+
+    Args:
+        engine: Name of an installed engine, or an `Engine`.
+        ptc: The tools that code may call, as `tools.name`: `"all"`, a list of names, a mapping of
+            metadata, or a function of the context and the definition.
+        ptc_only: Whether the model does not see the tools that code may call.
+        interrupt_on: Tools whose calls from code need an approval, in the forms that `ptc` has.
+            Those with `requires_approval=True` always do.
+        mode: How long variables live: `thread` for the conversation, `turn` for one question of the
+            user, `call` for one eval, or a mode of another plugin.
+        store: A `StateStore` or the URL of one, such as `evals.db` or `postgresql://…`. By default,
+            conversations live in the memory of this object.
+        conversation_id: Returns the id of the conversation that a run belongs to; by default
+            that of `Agent.run(conversation_id=…)`. Variables are those of the conversation, so
+            users must not be able to choose the id of another user's.
+        timeout: Seconds that code may compute in one eval; `None` for no limit.
+        wall_timeout: Seconds of one eval in all; `None` for no limit.
+        memory_limit: Bytes of the memory of one conversation.
+        max_ptc_calls: Calls of tools in one eval; `None` for no limit.
+        max_result_chars: Characters of the result that the model sees.
+        max_snapshot_bytes: Bytes of the largest state that is stored; `None` for `memory_limit`.
+        snapshot_signing_key: Signs stored variables, and refuses unsigned ones.
+        lease_seconds: Seconds for which other processes wait for a conversation whose process died.
+        preset: The plugins of the stack.
+        plugins: More plugins, called after those of the preset.
+        options: Keyword arguments for the engine's class.
+        tool_name: Name of the tool.
+        id: See `AbstractCapability`.
+
+    Raises:
+        ConfigurationError: An argument is wrong.
+    """
+
+    def __init__(
+        self,
+        *,
+        engine: str | Engine = "quickjs",
+        ptc: ToolSelector[AgentDepsT] = "all",
+        ptc_only: bool = False,
+        interrupt_on: ToolSelector[AgentDepsT] = (),
+        mode: str = "thread",
+        store: StateStore | str | None = None,
+        conversation_id: Callable[[RunContext[AgentDepsT]], str] | None = None,
+        timeout: float | None = 5.0,
+        wall_timeout: float | None = 600.0,
+        memory_limit: int = 64 * 2**20,
+        max_ptc_calls: int | None = 256,
+        max_result_chars: int = 4000,
+        max_snapshot_bytes: int | None = None,
+        snapshot_signing_key: bytes | None = None,
+        lease_seconds: float = 30.0,
+        preset: Preset = PRESET,
+        plugins: Iterable[Any] = (),
+        options: Mapping[str, Any] | None = None,
+        tool_name: str = "eval",
+        id: str | None = None,  # noqa: A002 - the name that PydanticAI gives it
+    ) -> None:
+        self.id = id
+        if not isinstance(preset, Preset):
+            raise ConfigurationError(
+                "preset takes a Preset, such as interpstack_pydantic_ai.PRESET.without('console'); "
+                f"got {shown(preset)}"
+            )
+        if isinstance(plugins, (str, Mapping)) or not isinstance(plugins, Iterable):
+            raise ConfigurationError(f"plugins takes a list of plugins; got {shown(plugins)}")
+        if not isinstance(ptc_only, bool):
+            raise ConfigurationError(f"ptc_only takes True or False; got {shown(ptc_only)}")
+        if not isinstance(tool_name, str) or not tool_name.replace("-", "_").isidentifier():
+            raise ConfigurationError(
+                f"tool_name takes letters, digits, '_' and '-'; got {shown(tool_name)}"
+            )
+        for name, value in (("ptc", ptc), ("interrupt_on", interrupt_on)):
+            _check_selector(name, value)
+        self._conversation_id = conversation_id
+        self._stack = InterpreterStack(
+            engine,
+            [*preset.plugins, *plugins],
+            options=options,
+            limits=Limits(
+                cpu_seconds=timeout,
+                wall_seconds=wall_timeout,
+                memory_bytes=memory_limit,
+                requests=max_ptc_calls,
+                result_chars=max_result_chars,
+            ),
+        )
+        most = memory_limit if max_snapshot_bytes is None else max_snapshot_bytes
+        made = persistence_mode(self._stack, mode)(max_bytes=most, signing_key=snapshot_signing_key)
+        conversations = Conversations(
+            MemoryStore() if store is None else store, lease_seconds=lease_seconds
+        )
+        self._evals = AgentEvals(
+            self._stack, LiveSessions(self._stack, made), conversations, tool_name
+        )
+        self._tool = EvalToolOptions(
+            self._evals, tool_name, ptc, interrupt_on, ptc_only, self._conversation_of
+        )
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        return None  # engines, stores and plugins are objects
+
+    def get_wrapper_toolset(
+        self, toolset: AbstractToolset[AgentDepsT]
+    ) -> AbstractToolset[AgentDepsT]:
+        return InterpreterToolset(toolset, self._tool)
+
+    async def wrap_run(
+        self, ctx: RunContext[AgentDepsT], *, handler: Callable[[], Awaitable[AgentRunResult[Any]]]
+    ) -> AgentRunResult[Any]:
+        try:
+            return await handler()
+        finally:
+            await self._evals.end_run(self._conversation_of(ctx))
+
+    async def aclose(self) -> None:
+        """Close all sessions and the engine; what is stored stays stored."""
+        await self._evals.sessions.aclose()
+        await self._stack.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
+    def _conversation_of(self, ctx: RunContext[AgentDepsT]) -> str:
+        given = self._conversation_id
+        found = ctx.conversation_id if given is None else given(ctx)
+        if not isinstance(found, str) or not found:
+            raise UserError(
+                f"the id of a conversation is a text that is not empty; got {shown(found)}; pass "
+                "Agent.run(conversation_id=…), or CodeInterpreter(conversation_id=…)"
+            )
+        return found
+
+
+def _check_selector(name: str, value: Any) -> None:
+    names = isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(one, str) for one in value
+    )
+    if value == "all" or names or isinstance(value, dict) or callable(value):
+        return
+    raise ConfigurationError(
+        f"{name} takes 'all', a list of names, a mapping of metadata, or a function of the context "
+        f"and a ToolDefinition; got {shown(value)}"
+    )

@@ -1,0 +1,56 @@
+"""The section on the interpreter itself, for the agent's instructions."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+import attrs
+
+from interpstack import GuestLanguage, Limits
+
+__all__ = ["InterpreterFacts", "interpreter_section"]
+
+#: Read when this is imported: an event loop must not wait for files.
+_TEXT: Final = (files("interpstack_pydantic_ai") / "prompt.md").read_text("utf-8").strip()
+_STATE: Final = {
+    "thread": "Variables persist across calls and turns of this conversation.",
+    "turn": "Variables persist across calls until you give your final answer, then they are reset.",
+    "call": "Each call starts fresh: no variables persist.",
+}
+
+
+@attrs.frozen
+class InterpreterFacts:
+    """Part of a `HostOffer` for the section on the interpreter.
+
+    Attributes:
+        scope: How long variables live, as `Persistence.scope` says.
+        limits: The limits of each cell.
+    """
+
+    scope: str
+    limits: Limits
+
+
+def interpreter_section(shown: InterpreterFacts, tool: str, language: GuestLanguage) -> str:
+    """The section on the interpreter.
+
+    Args:
+        shown: What it says of the interpreter.
+        tool: Name of the eval tool.
+        language: Language of the guest.
+    """
+    words, limits = language.words, shown.limits
+    text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
+    seconds, memory = limits.cpu_seconds, limits.memory_bytes
+    return text.format(
+        tool=tool,
+        language=language.title,
+        state=_STATE.get(shown.scope, _STATE["call"]),
+        cells=words.cells,
+        modules=words.modules,
+        cpu="no limit" if seconds is None else f"{seconds:g} s",
+        memory="any number of" if memory is None else memory // 2**20,
+        chars=limits.result_chars,
+    )
