@@ -280,7 +280,7 @@ async def test_no_effect_starts_after_the_lease_has_lapsed() -> None:
 
     async with runner(agent, MemoryRuns(clock), clock=clock) as one:
         handle = await one.start(script("return [await agent('a'), await agent('b')]"))
-        with pytest.raises(LeaseLost, match="lease has lapsed"):
+        with pytest.raises(LeaseLost, match="lease of this runner has lapsed"):
             await handle.result()
         assert called == ["a"]
         assert (await (await one.resume(handle.run_id)).result()).result == ["a", "b"]
