@@ -273,7 +273,8 @@ class ActorWorker(Worker):
             return
         with self._lock:
             sent = list(self._sent.values())
-        for one in sent:
+        # The last one first: an actor whose command is stopped begins the next one at once.
+        for one in reversed(sent):
             one.stop(now, self._handle.interrupt)
         seconds = [one.command.seconds for one in sent]
         if any(one.is_late(now) for one in sent):
