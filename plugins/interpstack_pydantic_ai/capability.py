@@ -12,7 +12,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
 
-from interpstack import ConfigurationError, Engine, InterpreterStack, Limits
+from interpstack import ConfigurationError, Engine, InterpreterStack, Limits, call_blocking
 from interpstack.checks import shown
 from interpstack_agents import Conversations, LiveSessions, Preset, persistence_mode
 from interpstack_pydantic_ai.evals import AgentEvals
@@ -151,6 +151,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         """Close all sessions and the engine; what is stored stays stored."""
         await self._evals.sessions.aclose()
         await self._stack.aclose()
+        await call_blocking(self._evals.conversations.close)
 
     async def __aenter__(self) -> Self:
         return self

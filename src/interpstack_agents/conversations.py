@@ -176,8 +176,14 @@ class Conversations:
                 f"lease_seconds takes a number above 0, at most 3600; got {shown(lease_seconds)}"
             )
         self.store = opened
+        self._owns_store = opened is not store
         self.lease_seconds = float(lease_seconds)
         self._slots: dict[str, Slots] = {}
+
+    def close(self) -> None:
+        """Close the store, if it was opened by its URL; the caller closes one of its own."""
+        if self._owns_store:
+            self.store.close()
 
     @asynccontextmanager
     async def hold(self, key: str) -> AsyncIterator[HeldConversation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from interpstack_state import (
     SQLiteStore,
     StateBusy,
     StateRejected,
+    StateStore,
     StateTaken,
 )
 
@@ -24,12 +26,14 @@ RECORD = {"sequence": 1, "previous": b"", "data": b"\x00\xff", "id": "a", "$odd"
 
 
 @pytest.fixture(params=["memory", "sqlite", "encrypted"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "memory":
-        return MemoryStore()
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    made: StateStore = MemoryStore()
     if request.param == "sqlite":
-        return SQLiteStore(tmp_path / "evals.db")
-    return EncryptedStateStore(MemoryStore(), b"k" * 32)
+        made = SQLiteStore(tmp_path / "evals.db")
+    elif request.param == "encrypted":
+        made = EncryptedStateStore(made, b"k" * 32)
+    yield made
+    made.close()
 
 
 async def test_records_and_data_are_stored_in_one_step(store: Any) -> None:
@@ -166,3 +170,16 @@ async def test_a_key_that_no_store_takes_is_refused(key: str) -> None:
     with pytest.raises(ConfigurationError):
         async with Conversations(MemoryStore()).hold(key):
             raise AssertionError("it is no key")
+
+
+async def test_a_store_that_was_named_by_its_url_is_closed(tmp_path: Path) -> None:
+    conversations = Conversations(f"{tmp_path}/evals.db")
+    async with conversations.hold("c") as held:
+        await held.save(RECORD)
+    conversations.close()
+    conversations.close()
+    own = SQLiteStore(tmp_path / "evals.db", space="conversations")
+    async with Conversations(own).hold("c") as held:
+        assert held.records == [RECORD]
+    Conversations(own).close()  # it is the caller's
+    own.close()

@@ -49,8 +49,10 @@ def own_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    return MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "evals.db")
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    made = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "evals.db")
+    yield made
+    made.close()
 
 
 async def test_variables_persist_across_evals_runs_and_interpreters(
