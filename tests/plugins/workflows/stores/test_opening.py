@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +67,9 @@ def test_processes_that_open_a_new_database_at_once_make_its_tables_once(tmp_pat
         return open_store(str(tmp_path / "runs.db"))
 
     with ThreadPoolExecutor(4) as threads:
-        assert len(list(threads.map(opened, range(4)))) == 4
+        stores = list(threads.map(opened, range(4)))
+    for store in stores:
+        asyncio.run(store.aclose())
 
 
 def test_a_new_file_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
@@ -75,8 +78,9 @@ def test_a_new_file_that_another_process_makes_is_waited_for(tmp_path: Path) -> 
         other.execute("BEGIN IMMEDIATE")
         done = threading.Timer(0.2, other.rollback)
         done.start()
-        open_store(str(path))  # SQLite itself gives up at once here
+        store = open_store(str(path))  # SQLite itself gives up at once here
         done.join()
+    asyncio.run(store.aclose())
 
 
 def test_a_file_that_somebody_locks_for_good_is_refused(

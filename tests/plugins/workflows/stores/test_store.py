@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -42,15 +42,18 @@ from interpstack_workflows.stores.store import TakenRun
 
 
 @pytest.fixture
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> StateStore:
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StateStore]:
     """The store of states that a test's parameter names."""
-    if request.param == "memory":
-        return MemoryStore()
+    made: StateStore = MemoryStore()
     if request.param == "postgres":
         dsn = request.getfixturevalue("postgres").new_database()
-        return PostgresStore(dsn, space="workflows")
-    sqlite = SQLiteStore(tmp_path / "runs.db", space="workflows", flushes=False)
-    return sqlite if request.param == "sqlite" else EncryptedStateStore(sqlite, b"k" * 32)
+        made = PostgresStore(dsn, space="workflows")
+    elif request.param != "memory":
+        made = SQLiteStore(tmp_path / "runs.db", space="workflows", flushes=False)
+    if request.param == "encrypted":
+        made = EncryptedStateStore(made, b"k" * 32)
+    yield made
+    made.close()
 
 
 @pytest.fixture
