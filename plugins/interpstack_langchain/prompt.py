@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 import attrs
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import SystemMessage
 
+import interpstack_agents as agents
 from interpstack import GuestLanguage
 from interpstack_langchain.options import Options
 
@@ -19,15 +19,6 @@ __all__ = [
     "tool_description",
     "with_section",
 ]
-
-#: Read when this is imported: an event loop must not wait for files.
-_TEXT: Final = (files("interpstack_langchain") / "prompt.md").read_text("utf-8").strip()
-
-_STATE = {
-    "thread": "Variables persist across calls and turns of this conversation.",
-    "turn": "Variables persist across calls until you give your final answer, then they are reset.",
-    "call": "Each call starts fresh: no variables persist.",
-}
 
 
 @attrs.frozen
@@ -45,8 +36,8 @@ class InterpreterShown:
 
 def interpreter_section(options: Options, scope: str, language: GuestLanguage) -> str:
     """The section on the interpreter for the system prompt."""
-    words = language.words
-    text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
+    facts = agents.InterpreterFacts(scope, options.limits())
+    text = agents.interpreter_section(facts, options.tool_name, language)
     if options.background is not None:
         wait, terminate = options.background.tools
         text += (
@@ -54,25 +45,15 @@ def interpreter_section(options: Options, scope: str, language: GuestLanguage) -
             f"answers with an id, and the calls continue. `{wait}` continues the code, "
             f"`{terminate}` ends it."
         )
-    return text.format(
-        tool=options.tool_name,
-        language=language.title,
-        state=_STATE[scope],
-        cells=words.cells,
-        modules=words.modules,
-        cpu="no limit" if options.timeout is None else f"{options.timeout:g} s",
-        memory=options.memory_limit // 2**20,
-        chars=options.max_result_chars,
-    )
+    return text
 
 
 def tool_description(scope: str, language: GuestLanguage) -> str:
     """The description of the eval tool."""
-    return (
-        f"Run {language.title} in a sandbox and get the value of its last expression. "
-        # Whether the agent has a checkpointer is known in a run only: the prompt says more.
-        f"{'Variables persist across calls.' if scope == 'thread' else _STATE[scope]}"
-    )
+    # Whether the agent has a checkpointer is known in a run only: the prompt says more.
+    in_threads = "Variables persist across calls."
+    lifetime = in_threads if scope == "thread" else agents.lifetime_of_variables(scope)
+    return f"Run {language.title} in a sandbox and get the value of its last expression. {lifetime}"
 
 
 def code_description(language: str) -> str:

@@ -25,6 +25,7 @@ from interpstack_agents import (
     DecisionRejected,
     HeldConversation,
     HostFailure,
+    InterpreterFacts,
     LiveSessions,
     OfferBuilder,
     Record,
@@ -32,7 +33,6 @@ from interpstack_agents import (
 )
 from interpstack_display.api import Attachment, attachments_of, with_texts
 from interpstack_durable.api import Journals
-from interpstack_pydantic_ai.prompt import InterpreterFacts
 from interpstack_pydantic_ai.questions import decisions_in, metadata_of
 from interpstack_pydantic_ai.tools import EvalRun, host_tool, key_of
 from interpstack_pydantic_ai.values import answer_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpstack import HostOffer, InterpreterStack, hookimpl
-from interpstack_pydantic_ai.prompt import InterpreterFacts, interpreter_section
+from interpstack_agents import InterpreterFacts, interpreter_section
 
 
 @hookimpl

@@ -9,8 +9,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_ai import BinaryContent, ModelRetry, RunCancelled, ToolFailed, ToolReturn
 from pydantic_ai.exceptions import ToolFailedError, ToolRetryError
-from pydantic_core import to_jsonable_python
+from pydantic_core import ErrorDetails, to_jsonable_python
 
+from interpstack.checks import listed
 from interpstack_display.api import Attachment, described
 
 __all__ = ["answer_of", "message_for_code", "plain_args", "to_guest"]
@@ -86,6 +87,8 @@ def answer_of(text: str, attachments: Sequence[Attachment]) -> Any:
 
 def _faults(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    told = [f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}" for one in found[:_ERRORS]]
-    more = len(found) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    return listed(found, _ERRORS, _fault, separator="; ")
+
+
+def _fault(one: ErrorDetails) -> str:
+    return f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}"

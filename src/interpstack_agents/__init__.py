@@ -23,6 +23,11 @@ from interpstack_agents.feeds.subscription import (
     ProgressEvent,
     Subscription,
 )
+from interpstack_agents.interpreter_section import (
+    InterpreterFacts,
+    interpreter_section,
+    lifetime_of_variables,
+)
 from interpstack_agents.journals import JournalBase, Notes
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.live_sessions import LiveSessions
@@ -66,6 +71,7 @@ __all__ = [
     "FeedItem",
     "HeldConversation",
     "HostFailure",
+    "InterpreterFacts",
     "JournalBase",
     "LiveSession",
     "LiveSessions",
@@ -88,8 +94,10 @@ __all__ = [
     "check_edit",
     "found_tools",
     "has_many_parts",
+    "interpreter_section",
     "joined",
     "json_records",
+    "lifetime_of_variables",
     "open_questions",
     "persistence_mode",
     "persistence_modes",

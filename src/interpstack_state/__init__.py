@@ -36,6 +36,7 @@ from interpstack_state.contract import (
 )
 from interpstack_state.encrypted import EncryptedStateStore, EncryptedStore
 from interpstack_state.errors import (
+    DatabaseMissing,
     StateBusy,
     StateError,
     StateRejected,
@@ -47,7 +48,7 @@ from interpstack_state.memory import MemoryStore
 from interpstack_state.postgres import PostgresStore
 from interpstack_state.redis import RedisStore
 from interpstack_state.sql import SqlStore
-from interpstack_state.sqlite import SQLiteStore
+from interpstack_state.sqlite import SQLiteStore, until_free
 from interpstack_state.urls import STORE_URLS, open_store, path_of_url
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "MAX_STATE_BYTES",
     "STORE_URLS",
     "BlobStore",
+    "DatabaseMissing",
     "EncryptedStateStore",
     "EncryptedStore",
     "FileStore",
@@ -83,4 +85,5 @@ __all__ = [
     "check_texts",
     "open_store",
     "path_of_url",
+    "until_free",
 ]

@@ -32,6 +32,7 @@ __all__ = [
     "check_limit",
     "check_texts",
     "is_key",
+    "is_repeated",
     "is_unicode",
 ]
 
@@ -478,6 +479,11 @@ def check_texts(what: str, texts: Sequence[str]) -> None:
                 f"{what} is a Unicode text without NUL; got {shown(text)}; encode it, as json.dumps"
                 " does"
             )
+
+
+def is_repeated(log: Sequence[str], index: int, entries: Sequence[str]) -> bool:
+    """Whether a log has these entries at this place: they were stored, and the answer was lost."""
+    return bool(entries) and list(log[index : index + len(entries)]) == list(entries)
 
 
 def is_key(key: object) -> bool:

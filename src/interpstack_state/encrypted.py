@@ -30,6 +30,7 @@ from interpstack_state.contract import (
     check_create,
     check_key,
     check_texts,
+    is_repeated,
 )
 from interpstack_state.errors import StateRejected
 from interpstack_state.per_process import needed
@@ -202,8 +203,8 @@ class EncryptedStateStore(EncryptedStore[StateStore], StateStore):
         try:
             self.inner.append(key, token, index, sealed)
         except StateRejected:
-            if not entries or self.log(key)[index : index + len(entries)] != list(entries):
-                raise  # otherwise they are there, and their answer was lost
+            if not is_repeated(self.log(key), index, entries):  # ciphertexts of a text differ
+                raise
 
     def log(self, key: str) -> Sequence[str]:
         return self._entries(key, self.inner.log(key))

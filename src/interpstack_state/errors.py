@@ -11,9 +11,10 @@ StateError                an InterpstackError
 
 from __future__ import annotations
 
-from interpstack import InterpstackError
+from interpstack import ConfigurationError, InterpstackError
 
 __all__ = [
+    "DatabaseMissing",
     "StateBusy",
     "StateError",
     "StateRejected",
@@ -70,6 +71,10 @@ class StateTaken(StateError):
 
 class StateRejected(StateError, ValueError):
     """A saved state cannot be used. It stays in the store until it is deleted or saved over."""
+
+
+class DatabaseMissing(ConfigurationError):
+    """There is no file of a database, and it is not to be made."""
 
 
 class StoreUnavailable(StateError):

@@ -22,6 +22,7 @@ from interpstack_state.contract import (
     check_label,
     check_limit,
     check_texts,
+    is_repeated,
 )
 from interpstack_state.errors import StateBusy, StateTaken, other_index
 
@@ -162,7 +163,7 @@ class MemoryStore(StateStore):
         with self._lock:
             row = self._own(key, token)
             if index != len(row.log):
-                if entries and row.log[index : index + len(entries)] == list(entries):
+                if is_repeated(row.log, index, entries):
                     return
                 raise other_index(key, index, len(row.log))
             row.log.extend(entries)

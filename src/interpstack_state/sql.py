@@ -31,6 +31,7 @@ from interpstack_state.contract import (
     check_limit,
     check_texts,
     is_key,
+    is_repeated,
     is_unicode,
 )
 from interpstack_state.errors import StateBusy, StateTaken, damaged, not_bytes, other_index
@@ -258,7 +259,7 @@ class SqlStore(StateStore):
         else:
             rows = self._run(_LABELLED, label=label, limit=limit)
         return [
-            StoredState(key=key, label=found, data=bytes(data))
+            StoredState(key=key, label=found, data=data)
             for key, found, data in rows
             if is_key(key) and isinstance(data, bytes)
         ]
@@ -290,8 +291,8 @@ class SqlStore(StateStore):
         if not self._extend(self._values(key, given), entries):
             for owner, logged in self._run(_LOGGED, key):
                 if owner == token:
-                    if entries and self.log(key)[index : index + len(entries)] == list(entries):
-                        return  # it was stored, and its answer was lost
+                    if is_repeated(self.log(key), index, entries):
+                        return
                     raise other_index(key, index, logged)
             raise StateTaken(key)
 

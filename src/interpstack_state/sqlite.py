@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from interpstack_state.errors import StoreUnavailable, old_form
 from interpstack_state.per_process import PerProcess
 from interpstack_state.sql import EXISTS, OLD_FORMS, TABLES, Execute, SqlStore
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStore", "until_free"]
 
 _TYPES: Final = {
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -39,6 +39,32 @@ class _Connection(sqlite3.Connection):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+
+
+def until_free(action: Callable[[], None], seconds: float) -> None:
+    """Set a database up, while other processes may do so; blocks.
+
+    SQLite gives up at once, whatever its timeout, where two connections change the journal of a new
+    database together.
+
+    Args:
+        action: Sets it up; repeated while the database is busy.
+        seconds: How long to try.
+
+    Raises:
+        sqlite3.OperationalError: The database is still busy then, or cannot be used.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            action()
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # extended codes have more
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 @attrs.define(eq=False)
@@ -138,7 +164,7 @@ class SQLiteStore(SqlStore):
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = self._opened(read_only=False)
         try:
-            self._set_up(connection)
+            until_free(lambda: self._set_up(connection), _PATIENCE_SECONDS)
         except BaseException:
             connection.close()
             raise
@@ -157,26 +183,12 @@ class SQLiteStore(SqlStore):
         )
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
-        """Make the tables, while other processes may do so.
-
-        SQLite gives up at once, whatever its timeout, where two connections change the journal of a
-        new database together.
-        """
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute(f"PRAGMA synchronous = {'FULL' if self.flushes else 'NORMAL'}")
-                connection.execute("PRAGMA foreign_keys = ON")
-                if not connection.execute(EXISTS.format(**_CATALOGUE)).fetchone()[0]:
-                    self._make_tables(connection)
-            except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # extended codes, too
-                if not busy or time.monotonic() > until:
-                    raise
-                time.sleep(_PAUSE_SECONDS)
-            else:
-                return
+        """Set the journal and make the tables, if there are none."""
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self.flushes else 'NORMAL'}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not connection.execute(EXISTS.format(**_CATALOGUE)).fetchone()[0]:
+            self._make_tables(connection)
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         for table, columns, query, what in OLD_FORMS:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from interpstack import ConfigurationError
 from interpstack.checks import shown
 from interpstack_state.contract import BlobStore
+from interpstack_state.errors import DatabaseMissing
 from interpstack_state.files import FileStore
 from interpstack_state.memory import MemoryStore
 from interpstack_state.postgres import PostgresStore
@@ -53,7 +54,7 @@ def _memory(url: str, create: bool, space: str | None, **options: Any) -> BlobSt
 def _sqlite(url: str, create: bool, space: str | None, **options: Any) -> BlobStore:
     path = path_of_url(url)
     if not create and not path.exists():
-        raise ConfigurationError(f"database {url} not found")
+        raise DatabaseMissing(f"database {url} not found")
     return SQLiteStore(path, **_spaced(space, options))
 
 
@@ -110,6 +111,7 @@ def open_store(
         options: Keyword arguments of the store's class, such as `max_bytes`.
 
     Raises:
+        DatabaseMissing: There is no such file, and it is not to be made.
         ConfigurationError: The URL has another scheme or form.
     """
     if not isinstance(url, str) or not url:

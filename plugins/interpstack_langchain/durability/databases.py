@@ -186,7 +186,7 @@ async def open_database(saver: Any) -> AsyncIterator[Database]:
 async def _found(saver: Any) -> tuple[Hashable, DatabaseLocks | None]:
     """Identifies the database of a checkpointer in this process, with locks for it."""
     conn = getattr(saver, "conn", None)
-    packages = {base.__module__.partition(".")[0] for base in type(conn).__mro__}
+    packages = _packages(conn)
     if "sqlite3" in packages or "aiosqlite" in packages:
         path = await _path(saver, conn)
         return (("sqlite", path), FileLocks(path)) if path else (("object", id(conn)), None)
@@ -205,7 +205,7 @@ async def state_store_beside(saver: Any, space: str, *, read_only: bool) -> SqlS
         read_only: Whether the store refuses changes.
     """
     conn = getattr(saver, "conn", None)
-    packages = {base.__module__.partition(".")[0] for base in type(conn).__mro__}
+    packages = _packages(conn)
     if "sqlite3" in packages or "aiosqlite" in packages:
         path = await _path(saver, conn)
         return SQLiteStore(path, space=space, read_only=read_only) if path else None
@@ -215,6 +215,11 @@ async def state_store_beside(saver: Any, space: str, *, read_only: bool) -> SqlS
     from psycopg.conninfo import make_conninfo
 
     return PostgresStore(make_conninfo(**parameters), space=space, connections=1)
+
+
+def _packages(conn: Any) -> set[str]:
+    """The packages of a connection's classes, by which its database is known."""
+    return {base.__module__.partition(".")[0] for base in type(conn).__mro__}
 
 
 async def _path(saver: Any, conn: Any) -> str:

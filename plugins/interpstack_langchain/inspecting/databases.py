@@ -102,20 +102,14 @@ class DatabaseSource(CheckpointerSource):
             raise
 
     async def _read_runs(self, read: Callable[[WorkflowStore], Awaitable[_T]]) -> _T:
-        """Read the runs; a writer that comes meanwhile has them read once more."""
-        async with self._looks:
-            at_rest = is_at_rest(self.url, _OPTION)
-            try:
-                async with opened_runs(self._states(unchanging=at_rest)) as store:
-                    found = await read(store)
-            except WorkflowError:
-                if not at_rest or is_at_rest(self.url, _OPTION):
-                    raise
-            else:
-                if not at_rest or is_at_rest(self.url, _OPTION):
-                    return found
-            async with opened_runs(self._states()) as store:
+        async def opened(unchanging: bool) -> _T:
+            async with opened_runs(self._states(unchanging=unchanging)) as store:
                 return await read(store)
+
+        async with self._looks:
+            return await asyncio.to_thread(
+                self._read_anew, lambda unchanging: asyncio.run(opened(unchanging))
+            )
 
     @asynccontextmanager
     async def _written_runs(self) -> AsyncIterator[WorkflowStore]:
@@ -133,17 +127,24 @@ class DatabaseSource(CheckpointerSource):
             return await asyncio.to_thread(self._read, read)
 
     def _read(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
-        """Read the database; a writer that comes meanwhile has it read once more, as others do."""
+        return self._read_anew(lambda unchanging: self._read_once(read, unchanging=unchanging))
+
+    def _read_anew(self, read: Callable[[bool], _T]) -> _T:
+        """Read the database; a writer that comes meanwhile has it read once more, as others do.
+
+        Args:
+            read: Opens the database and reads it; takes whether nobody else has it open.
+        """
         at_rest = is_at_rest(self.url, _OPTION)
         try:
-            found = self._read_once(read, unchanging=at_rest)
-        except ConfigurationError:
+            found = read(at_rest)
+        except (ConfigurationError, WorkflowError):
             if not at_rest or is_at_rest(self.url, _OPTION):
                 raise
         else:
             if not at_rest or is_at_rest(self.url, _OPTION):
                 return found
-        return self._read_once(read, unchanging=False)
+        return read(False)
 
     def _read_once(self, read: Callable[[BaseCheckpointSaver[Any]], _T], *, unchanging: bool) -> _T:
         with open_checkpointer(

@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack_state import STORE_URLS, SQLiteStore, StateError, StateStore
+from interpstack_state import STORE_URLS, DatabaseMissing, SQLiteStore, StateError, StateStore
 from interpstack_state import open_store as open_state
 from interpstack_workflows.stores.store import WorkflowStore
 
@@ -34,9 +34,7 @@ def open_store(url: str, *, create: bool = True) -> WorkflowStore:
         raise ConfigurationError(f"a store is named by {STORE_URLS}; got {url!r:.80}")
     try:
         state = open_state(url, create=create, space=SPACE)
-    except ConfigurationError as error:
-        if create:
-            raise
+    except DatabaseMissing as error:
         raise ConfigurationError(
             f"{error}. A run creates it: pass the database of an existing run, or start one"
         ) from error

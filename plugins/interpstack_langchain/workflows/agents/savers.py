@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from interpstack import call_blocking, to_end
 from interpstack_langchain.langgraph_internals.saver_classes import saver_class
-from interpstack_state import MemoryStore, PostgresStore, SQLiteStore, StateStore
+from interpstack_state import MemoryStore, PostgresStore, SQLiteStore, StateStore, until_free
 from interpstack_workflows.api import AgentCall, RunCompanion
 
 __all__ = ["RUN", "AgentSaver", "AgentStates", "saver_for"]
@@ -97,7 +97,7 @@ class AgentStates(RunCompanion):
         connection = sqlite3.connect(state.path, timeout=_BUSY_SECONDS, check_same_thread=False)
         try:
             saver = make(connection)
-            _set_up(saver)
+            until_free(saver.setup, _BUSY_SECONDS)
         except BaseException:
             connection.close()
             raise
@@ -137,25 +137,6 @@ class AgentStates(RunCompanion):
 
     async def aclose(self) -> None:
         await call_blocking(self._close)
-
-
-def _set_up(saver: Any) -> None:
-    """Make the tables of a checkpointer for SQLite, while other processes may do so.
-
-    SQLite gives up at once, whatever its timeout, where two connections change the journal of a new
-    database together.
-    """
-    until = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            saver.setup()
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # extended codes have more
-            if not busy or time.monotonic() > until:
-                raise
-            time.sleep(_PAUSE_SECONDS)
-        else:
-            return
 
 
 @contextmanager

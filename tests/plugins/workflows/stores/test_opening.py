@@ -133,3 +133,9 @@ def test_other_stores_are_refused(url: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message) as raised:
         open_store(url)
     assert "secret" not in str(raised.value)
+
+
+def test_only_a_file_that_is_missing_is_one_that_a_run_creates() -> None:
+    with pytest.raises(ConfigurationError, match="no store of states has the scheme") as refused:
+        open_store("mysql://x", create=False)
+    assert "A run creates it" not in str(refused.value)

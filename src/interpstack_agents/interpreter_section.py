@@ -1,4 +1,4 @@
-"""The section on the interpreter itself, for the agent's instructions."""
+"""The section on the interpreter itself, for the prompts of all adapters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import attrs
 
 from interpstack import GuestLanguage, Limits
 
-__all__ = ["InterpreterFacts", "interpreter_section"]
+__all__ = ["InterpreterFacts", "interpreter_section", "lifetime_of_variables"]
 
 #: Read when this is imported: an event loop must not wait for files.
-_TEXT: Final = (files("interpstack_pydantic_ai") / "prompt.md").read_text("utf-8").strip()
-_STATE: Final = {
+_TEXT: Final = (files("interpstack_agents") / "interpreter.md").read_text("utf-8").strip()
+_LIFETIMES: Final = {
     "thread": "Variables persist across calls and turns of this conversation.",
     "turn": "Variables persist across calls until you give your final answer, then they are reset.",
     "call": "Each call starts fresh: no variables persist.",
@@ -22,7 +22,7 @@ _STATE: Final = {
 
 @attrs.frozen
 class InterpreterFacts:
-    """Part of a `HostOffer` for the section on the interpreter.
+    """What the section says of an interpreter; may be a part of a `HostOffer`.
 
     Attributes:
         scope: How long variables live, as `Persistence.scope` says.
@@ -33,21 +33,26 @@ class InterpreterFacts:
     limits: Limits
 
 
-def interpreter_section(shown: InterpreterFacts, tool: str, language: GuestLanguage) -> str:
+def lifetime_of_variables(scope: str) -> str:
+    """A sentence that says how long variables live."""
+    return _LIFETIMES.get(scope, _LIFETIMES["call"])
+
+
+def interpreter_section(facts: InterpreterFacts, tool: str, language: GuestLanguage) -> str:
     """The section on the interpreter.
 
     Args:
-        shown: What it says of the interpreter.
-        tool: Name of the eval tool.
+        facts: What it says of the interpreter.
+        tool: Name of the tool that runs code.
         language: Language of the guest.
     """
-    words, limits = language.words, shown.limits
+    words, limits = language.words, facts.limits
     text = _TEXT if words.cells else _TEXT.replace("- {cells}\n", "")
     seconds, memory = limits.cpu_seconds, limits.memory_bytes
     return text.format(
         tool=tool,
         language=language.title,
-        state=_STATE.get(shown.scope, _STATE["call"]),
+        state=lifetime_of_variables(facts.scope),
         cells=words.cells,
         modules=words.modules,
         cpu="no limit" if seconds is None else f"{seconds:g} s",
