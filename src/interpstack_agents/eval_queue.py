@@ -109,7 +109,7 @@ class EvalQueue:
         names: Sequence[str],
         name: str,
         done: Collection[str] = (),
-        is_coming: Callable[[str], bool] = lambda name: False,
+        is_coming: Callable[[str], bool | None] = lambda name: None,
     ) -> QueuePosition:
         """Wait until all earlier evals of the message have ended.
 
@@ -118,8 +118,8 @@ class EvalQueue:
             names: Names of its evals, in the order in which the model wrote them.
             name: Name of this eval.
             done: Names of evals that ended in an earlier run of the message.
-            is_coming: Whether an eval that has not arrived still will. It is asked again and again;
-                an exception from it ends the wait.
+            is_coming: Whether an eval will still arrive; `None` if that is unknown. It is asked
+                again and again; an exception from it ends the wait.
 
         Raises:
             BaseException: The exception of `held`: an earlier eval is paused; this one runs later.
@@ -154,14 +154,18 @@ class EvalQueue:
         return call
 
     async def _end_of(
-        self, message: str, call_id: str, waiting: str, is_coming: Callable[[str], bool]
+        self, message: str, call_id: str, waiting: str, is_coming: Callable[[str], bool | None]
     ) -> type[BaseException] | None:
         """Wait for the end of an eval, and return the class of its exception, if it raised one."""
         with self._lock:
             mine = self._calls.get((message, waiting))
             call = self._calls.get((message, call_id))
-            # All evals of a message come back after a pause, in any order: wait for this time's.
-            if call is None or (call.raised and mine and call.attempt < mine.attempt):
+            if call and call.ended.done() and mine and call.attempt < mine.attempt:
+                # It ended in an earlier run of the message, and may be among those that run again.
+                if not call.raised and is_coming(call_id) is False:
+                    return None
+                call = None
+            if call is None:
                 call = self._next((message, call_id))
         arrived = asyncio.wrap_future(call.arrived)
         while not (await asyncio.wait({arrived}, timeout=self.GRACE_SECONDS))[0]:

@@ -81,7 +81,7 @@ def step_writes(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [write for task in others for write in list(task.writes)]  # other threads may add some
 
 
-def is_coming(config: Mapping[str, Any], place: int) -> bool:
+def is_coming(config: Mapping[str, Any], place: int) -> bool | None:
     """Whether the task of a tool call has not ended yet.
 
     Args:
@@ -89,14 +89,14 @@ def is_coming(config: Mapping[str, Any], place: int) -> bool:
         place: The place of the call in its message.
 
     Returns:
-        False if it has ended, or if no task of the step is known to be of this call.
+        False if it has ended; `None` if no task of the step is known to be of this call.
 
     Raises:
         GraphInterrupt: It has failed, or waits for an answer, and runs again later.
     """
     run = graph_run(config)
     if run is None:
-        return False
+        return None
     for key, task in list(run.tasks.items()):
         if tuple(task.path[:2]) != (PUSH, place):
             continue
@@ -104,7 +104,7 @@ def is_coming(config: Mapping[str, Any], place: int) -> bool:
         if ERROR in channels or _is_interrupted(run, key):
             raise GraphInterrupt(())
         return not channels
-    return False
+    return None
 
 
 def _is_interrupted(run: Any, task: str) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interpstack_agents import EvalQueue, QueuePosition
 
@@ -99,3 +103,58 @@ async def test_one_that_comes_again_later_ends_the_wait(queue: EvalQueue) -> Non
 
     with queue.taking_part("m", NAMES, "b"), pytest.raises(Held):
         await queue.wait("m", NAMES, "b", is_coming=is_coming)
+
+
+#: A run of the message: the evals that are paused, whether LangGraph also runs those again that
+#: ended in the run before, the order in which the evals arrive, and the waits between them.
+RUN = st.tuples(
+    st.sets(st.sampled_from(NAMES), max_size=2),
+    st.booleans(),
+    st.permutations(NAMES),
+    st.lists(st.integers(0, 8), min_size=3, max_size=3),
+)
+
+
+class Impatient(EvalQueue):
+    GRACE_SECONDS = 0.01
+
+
+@given(st.lists(RUN, min_size=1, max_size=5))
+def test_those_that_run_again_keep_the_order_of_the_message(
+    runs: list[tuple[set[str], bool, list[str], list[int]]],
+) -> None:
+    async def play() -> None:
+        queue, ended = Impatient((Pause,), Held), set[str]()
+        for pausing, again, arrivals, waits in runs:
+            coming = [name for name in arrivals if again or name not in ended]
+            ran = await play_once(queue, coming, pausing, waits)
+            first = next((n for n in NAMES if n in coming and n in pausing), NAMES[-1])
+            behind = NAMES[: NAMES.index(first) + 1]
+            assert ran == [name for name in behind if name in coming]
+            ended = (set() if again else ended) | (set(ran) - pausing)
+            if ended == set(NAMES):
+                ended = set()
+
+    asyncio.run(play())
+
+
+async def play_once(
+    queue: EvalQueue, coming: Sequence[str], pausing: set[str], waits: Sequence[int]
+) -> list[str]:
+    """Run a message's evals once, and return the names of those that ran, in order."""
+    ran: list[str] = []
+    left = set(coming)
+
+    async def one(name: str, wait: int) -> None:
+        for _ in range(wait):
+            await asyncio.sleep(0)
+        with suppress(Pause, Held), queue.taking_part("m", NAMES, name):
+            await queue.wait("m", NAMES, name, is_coming=lambda other: other in left)
+            ran.append(name)
+            await asyncio.sleep(0)
+            if name in pausing:
+                raise Pause
+        left.discard(name)
+
+    await asyncio.gather(*(one(*pair) for pair in zip(coming, waits, strict=False)))
+    return ran
