@@ -11,13 +11,12 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, SCHEDULED
 
 from interpstack_inspect.api import AskedCall, Question
 from interpstack_langchain.replay.recorded_steps import RecordedStep
+from interpstack_langchain.rules.human_decisions import DECISION_TYPES
 
 __all__ = ["NOT_ENDED", "ended_tasks", "open_interrupts", "questions_of", "run_questions_of"]
 
 #: Channels whose writes do not end a task.
 NOT_ENDED: Final = frozenset({ERROR, "__error_source_node__", INTERRUPT, RESUME, SCHEDULED})
-#: Decisions on a call whose question does not list them.
-_DECISIONS: Final = ("approve", "edit", "reject", "respond")
 
 
 def questions_of(steps: Sequence[RecordedStep]) -> list[Question]:
@@ -96,7 +95,7 @@ def _allowed(review: Any, number: int, name: str) -> Sequence[str]:
     for rule in [*own, *rules]:
         if rule.get("action_name") == name and isinstance(rule.get("allowed_decisions"), list):
             return [str(one) for one in rule["allowed_decisions"]]
-    return _DECISIONS
+    return DECISION_TYPES
 
 
 def run_questions_of(waits: Iterable[Mapping[str, Any]]) -> list[Question]:

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 
 from interpstack import ConfigurationError
 from interpstack.checks import shown
+from interpstack_langchain.rules.human_decisions import DECISION_TYPES
 from interpstack_langchain.tools.tool_names import CallableTools
 
 __all__ = ["ApprovalRules", "HasApprovalRules", "Policy"]
 
 Policy = HumanInTheLoopMiddleware[Any, Any, Any]
-
-_KINDS: Final = ("approve", "edit", "reject", "respond")
 
 
 class _InterruptOn(HumanInTheLoopMiddleware[Any, Any, Any]):
@@ -170,11 +169,13 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
         )
     if not decisions:  # some releases of LangChain would skip the approval
         raise ConfigurationError(
-            f"{where} needs 'allowed_decisions', a list of some of {', '.join(_KINDS)}"
+            f"{where} needs 'allowed_decisions', a list of some of {', '.join(DECISION_TYPES)}"
         )
-    other = [decision for decision in decisions if decision not in _KINDS]
+    other = [decision for decision in decisions if decision not in DECISION_TYPES]
     if other:
-        raise ConfigurationError(f"{where} allows {other[0]!r}; decisions are {', '.join(_KINDS)}")
+        raise ConfigurationError(
+            f"{where} allows {other[0]!r}; decisions are {', '.join(DECISION_TYPES)}"
+        )
     when, description = wanted.get("when"), wanted.get("description")
     if when is not None and not callable(when):
         raise TypeError(f"{where}: 'when' takes a function of a request; got {shown(when)}")

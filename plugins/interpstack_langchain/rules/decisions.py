@@ -6,28 +6,19 @@ A decision that does not fit is refused, and its question stays open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import GuestException
-from interpstack_langchain.rules.approvals import UnfitAnswer
+from interpstack_langchain.rules.human_decisions import human_decision
 from interpstack_langchain.rules.shown_values import read, storable
 from interpstack_langchain.tools.task_tool import without_schema
 from interpstack_langchain.tools.tool_schemas import misfit
 
 __all__ = ["Decisions", "Editable", "decisions"]
-
-#: Keys of a decision by its type; the first one is needed.
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "approve": (),
-    "edit": ("edited_action",),
-    "reject": ("message",),
-    "respond": ("message",),
-}
-#: Keys of an edited action. An interface may send the action request back, with its description.
-_ACTION_KEYS: Final = ("name", "args", "description")
 
 #: What a decision keeps of its question: which call it is about, the rules that were asked about
 #: the call, and the call as they or earlier decisions changed it.
@@ -114,58 +105,26 @@ def decisions(
     for (key, question), decision in zip(questions.items(), given, strict=True):
         try:
             made[key] = _decided(question, decision, editable)
-        except UnfitAnswer as error:
+        except ValueError as error:
             refused[key] = str(error)
     return Decisions(made, refused)
 
 
 def _decided(
-    question: Mapping[str, Any], decision: Mapping[str, Any], editable: Editable
+    question: Mapping[str, Any], given: Mapping[str, Any], editable: Editable
 ) -> dict[str, Any]:
-    """A decision as it is noted, or `UnfitAnswer`."""
+    """A decision as it is noted.
+
+    Raises:
+        ValueError: It does not fit.
+    """
     action = question["payload"]["action_requests"][0]
     allowed = question["payload"]["review_configs"][0]["allowed_decisions"]
-    kind, name = decision.get("type"), action["name"]
-    if kind not in allowed:
-        raise UnfitAnswer(f"{name} can be decided with {', '.join(allowed)}; got {kind!r:.200}")
-    keys = ("type", *_KEYS[str(kind)])
-    unknown = [key for key in decision if key not in keys]
-    if unknown:
-        raise UnfitAnswer(
-            f"the decision to {kind} {name} takes {_listed(keys)}; got {unknown[0]!r:.200}"
-        )
+    name = action["name"]
+    made = human_decision(name, allowed, given, partial(editable.refusal, name))
     kept = {key: question[key] for key in _KEPT if key in question}
-    noted = {"type": kind, "shown": name, **kept}
-    if kind == "edit":
-        return {**noted, **_edited(name, decision.get("edited_action"), editable)}
-    message = decision.get("message")
-    if kind == "respond" and not isinstance(message, str):
-        raise UnfitAnswer(f'respond for {name} with a "message" of text; got {message!r:.200}')
-    if not isinstance(message, str | None):
-        raise UnfitAnswer(
-            f'reject {name} with a "message" of text, or without one; got {message!r:.200}'
-        )
-    return {**noted, "message": message}
-
-
-def _edited(shown: str, edited: Any, editable: Editable) -> dict[str, Any]:
-    """The call that a person requested in place of the shown one."""
-    action = edited if isinstance(edited, Mapping) else {}
-    name, args = action.get("name", shown), action.get("args")
-    if not isinstance(name, str) or not isinstance(args, Mapping):
-        raise UnfitAnswer(
-            f'edit {shown} with "edited_action": {{"name": …, "args": {{…}}}}; got {edited!r:.200}'
-        )
-    unknown = [key for key in action if key not in _ACTION_KEYS]
-    if unknown:
-        raise UnfitAnswer(
-            f'the "edited_action" of {shown} takes "name" and "args"; got {unknown[0]!r:.200}'
-        )
-    why = editable.refusal(shown, name, args)
-    if why:
-        raise UnfitAnswer(why)
-    return {"name": name, "args": storable(read(args))}
-
-
-def _listed(keys: tuple[str, ...]) -> str:
-    return " and ".join(f'"{key}"' for key in keys)
+    noted = {"type": made["type"], "shown": name, **kept}
+    if made["type"] == "edit":
+        edited = made["edited_action"]
+        return {**noted, "name": edited["name"], "args": storable(read(edited["args"]))}
+    return {**noted, "message": made.get("message")}

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
 from interpstack_langchain.rules.decisions import Editable
+from interpstack_langchain.rules.human_decisions import DECISION_TYPES, human_decision
 
 __all__ = ["UnfitDecisions", "answers", "approvals"]
 
-#: Keys of a decision on the call of a tool, by its type.
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "approve": (),
-    "edit": ("edited_action",),
-    "reject": ("message",),
-    "respond": ("message",),
-}
 #: Characters of all approvals of one pause as JSON.
 _MAX_CHARS: Final = 1 << 20
 
@@ -125,7 +120,7 @@ def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]
                 "tool": action["name"],
                 "args": _plain(action["args"]),
                 "description": action.get("description", ""),
-                "decisions": list(reviews.get(action["name"], _KEYS)),
+                "decisions": list(reviews.get(action["name"], DECISION_TYPES)),
             },
         )
 
@@ -142,7 +137,7 @@ def _is_batch(value: Any) -> bool:
 def _types(schema: Any) -> list[str]:
     """Return the types of decisions that a JSON Schema takes, as far as it says so."""
     text = json.dumps(_plain(schema))
-    return [kind for kind in _KEYS if f'"const": "{kind}"' in text] or list(_KEYS)
+    return [kind for kind in DECISION_TYPES if f'"const": "{kind}"' in text] or list(DECISION_TYPES)
 
 
 def _decision(question: Mapping[str, Any], given: Any, editable: Editable | None) -> Any:
@@ -154,33 +149,10 @@ def _decision(question: Mapping[str, Any], given: Any, editable: Editable | None
     if "decisions" not in question:
         return given
     decision = {"type": given} if isinstance(given, str) else given
-    allowed, tool = question["decisions"], question["tool"]
-    kind = decision.get("type") if isinstance(decision, Mapping) else None
-    if not isinstance(decision, Mapping) or kind not in allowed:
-        raise ValueError(f"{tool} takes one of {', '.join(allowed)}; got {given!r:.200}")
-    keys = ("type", *_KEYS[str(kind)])
-    if unknown := [key for key in decision if key not in keys]:
-        raise ValueError(f"{kind} takes {' and '.join(keys)}; got {unknown[0]!r:.100}")
-    if kind == "edit":
-        edited = _edited(tool, decision.get("edited_action"))
-        why = editable and editable.refusal(tool, edited["name"], edited["args"])
-        if why:
-            raise ValueError(why)
-        return {"type": "edit", "edited_action": edited}
-    message = decision.get("message")
-    if not isinstance(message, str) and (kind == "respond" or message is not None):
-        raise ValueError(f"{kind} takes a message of text; got {message!r:.100}")
-    return dict(decision)
-
-
-def _edited(tool: Any, given: Any) -> dict[str, Any]:
-    action = given if isinstance(given, Mapping) else {}
-    name, args = action.get("name", tool), action.get("args")
-    if isinstance(name, str) and name and isinstance(args, Mapping):
-        return {"name": name, "args": dict(args)}
-    raise ValueError(
-        f'edit takes "edited_action": {{"name": …, "args": {{…}}}}; got {given!r:.200}'
-    )
+    tool = str(question["tool"])
+    if editable is None:
+        return human_decision(tool, question["decisions"], decision)
+    return human_decision(tool, question["decisions"], decision, partial(editable.refusal, tool))
 
 
 def _plain(value: Any) -> Any:

@@ -78,14 +78,17 @@ def test_a_decision_on_an_earlier_question_is_none_on_this_one() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("sing", "pay takes one of approve, edit, reject; got 'sing'"),
-        (None, "pay takes one of approve, edit, reject; got None"),
-        ({"type": ["approve"]}, "pay takes one of approve"),
-        ({"type": "respond", "message": "x"}, "pay takes one of approve, edit, reject"),
-        ({"type": "approve", "args": {}}, "approve takes type; got 'args'"),
-        ({"type": "reject", "message": 3}, "reject takes a message of text; got 3"),
-        ({"type": "edit"}, 'edit takes "edited_action": {"name"'),
-        ({"type": "edit", "edited_action": {"args": 1}}, 'edit takes "edited_action"'),
+        ("sing", "pay can be decided with approve, edit, reject; got 'sing'"),
+        (None, "pay can be decided with approve, edit, reject; got None"),
+        ({"type": ["approve"]}, "pay can be decided with approve"),
+        ({"type": "respond", "message": "x"}, "pay can be decided with approve, edit, reject"),
+        ({"type": "approve", "args": {}}, 'the decision to approve pay takes "type"; got'),
+        (
+            {"type": "reject", "message": 3},
+            'reject pay with a "message" of text, or without one',
+        ),
+        ({"type": "edit"}, 'edit pay with "edited_action": {"name"'),
+        ({"type": "edit", "edited_action": {"args": 1}}, 'edit pay with "edited_action"'),
     ],
 )
 def test_a_decision_that_does_not_fit_is_reported_with_its_approval(given: Any, why: str) -> None:
