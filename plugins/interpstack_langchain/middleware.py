@@ -94,7 +94,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         attachments: Which of the images and files that code shows reach the model: `auto` for
             those that the model's profile accepts; `always` for all; `never` for a notice in
             place of each.
-        background: Whether an eval that waits long for its calls is put aside, and continued or
+        background: Whether an eval that waits long for its calls is suspended, and continued or
             ended by two more tools; `BackgroundOptions` sets the seconds and the tools' names.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.

@@ -10,7 +10,7 @@ import attrs
 from interpstack import Outcome
 from interpstack_durable.api import SeenOutput
 from interpstack_langchain.background.cell_records import CELLS
-from interpstack_langchain.background.fates import ENDED, TERMINATED
+from interpstack_langchain.background.terminations import ENDED, TERMINATED
 from interpstack_langchain.evals.watched import unseen
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.state.channels import Channels
@@ -36,14 +36,14 @@ class BackgroundCall:
 
     @property
     def ended(self) -> str | None:
-        """The reason why the cell is over; `None` if it was put aside."""
+        """The reason why the cell is over; `None` if it was suspended."""
         why = self.record.get("ended")
         return None if why is None else str(why)
 
 
 @attrs.frozen(kw_only=True)
 class SuspendedCell:
-    """A cell that was put aside.
+    """A suspended cell.
 
     Attributes:
         id: The id of the cell, as the model knows it.

@@ -55,7 +55,7 @@ class RecordedEval:
         not_begun: The reason why the eval did not run; empty if it did.
         step: The step that began it.
         surface: The surface of the interpreter.
-        cell: The cell in the background that the eval became, if it was put aside.
+        cell: The cell in the background that the eval became, if it was suspended.
     """
 
     number: int = 0

@@ -27,7 +27,7 @@ async def test_checkpointers_on_one_place_share_its_database(store: Any) -> None
     ):
         assert one is other
         assert one.locks is not None
-    assert not any(held.users for held in databases._known.values())
+    assert not any(known.users for known in databases._known.values())
 
 
 async def test_places_are_told_apart(tmp_path: Path) -> None:

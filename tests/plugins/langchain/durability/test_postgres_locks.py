@@ -133,5 +133,5 @@ def _end(admin: PostgresLocks, locks: PostgresLocks) -> None:
     while admin._conn.execute(look).fetchone():
         assert time.monotonic() < until
         time.sleep(0.01)
-        # Within a transaction, which holds the locks, the first look would be the only one.
+        # Within a transaction, which holds the locks, the first reading would be the only one.
         admin._conn.execute("SELECT pg_stat_clear_snapshot()")

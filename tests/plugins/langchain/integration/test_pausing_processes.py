@@ -76,7 +76,7 @@ def test_another_process_takes_the_answer_of_a_call_that_has_ended(
 ) -> None:
     first = pause(start, "async")
     (tmp_path / "go").touch()
-    assert first.stdout.readline() == "landed\n"
+    assert first.stdout.readline() == "recorded\n"
     first.kill()
     assert told(start("async", "approve")) == ANSWER
     assert effects(tmp_path) == ["slow", "pay"]
