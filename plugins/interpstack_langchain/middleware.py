@@ -38,7 +38,7 @@ from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.direct_calls import noted
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
-from interpstack_langchain.tools.tool_twins import with_native_tool
+from interpstack_langchain.tools.wrapped_tools import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 

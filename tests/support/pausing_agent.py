@@ -88,10 +88,10 @@ async def main(folder: Path, way: str, do: str, bound: str = "") -> None:
             else:
                 state = await agent.ainvoke(given, CONFIG)
         except TimeoutError as error:
-            told: Any = str(error)
+            answers: Any = str(error)
         else:
-            told = _told(state)
-        print(json.dumps(told), flush=True)
+            answers = _answer_of(state)
+        print(json.dumps(answers), flush=True)
         while any(one.late_recorders for one in databases._known.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         print("recorded", flush=True)
@@ -99,7 +99,7 @@ async def main(folder: Path, way: str, do: str, bound: str = "") -> None:
         os._exit(0)  # as a process that is killed: nothing is closed
 
 
-def _told(state: Any) -> Any:
+def _answer_of(state: Any) -> Any:
     if state.get("__interrupt__"):
         return state["__interrupt__"][0].value
     return next(m.text for m in reversed(state["messages"]) if getattr(m, "name", "") == "eval")

@@ -30,7 +30,7 @@ from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_errors import uncaught
-from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_langchain.tools.wrapped_tools import native_tool
 
 __all__ = ["PASSES", "EvalCall", "running_eval"]
 

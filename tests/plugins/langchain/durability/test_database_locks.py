@@ -179,7 +179,7 @@ def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: P
     task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-async def test_a_wait_for_another_process_is_told_once_and_bounded(
+async def test_a_wait_for_another_process_is_reported_once_and_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(database_locks, "_LOG_SECONDS", 0.0)

@@ -53,8 +53,8 @@ class Bank:
         self.go = threading.Event()
 
         def update(text: str, call_id: str) -> Command[Any]:
-            told = [ToolMessage(f"noted {text}", tool_call_id=call_id)]
-            return Command(update={"notes": [text], "messages": told})
+            answers = [ToolMessage(f"noted {text}", tool_call_id=call_id)]
+            return Command(update={"notes": [text], "messages": answers})
 
         @tool
         def slow(n: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:

@@ -63,7 +63,7 @@ def cell_of(text: str) -> str:
     return found[1]
 
 
-async def look(agent: Any, said: Any, cell: str, until: str) -> list[str]:
+async def wait_until(agent: Any, said: Any, cell: str, until: str) -> list[str]:
     """Look at a cell until it waits for a call, or has ended; the answers."""
     answers: list[str] = []
     while not answers or until not in answers[-1]:
@@ -71,28 +71,28 @@ async def look(agent: Any, said: Any, cell: str, until: str) -> list[str]:
     return answers
 
 
-async def test_a_cell_with_its_looks(thread: Any, slow: Slow, said: Any) -> None:
+async def test_a_cell_with_its_calls(thread: Any, slow: Slow, said: Any) -> None:
     agent = thread(interpreter(), tools=slow.tools)
     (suspended,) = await agent.turn(said(("eval", {"code": TWO})))
     cell = cell_of(suspended)
-    answers = [suspended, *await look(agent, said, cell, "tools.slow(")]
+    answers = [suspended, *await wait_until(agent, said, cell, "tools.slow(")]
     (found,) = await agent.replayed()
     assert found["status"] == "in flight"
     assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
     assert found["recorded_answer"] is None
     assert (found["cell"]["id"], found["cell"]["ended"]) == (cell, None)
-    assert [one["answer"] for one in found["cell"]["looks"]] == answers
+    assert [one["answer"] for one in found["cell"]["calls"]] == answers
     slow.gate(1).set()
-    answers += await look(agent, said, cell, '"n": 2')
+    answers += await wait_until(agent, said, cell, '"n": 2')
     slow.gate(2).set()
-    answers += await look(agent, said, cell, "<result>")
+    answers += await wait_until(agent, said, cell, "<result>")
     calls = [*slow.calls]
     (found,) = await agent.replayed()
     assert slow.calls == calls == [1, 2]
     assert (found["status"], found["notes"]) == ("ended", [])
     assert found["text"] == found["recorded_answer"] == answers[-1]
     assert found["cell"]["ended"] == "it has ended, and its result was returned"
-    assert [one["answer"] for one in found["cell"]["looks"]] == answers
+    assert [one["answer"] for one in found["cell"]["calls"]] == answers
     # What the code printed and showed stands once in all answers together.
     everything = "".join(answers)
     assert [everything.count(word) for word in ("begun", "half", "end\n", "Shown 1:")] == [1] * 4
@@ -120,7 +120,7 @@ async def test_evals_around_a_cell(thread: Any, slow: Slow, said: Any) -> None:
     await agent.turn(said(("eval", {"code": "n"})))
     slow.gate(1).set()
     wait = ("wait", {"id": cell_of(suspended), "seconds": 60})
-    # The eval after the cell is in the message of the look that ends it.
+    # The eval after the cell is in the message of the call that ends it.
     await agent.turn(said(wait, ("eval", {"code": "n += 5; n"})), said(("eval", {"code": "n"})))
     cell, refused, same, after = await agent.replayed()
     assert cell["text"] == "<result>2</result>"
@@ -142,7 +142,7 @@ async def test_a_terminated_cell(thread: Any, slow: Slow, said: Any) -> None:
     _, found, after = await agent.replayed()
     assert found["status"] == "terminated"
     assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
-    assert [look["answer"] for look in found["cell"]["looks"]] == [suspended, over]
+    assert [call["answer"] for call in found["cell"]["calls"]] == [suspended, over]
     assert found["cell"]["ended"] == "it was terminated"
     assert after["text"] == after["recorded_answer"] == "<result>1</result>"  # it was undone
 
