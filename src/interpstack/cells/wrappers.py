@@ -80,9 +80,9 @@ async def wrapped_request(
             return attrs.evolve(answer, id=request.id, refused=refused)
     except Exception as error:  # noqa: BLE001 - whatever a plugin made of it
         answer = error
-    told = _error(answer, request.bridge, "called", call.begun, Settlement)
-    told = attrs.evolve(told, data={"tool": request.bridge, **told.data})
-    return Settlement(request.id, error=told, refused=refused)
+    guest_error = _error(answer, request.bridge, "called", call.begun, Settlement)
+    guest_error = attrs.evolve(guest_error, data={"tool": request.bridge, **guest_error.data})
+    return Settlement(request.id, error=guest_error, refused=refused)
 
 
 def _check(answer: Settlement, most: int) -> None:

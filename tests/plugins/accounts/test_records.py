@@ -94,10 +94,10 @@ class Host:
 
 
 KIDS = """
-const told = []
+const seen = []
 for (let i = 0; i < 3; i++)
-  try { told.push(await kit.kid({calls: 3})) } catch (e) { told.push(e.name) }
-told.join()
+  try { seen.push(await kit.kid({calls: 3})) } catch (e) { seen.push(e.name) }
+seen.join()
 """
 
 
@@ -193,7 +193,7 @@ def test_the_last_record_of_each_run_counts() -> None:
     for order in (records, records[::-1]):
         answers = read_spent(order)
         assert answers is not None
-        assert dict(answers.drawn) == {"tokens": 45}, "50 told of a call that was under way"
+        assert dict(answers.drawn) == {"tokens": 45}, "a call under way had reported 50"
         assert set(answers.known) == {"a", "b", "c"}
         assert dict(answers.dearest) == {"tokens": 5}
     assert read_spent([]) is None

@@ -317,10 +317,10 @@ async def test_code_can_catch_that_tokens_are_used_up(
 ) -> None:
     code = f"""
     {DISPATCH};
-    const told = [];
+    const seen = [];
     for (const call of [async () => {DISPATCH}, () => tools.note({{text: 'x'}})])
-      try {{ await call() }} catch (e) {{ told.push(e.name, e.budget, e.tool) }}
-    told.join(" ")
+      try {{ await call() }} catch (e) {{ seen.push(e.name, e.budget, e.tool) }}
+    seen.join(" ")
     """
     team = crew([code], [], note, {"budget": Budget(tokens=50)}, {}, tokens=(1, 60))
     assert await team.run(use_async) == [
@@ -440,9 +440,9 @@ async def test_turns_draw_on_an_account_of_the_host(
 PAUSES = """
 await Promise.all([1, 2].map(() => tools.note({text: "a"})));
 await tools.pay({});
-let told = 'no';
-try { await tools.note({text: "b"}); await tools.note({text: "c"}) } catch (e) { told = e.message }
-told
+let seen = 'no';
+try { await tools.note({text: "b"}); await tools.note({text: "c"}) } catch (e) { seen = e.message }
+seen
 """
 
 

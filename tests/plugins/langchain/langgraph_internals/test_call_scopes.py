@@ -259,7 +259,7 @@ def test_an_interrupt_in_a_scope_has_the_id_that_the_scope_says() -> None:
     (a, asked_a), (b, asked_b) = in_task(look)
     assert a == asked_a, "answers by id do not find the inner call"
     assert b == asked_b
-    assert a != b, "inner calls that wait at once cannot be told apart"
+    assert a != b, "inner calls that wait at once cannot be distinguished"
 
 
 def test_a_later_interrupt_of_a_scope_has_an_id_of_its_own() -> None:
@@ -316,7 +316,7 @@ def test_subgraphs_of_scopes_keep_their_own_checkpoints() -> None:
     graph = graph_of(node, InMemorySaver())
     graph.invoke({"seen": []}, CONFIG)
     asked = graph.get_state(CONFIG).interrupts
-    assert len({one.id for one in asked}) == 2, "subagents that wait at once cannot be told apart"
+    assert len({one.id for one in asked}) == 2, "subagents that wait cannot be distinguished"
     given = {one.id: number for number, one in enumerate(asked)}
     assert graph.invoke(Command(resume=given), CONFIG) == {"seen": [0, 1]}
 

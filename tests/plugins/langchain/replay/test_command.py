@@ -377,19 +377,19 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
     await asyncio.wait({running})
     # An answer that comes before the question reaches the code at once, in a step of its own.
     step = found["timeline"][0]["step"]
-    untold = "ended, but not received by the code: tools.pay" in found["text"]
-    assert (found["status"], untold) == ("in flight", step is None)
+    undelivered = "ended, but not received by the code: tools.pay" in found["text"]
+    assert (found["status"], undelivered) == ("in flight", step is None)
     assert found["text"].startswith(
         'in flight when the record ends: tools.ask({"what":"when?"}), tools.wait({"seconds":900})'
     )
     calls = [(call["bridge"], call["kept"], call["step"]) for call in found["timeline"]]
     assert calls == [
-        ("tools.pay", untold, step),
+        ("tools.pay", undelivered, step),
         ("tools.ask", False, None),
         ("tools.wait", False, None),
     ]
     assert found["timeline"][1]["answer"] is None
-    assert ("not received" in " ".join(shown.stdout.split())) == untold
+    assert ("not received" in " ".join(shown.stdout.split())) == undelivered
 
 
 # -- what differs --------------------------------------------------------------------------
@@ -475,14 +475,14 @@ async def test_an_engine_of_another_language_is_refused(record: Any) -> None:
     for number in ("1", "2"):  # the first has no journal, and is known by its image
         args = ["--eval", number, "--engine", "monty"]
         answers = f"eval {number} was recorded in javascript, and engine 'monty' runs python"
-        await _told_on_one_line(agent, args, answers)
+        await _fails_on_one_line(agent, args, answers)
 
 
 async def test_a_paused_eval_of_another_language_asks_for_an_engine(record: Any) -> None:
     paused = record(engine="monty", interrupt_on={"pay": True})
     await paused.turn("await tools.pay(to='Ann', euros=1)")
     answers = "was recorded in python, and engine 'quickjs' runs javascript; name an engine"
-    await _told_on_one_line(paused, ["--eval", "1"], answers)
+    await _fails_on_one_line(paused, ["--eval", "1"], answers)
 
 
 @pytest.mark.parametrize(
@@ -572,17 +572,17 @@ async def test_values_encrypted_by_langgraph(
     found = await agent.one("--aes-key-env", "AES")
     assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
     monkeypatch.setenv("AES", "o" * 16)
-    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
+    await _fails_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
     monkeypatch.setenv("AES", "short")
-    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
-    await _told_on_one_line(
+    await _fails_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
+    await _fails_on_one_line(
         agent, ["--aes-key-env", "NO_SUCH"], "this environment variable is not set"
     )
 
 
 async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
     agent = await encrypted()
-    await _told_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
+    await _fails_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
     for name, answers in (
         ("replay_serializers:gone", "it cannot be loaded: AttributeError"),
         ("no_such_module:make", "it cannot be loaded: ModuleNotFoundError"),
@@ -590,10 +590,10 @@ async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
         ("replay_serializers:Reversed", "a Reversed is not a serializer"),
         ("replay_serializers", "takes MODULE:ATTR"),
     ):
-        await _told_on_one_line(agent, ["--serializer", name], answers)
+        await _fails_on_one_line(agent, ["--serializer", name], answers)
 
 
-async def _told_on_one_line(agent: Recorder, args: list[str], answer: str) -> None:
+async def _fails_on_one_line(agent: Recorder, args: list[str], answer: str) -> None:
     done = await agent.command(*args)
     assert (done.exit_code, done.stdout) == (2, "")
     assert answer in done.stderr
@@ -601,7 +601,7 @@ async def _told_on_one_line(agent: Recorder, args: list[str], answer: str) -> No
 
 
 @pytest.mark.parametrize("table", ["checkpoints", "writes"])
-async def test_damage_is_reported_on_one_line(record: Any, table: str) -> None:
+async def test_damage_is_fails_on_one_line(record: Any, table: str) -> None:
     """Random bytes of stored values; some of them change nothing that is looked at."""
     agent = record()
     await agent.turn("let n = 1", "await tools.pay({to: 'Ann', euros: n})")
@@ -634,7 +634,7 @@ def _store(place: str, table: str, column: str, row: int, value: bytes) -> None:
     database.close()
 
 
-async def test_a_journal_of_another_shape_is_reported_on_one_line(record: Any) -> None:
+async def test_a_journal_of_another_shape_is_fails_on_one_line(record: Any) -> None:
     agent = record()
     await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
     for change in (
@@ -735,7 +735,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("args", "answer"), WRONG)
-async def test_mistakes_are_reported_on_one_line(record: Any, args: list[str], answer: str) -> None:
+async def test_mistakes_are_fails_on_one_line(record: Any, args: list[str], answer: str) -> None:
     agent = record()
     await agent.turn("1")
     done = await agent.command(*args)
