@@ -47,7 +47,7 @@ from interpstack_langchain.tools.tool_schemas import (
     output_schema,
     visible_fields,
 )
-from interpstack_langchain.tools.wrapped_tools import is_wrapped_from, native_tool
+from interpstack_langchain.tools.wrapped_tools import native_tool, wraps_tool
 
 __all__ = ["host_tool", "reported", "run_tool"]
 
@@ -93,7 +93,7 @@ def host_tool(tool: BaseTool) -> HostTool:
     """A LangChain tool as the plugins know tools; the same object while the tool is the same."""
     known = _converted.get(id(tool))
     calls = None if known is None else known.call
-    if known is not None and isinstance(calls, _Calls) and is_wrapped_from(calls.wrapped, tool):
+    if known is not None and isinstance(calls, _Calls) and wraps_tool(calls.wrapped, tool):
         return known
     made = _host_tool(tool)
     if not isinstance(tool.args_schema, dict):  # which may change without a trace

@@ -26,7 +26,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["is_wrapped_from", "native_tool", "with_native_tool", "without_blocking_form"]
+__all__ = ["native_tool", "with_native_tool", "without_blocking_form", "wraps_tool"]
 
 
 #: The attribute in which a copy of a tool caches, by set of argument names, the names that
@@ -54,7 +54,7 @@ def native_tool(tool: BaseTool) -> BaseTool:
     return wrapped
 
 
-def is_wrapped_from(wrapped: BaseTool, tool: BaseTool) -> bool:
+def wraps_tool(wrapped: BaseTool, tool: BaseTool) -> bool:
     """Whether a wrapped tool was made of a tool whose attributes have not changed since."""
     if wrapped.__dict__.get(_ORIGINAL) is not tool:
         return False

@@ -17,10 +17,10 @@ from pydantic import BaseModel, PrivateAttr
 
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.wrapped_tools import (
-    is_wrapped_from,
     native_tool,
     with_native_tool,
     without_blocking_form,
+    wraps_tool,
 )
 
 
@@ -105,19 +105,19 @@ class Counting(Doubling):
 def test_a_wrapped_tool_does_not_fit_a_changed_tool(name: str, value: Any) -> None:
     one = look.model_copy()
     wrapped = native_tool(one)
-    assert is_wrapped_from(wrapped, one)
-    assert not is_wrapped_from(wrapped, look)
-    assert not is_wrapped_from(one, one)
+    assert wraps_tool(wrapped, one)
+    assert not wraps_tool(wrapped, look)
+    assert not wraps_tool(one, one)
     setattr(one, name, value)
-    assert not is_wrapped_from(wrapped, one)
+    assert not wraps_tool(wrapped, one)
 
 
 def test_a_wrapped_tool_does_not_fit_changed_private_attributes() -> None:
     counting = Counting()
     wrapped = native_tool(counting)
-    assert is_wrapped_from(wrapped, counting)
+    assert wraps_tool(wrapped, counting)
     counting._count += 1
-    assert not is_wrapped_from(wrapped, counting)
+    assert not wraps_tool(wrapped, counting)
 
 
 def test_copies_of_one_class_share_a_class() -> None:
