@@ -1,9 +1,9 @@
-"""Accounts, a tree on which cells draw amounts within the limits of budgets.
+"""Accounts, a tree on which cells and workflows draw amounts within the limits of budgets.
 
 `Limits` apply to one cell. A `Budget` applies to everything that draws on its `Account`, for
 example all cells of a turn. An account may have a parent: the account of a subagent has the account
-of the cell that dispatched the subagent. An amount is drawn on an account and all of its parents,
-or on none of them.
+of the cell that dispatched the subagent, and that of a workflow's phase has the account of the run.
+An amount is drawn on an account and all of its parents, or on none of them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import expect
-from interpstack_accounts.budgets import Budget, BudgetExceeded
+from interpstack_accounts.budgets import AmountLimits, BudgetExceeded
 from interpstack_accounts.records import Spent
 
-__all__ = ["Account"]
+__all__ = ["Account", "Reservation"]
 
 #: What is known only afterwards: while none of it is left, nothing new is begun.
 _PAID: Final = ("tokens", "cost")
 _TO_RUN: Final = ("cpu_seconds", "wall_seconds", *_PAID, "output_bytes")
 _NOTHING: Final[Mapping[str, float]] = {}
+#: Sums of costs and seconds are inexact by less than this.
+_SLACK: Final = 1e-9
 _current: ContextVar[Account | None] = ContextVar("interpstack_account", default=None)
 
 
@@ -37,11 +39,21 @@ def _check_amounts(amounts: Mapping[str, float]) -> None:
             raise ConfigurationError(f"{kind} takes an amount of at least 0; got {amount!r}")
 
 
+class _NoLimits(AmountLimits):
+    """Limits of an account that has none of its own."""
+
+    __slots__ = ()
+
+    def limit(self, kind: str) -> None:
+        return None
+
+
 @attrs.define(eq=False, repr=False)
 class _Tally:
     """Amounts drawn on one budget; guarded by the lock of the tree's root.
 
     Attributes:
+        reserved: Amounts that calls in flight may still use.
         running: Blocks that count as wall time now.
         since: When the wall time that `used` holds was counted.
         known: Names of the requests and calls that were counted; see `once` of `Account.reserve`.
@@ -50,10 +62,11 @@ class _Tally:
         dearest: Amounts of the most expensive call so far, by kind.
     """
 
-    budget: Budget
+    budget: AmountLimits
     name: str
     lock: threading.Lock = attrs.field(factory=threading.Lock)
     used: dict[str, float] = attrs.field(factory=dict)
+    reserved: dict[str, float] = attrs.field(factory=dict)
     running: int = 0
     since: float = 0.0
     known: set[str] = attrs.field(factory=set)
@@ -63,6 +76,10 @@ class _Tally:
 
     def expect(self, calls: int) -> None:
         self.under_way += calls
+
+    def hold(self, amounts: Mapping[str, float], sign: int = 1) -> None:
+        for kind, amount in amounts.items():
+            self.reserved[kind] = self.reserved.get(kind, 0) + sign * amount
 
     def drawn(self, kind: str, now: float) -> float:
         drawn = self.used.get(kind, 0)
@@ -103,8 +120,8 @@ class Account:
         ConfigurationError: The budget or the parent is something else.
     """
 
-    def __init__(self, budget: Budget, parent: Account | None = None, name: str = "") -> None:
-        expect(budget, Budget, "an account takes a Budget")
+    def __init__(self, budget: AmountLimits, parent: Account | None = None, name: str = "") -> None:
+        expect(budget, AmountLimits, "an account takes a Budget")
         if parent is not None:
             expect(parent, Account, "an account's parent is an Account or None")
         self.budget = budget
@@ -113,6 +130,25 @@ class Account:
         above = () if parent is None else parent._path  # noqa: SLF001 - of the same class
         self._path: tuple[_Tally, ...] = (_Tally(budget, name), *above)
         self._lock = self._path[-1].lock
+
+    @classmethod
+    def drawing_on(cls, accounts: Iterable[Account]) -> Account:
+        """Make an account without limits that draws on several accounts of one tree.
+
+        Args:
+            accounts: At least one account; a parent that several of them have is drawn on once.
+
+        Raises:
+            ConfigurationError: The accounts belong to different trees.
+        """
+        together = cls(_NoLimits())
+        paths = [account._path for account in accounts]  # noqa: SLF001 - of the same class
+        if len({id(path[-1]) for path in paths}) != 1:
+            raise ConfigurationError("an account draws on accounts of one tree; got several trees")
+        above = {id(tally): tally for path in paths for tally in path[:-1]}
+        together._path = (together._path[0], *above.values(), paths[0][-1])
+        together._lock = paths[0][-1].lock
+        return together
 
     @staticmethod
     def current() -> Account | None:
@@ -193,12 +229,31 @@ class Account:
                 for kind, amount in amounts.items():
                     tally.dearest[kind] = max(tally.dearest.get(kind, 0), amount / calls)
 
+    def hold(self, amounts: Mapping[str, float]) -> Reservation:
+        """Reserve the most that a call may use, here and on all parents, or nothing anywhere.
+
+        A reserved amount counts as drawn until the reservation ends. So calls in flight cannot
+        exceed a limit together if each reserves the most that it may use.
+
+        Args:
+            amounts: By kind, see `Budget.limit`; 0 if the amount is unknown, which needs a rest.
+
+        Raises:
+            BudgetExceeded: One amount is more than is left, or tokens or cost are used up.
+        """
+        _check_amounts(amounts)
+        with self._lock:
+            for kind, amount in {**dict.fromkeys(_PAID, 0.0), **amounts}.items():
+                self._check(kind, amount)
+            self._hold(amounts)
+        return Reservation(self, amounts)
+
     def take(self, kind: str, amount: float) -> float:
         """Draw `amount`, or the rest of the budget if that is less. Returns the amount drawn."""
         _check_amounts({kind: amount})
         with self._lock:
             tight = self._tightest(kind)
-            granted = amount if tight is None else max(0, min(amount, tight[0]))
+            granted = amount if tight is None else min(amount, tight[0])
             self._draw({kind: granted})
             return granted
 
@@ -297,32 +352,44 @@ class Account:
 
     # -- inside; all with the lock held, which the whole tree shares -----------------------
 
-    def _tightest(self, kind: str, once: str = "") -> tuple[float, float, _Tally] | None:
-        """The smallest rest of a kind on this account and its parents, with its limit and account.
+    def _tightest(self, kind: str, once: str = "") -> tuple[float, _Tally] | None:
+        """The smallest rest of a kind on this account and its parents, and whose it is.
 
         Accounts that have counted `once` are skipped.
         """
-        found: tuple[float, float, _Tally] | None = None
+        found: tuple[float, _Tally] | None = None
         now = time.monotonic()
         for tally in self._path:
             limit = tally.budget.limit(kind)
             if limit is not None and once not in tally.known:
-                left = max(0, limit - tally.drawn(kind, now))
+                left = max(0, limit - tally.drawn(kind, now) - tally.reserved.get(kind, 0))
                 if found is None or left < found[0]:
-                    found = left, limit, tally
+                    found = left, tally
         return found
 
     def _check(self, kind: str, amount: float = 0, once: str = "") -> None:
         tight = self._tightest(kind, once)
-        if tight is not None and (tight[0] < amount or tight[0] <= 0):
+        if tight is not None and (tight[0] + _SLACK < amount or tight[0] <= _SLACK):
             raise self._error(kind, amount, once)
 
     def _error(self, kind: str, asked: float = 0, once: str = "") -> BudgetExceeded:
         tight = self._tightest(kind, once)
-        if tight is None:
+        limit = None if tight is None else tight[1].budget.limit(kind)
+        if tight is None or limit is None:
             raise ConfigurationError(f"{kind} has no limit in this account")
-        left, limit, tally = tight
-        return BudgetExceeded(kind, limit, left, asked, tally.name)
+        tally = tight[1]
+        return BudgetExceeded(
+            kind,
+            limit,
+            tally.drawn(kind, time.monotonic()),
+            reserved=tally.reserved.get(kind, 0),
+            asked=asked,
+            account=tally.name,
+        )
+
+    def _hold(self, amounts: Mapping[str, float], sign: int = 1) -> None:
+        for tally in self._path:
+            tally.hold(amounts, sign)
 
     def _draw(self, amounts: Mapping[str, float], once: str = "") -> None:
         """Draw on all accounts that do not know of it yet."""
@@ -330,3 +397,27 @@ class Account:
             for kind, amount in amounts.items() if once not in tally.known else ():
                 tally.used[kind] = tally.used.get(kind, 0) + amount
             tally.know(once)
+
+
+class Reservation:
+    """Amounts reserved for one call until its real use is known; made by `Account.hold`."""
+
+    def __init__(self, account: Account, amounts: Mapping[str, float]) -> None:
+        self._account = account
+        self._amounts = amounts
+        self._is_open = True
+
+    def commit(self, amounts: Mapping[str, float]) -> None:
+        """Draw the amounts that the call used, instead of the reserved ones.
+
+        A second report adds to the first: use that is reported late counts, too.
+        """
+        self._account.spend(amounts)
+        self.release()
+
+    def release(self) -> None:
+        """Free the reserved amounts; calling this twice is allowed."""
+        with self._account._lock:  # noqa: SLF001 - the two classes are one
+            if self._is_open:
+                self._is_open = False
+                self._account._hold(self._amounts, -1)  # noqa: SLF001

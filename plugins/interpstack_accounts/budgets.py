@@ -12,10 +12,11 @@ import attrs
 from interpstack import ConfigurationError, GuestException
 from interpstack.checks import positive
 
-__all__ = ["Budget", "BudgetExceeded"]
+__all__ = ["AmountLimits", "Budget", "BudgetExceeded"]
 
 #: Where the kind of a tool's calls begins; its name follows.
 _TOOL: Final = "tool_requests:"
+_TIMES: Final = ("cpu_seconds", "wall_seconds")
 _WORDS: Final = {
     "cpu_seconds": "CPU seconds",
     "wall_seconds": "seconds",
@@ -46,8 +47,25 @@ def _any() -> Any:
     return attrs.field(default=None, validator=positive(float, of="budget"))
 
 
+class AmountLimits:
+    """Limits on the total amounts drawn on one account, by kind.
+
+    A package that draws kinds of its own, such as the agents of a workflow, has a class for them.
+    """
+
+    __slots__ = ()
+
+    def limit(self, kind: str) -> float | None:
+        """The limit of one kind; `None` if that kind has no limit.
+
+        Raises:
+            ConfigurationError: There is no such kind.
+        """
+        raise NotImplementedError
+
+
 @attrs.frozen(kw_only=True)
-class Budget:
+class Budget(AmountLimits):
     """Limits on the total amounts drawn on one account. `None` means no limit.
 
     Attributes:
@@ -107,27 +125,49 @@ class BudgetExceeded(GuestException):
     Args:
         kind: The kind of amount, as in `Budget.limit`.
         limit: The limit of that kind.
-        left: The rest of the budget.
+        spent: The amount that has been drawn.
+        reserved: The amount that calls in flight may still use.
         asked: The amount that was requested.
         account: Name of the account whose budget it is; may be empty.
     """
 
     def __init__(
-        self, kind: str, limit: float, left: float, asked: float = 0, account: str = ""
+        self,
+        kind: str,
+        limit: float,
+        spent: float,
+        *,
+        reserved: float = 0,
+        asked: float = 0,
+        account: str = "",
     ) -> None:
-        self.kind, self.limit, self.left, self.asked = kind, limit, left, asked
-        self.account = account
+        self.kind, self.limit, self.spent, self.reserved = kind, limit, spent, reserved
+        self.asked, self.account = asked, account
+        self.left = max(0, limit - spent - reserved)
         whose = f"the budget of {account}" if account else "the budget"
-        message = f"{whose} is used up: {_amount(kind, limit)}, {left:g} left"
-        if 0 < left < asked:
+        # A guest that is stopped goes on for a moment, which differs from run to run.
+        seen = min(spent, limit) if kind in _TIMES else spent
+        message = f"{whose} is used up: {seen:g} of {_amount(kind, limit)}"
+        if 0 < self.left < asked:
             message = (
-                f"{whose} is too small: {_amount(kind, limit)}, {left:g} left, {asked:g} asked for"
+                f"{whose} has too little left for this call: {seen:g} of {_amount(kind, limit)} "
+                f"used, {asked:g} asked for"
             )
-        super().__init__(message, name="BudgetExceeded", budget=kind, limit=limit, left=left)
+        if reserved:
+            message += f", {reserved:g} reserved by calls in flight"
+        super().__init__(message, name="BudgetExceeded", budget=kind, limit=limit, left=self.left)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (self.kind, self.limit, self.left, self.asked, self.account)
-        return type(self), made_of, self.__dict__
+        made = partial(
+            type(self),
+            self.kind,
+            self.limit,
+            self.spent,
+            reserved=self.reserved,
+            asked=self.asked,
+            account=self.account,
+        )
+        return made, (), self.__dict__
 
 
 def _amount(kind: str, limit: float) -> str:

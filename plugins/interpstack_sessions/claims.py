@@ -7,17 +7,15 @@ import logging
 import os
 import secrets
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
 import attrs
 
-from interpstack import ConfigurationError, run_guest, start_anew_after_fork, to_end
+from interpstack import ConfigurationError, start_anew_after_fork, to_end
 from interpstack.checks import shown
-from interpstack_state import BlobStore, StateBusy, StateError, StateTaken
+from interpstack_state import BlobStore, StateBusy, StateError, StateTaken, StoreThreads
 
 __all__ = ["Claim", "Terms", "check_seconds"]
 
@@ -42,17 +40,9 @@ class Terms:
     open_store: Callable[[], BlobStore]
     claim_seconds: float
     patience_seconds: float
-    _threads: list[ThreadPoolExecutor] = attrs.field(factory=list, init=False)
-    _left: list[ThreadPoolExecutor] = attrs.field(factory=list, init=False)
-    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        start_anew_after_fork(self)
-
-    def start_anew(self) -> None:
-        """Forget the parent's threads; called in the child of a fork."""
-        self._lock = threading.Lock()
-        self._left, self._threads = self._left + self._threads, []
+    _threads: StoreThreads = attrs.field(
+        factory=lambda: StoreThreads(_THREADS, "interpstack-sessions"), init=False
+    )
 
     async def call(self, function: Callable[[BlobStore], _T]) -> _T:
         """Call the store in a thread."""
@@ -60,11 +50,7 @@ class Terms:
 
     async def run(self, function: Callable[[], _T]) -> _T:
         """Run something in a thread; if the caller is cancelled, it is waited for."""
-        with self._lock:
-            if not self._threads:
-                self._threads.append(ThreadPoolExecutor(_THREADS, "interpstack-sessions"))
-            threads = self._threads[0]
-        return await run_guest(function, lambda: None, threads)
+        return await self._threads.run(function)
 
 
 @attrs.define(eq=False)

@@ -9,12 +9,7 @@ from interpstack_workflows.agents.agent import (
     AgentFailed,
     AgentPaused,
 )
-from interpstack_workflows.budgets.budget import (
-    BudgetExceeded,
-    BudgetLimits,
-    Reservation,
-    RunBudget,
-)
+from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
 from interpstack_workflows.budgets.prices import Price, Prices
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.commands.live import LiveProgress
@@ -107,7 +102,6 @@ __all__ = [
     "AgentStartedEvent",
     "ArgumentsError",
     "AskRequest",
-    "BudgetExceeded",
     "BudgetLimits",
     "CancelledEvent",
     "CheckpointRequest",
@@ -137,7 +131,6 @@ __all__ = [
     "Rate",
     "Rehearsal",
     "RehearsedStep",
-    "Reservation",
     "ResultEvent",
     "ResumedEvent",
     "RunBudget",

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from interpstack import ConfigurationError, Request, Slots, call_blocking
+from interpstack import ConfigurationError, Request, Slots
 from interpstack.checks import shown
 from interpstack_agents.approvals import open_questions
 from interpstack_agents.journals import JournalBase, Notes
@@ -32,6 +32,7 @@ from interpstack_state import (
     StateRejected,
     StateStore,
     StateTaken,
+    StoreThreads,
     open_store,
 )
 
@@ -49,13 +50,13 @@ class _ConversationClaim:
     """A store, and the token with which this process claims a conversation in it."""
 
     store: StateStore
+    threads: StoreThreads
     token: str
     seconds: float
 
     async def run(self, method: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         """Call a method of the store, which may block."""
-        call = partial(method, *args, **kwargs)
-        return await call_blocking(call) if self.store.threads else call()
+        return await self.threads.run(partial(method, *args, **kwargs))
 
 
 class StateJournal(JournalBase):
@@ -176,12 +177,14 @@ class Conversations:
                 f"lease_seconds takes a number above 0, at most 3600; got {shown(lease_seconds)}"
             )
         self.store = opened
+        self._threads = StoreThreads(opened.threads, "interpstack-conversations")
         self._owns_store = opened is not store
         self.lease_seconds = float(lease_seconds)
         self._slots: dict[str, Slots] = {}
 
     def close(self) -> None:
-        """Close the store, if it was opened by its URL; the caller closes one of its own."""
+        """Close the store if it was opened by its URL; the caller closes one of its own."""
+        self._threads.close()
         if self._owns_store:
             self.store.close()
 
@@ -201,7 +204,9 @@ class Conversations:
         """
         if not key:
             raise ConfigurationError("the key of a conversation is a text that is not empty")
-        claim = _ConversationClaim(self.store, secrets.token_hex(16), self.lease_seconds)
+        claim = _ConversationClaim(
+            self.store, self._threads, secrets.token_hex(16), self.lease_seconds
+        )
         slots = self._slots.setdefault(key, Slots(1))
         try:
             async with slots.slot():

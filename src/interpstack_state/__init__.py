@@ -9,6 +9,7 @@
 | `FileStore`, `RedisStore` | for one machine, several machines; blobs alone |
 | `EncryptedStore`, `EncryptedStateStore` | stores around others: they read and write ciphertext |
 | `open_store` | opens a store by URL |
+| `StoreThreads` | calls a store from an event loop, in threads of its own |
 
 The plugin `sessions` lets the sessions of a stack sleep in a blob store; runs of workflows are in a
 state store.
@@ -49,6 +50,7 @@ from interpstack_state.postgres import PostgresStore
 from interpstack_state.redis import RedisStore
 from interpstack_state.sql import SqlStore
 from interpstack_state.sqlite import SQLiteStore, until_free
+from interpstack_state.threads import StoreThreads
 from interpstack_state.urls import STORE_URLS, open_store, path_of_url
 
 __all__ = [
@@ -70,6 +72,7 @@ __all__ = [
     "StateRejected",
     "StateStore",
     "StateTaken",
+    "StoreThreads",
     "StoreUnavailable",
     "StoredBlob",
     "StoredState",

@@ -227,6 +227,8 @@ class EncryptedStateStore(EncryptedStore[StateStore], StateStore):
                 _log.warning("a state is left out: %s", error)
 
     def _state(self, found: StoredState) -> StoredState:
+        if not found.data:  # it was claimed, and never saved
+            return found
         return attrs.evolve(found, data=self._opened(found.key, found.data))
 
     def _entries(self, key: str, log: Sequence[str]) -> Sequence[str]:

@@ -112,6 +112,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_otel": ("interpstack_subagents",),
     "interpstack_pydantic_ai": ("interpstack_display", "interpstack_durable"),
     "interpstack_sessions": ("interpstack_persistence",),
+    "interpstack_workflows": ("interpstack_accounts",),
 }
 #: Plugins that open stacks or handle sessions; the others import only contracts and libraries.
 _HOSTS = {

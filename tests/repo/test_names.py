@@ -20,8 +20,6 @@ _NAMES = "interpstack.names"
 _OTHERS = ("pytest11", "interpstack.commands", "interpstack.recorded_surfaces")
 #: Modules whose public names are all meant for plugins and hosts.
 _PUBLIC = ("src/interpstack/__init__.py",)
-#: Names that several classes still have, and why.
-_SHARED_NAMES = {"BudgetExceeded": "the budgets of evals and of workflows are two systems"}
 
 
 def _exported(root: Path, module: ast.Module) -> list[str] | None:
@@ -133,7 +131,7 @@ def class_names(root: Path) -> dict[str, list[str]]:
 
 def test_a_class_name_has_one_meaning(root: Path) -> None:
     shared = {name for name, files in class_names(root).items() if len(files) > 1}
-    assert shared == set(_SHARED_NAMES)
+    assert shared == set()
 
 
 def test_a_second_class_of_the_same_name_is_noticed(broken: Any) -> None:

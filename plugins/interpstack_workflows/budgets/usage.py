@@ -77,6 +77,15 @@ class WorkflowUsage:
             agents=self.agents + other.agents,
         )
 
+    def amounts(self) -> dict[str, float]:
+        """Return the amounts by kind, as accounts draw them."""
+        return {**{name: getattr(self, name) for name in _NAMES}, "tokens": self.tokens}
+
+    @classmethod
+    def of_amounts(cls, amounts: Mapping[str, Any]) -> WorkflowUsage:
+        """Return the usage whose amounts an account has drawn."""
+        return cls(**{name: amounts.get(name, 0) for name in _NAMES})
+
     def to_json(self) -> dict[str, Any]:
         """Return the amounts that are not 0, as plain JSON."""
         return {name: value for name in _NAMES if (value := getattr(self, name))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack_workflows.budgets.budget import BudgetExceeded
+from interpstack_accounts.api import BudgetExceeded
 from interpstack_workflows.errors import WorkflowModuleError
 from interpstack_workflows.runtime.boundary import FailedResolution, ModuleBudget
 
@@ -88,8 +88,8 @@ def described(error: BaseException) -> dict[str, Any]:
     message = str(error) or type(error).__name__
     data = getattr(error, "data", None)
     if isinstance(error, BudgetExceeded):
-        names = ("budget", "kind", "limit", "spent", "reserved")
-        data = {one: getattr(error, one) for one in names}
+        amounts = {one: getattr(error, one) for one in ("kind", "limit", "spent", "reserved")}
+        data = {"budget": error.account, **amounts}
     shown: dict[str, Any] = {"name": name, "message": message[:_MESSAGE_CHARS]}
     return {**shown, "data": data} if isinstance(data, dict) and data else shown
 
@@ -102,12 +102,13 @@ def as_failed(error: Mapping[str, Any], budget: ModuleBudget | None = None) -> F
         budget: The budget from then on.
     """
     name, data = str(error.get("name", "Error")), dict(error.get("data") or {})
-    # A request of a wrong form is a mistake in the script, unlike an agent's own `TypeError`.
-    is_wrong = name == "TypeError" and data.get("kind") != "agent"
+    # A request of a wrong form is a mistake in the script, and a budget that is used up is the
+    # run's; an agent's own `TypeError` or `BudgetExceeded` is a failure like others.
+    escapes = data.get("kind") != "agent" and (name == "TypeError" or name in ESCAPING)
     return FailedResolution(
         str(error.get("message", "workflow request rejected")),
         name,
         data,
-        escapes=is_wrong or name in ESCAPING,
+        escapes=escapes,
         budget=budget,
     )

@@ -8,7 +8,6 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -23,6 +22,7 @@ from interpstack_state import (
     StateStore,
     StateTaken,
     StoredState,
+    StoreThreads,
 )
 from interpstack_workflows.errors import LeaseLost, UnknownRun, WorkflowError
 from interpstack_workflows.steps.entries import Entry, entry_from_json, entry_to_json
@@ -116,9 +116,7 @@ class WorkflowStore:
         self._state = state
         self._clock = clock
         self._companions = Companions(state)
-        self._threads = (
-            ThreadPoolExecutor(state.threads, "interpstack-workflows") if state.threads else None
-        )
+        self._threads = StoreThreads(state.threads, "interpstack-workflows")
         self._is_closed = False
 
     @property
@@ -320,9 +318,7 @@ class WorkflowStore:
             return
         self._is_closed = True
         await self._companions.aclose()
-        threads = self._threads
-        if threads is not None:
-            await asyncio.to_thread(threads.shutdown)
+        await asyncio.to_thread(self._threads.close)
         self._state.close()
 
     async def _use(self, use: str, run_id: str, function: Callable[[], _T]) -> _T:
@@ -336,9 +332,7 @@ class WorkflowStore:
         if self._is_closed:
             raise WorkflowError("the store was closed; open it again")
         try:
-            if self._threads is None:
-                return function()
-            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+            return await self._threads.run(function)
         except StateTaken as error:
             raise LeaseLost(f"another runner has claimed the run {run_id!r}") from error
         except StateError as error:

@@ -92,6 +92,12 @@ class StateStoreConformance(BlobStoreConformance):
         assert store.claim(self.key, "one", LONG) == b"blob"
         assert self.key in {one.key for one in store.blobs()}
 
+    def test_a_state_that_was_claimed_and_never_saved_has_an_empty_blob(self) -> None:
+        store = self.store()
+        assert store.claim(self.key, "one", LONG) is None
+        found = store.read(self.key)
+        assert found is None or (found.label, found.data) == ("", b"")
+
     def test_a_state_that_was_claimed_is_not_made_again(self) -> None:
         store = self.store()
         store.claim(self.key, "one", 0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interpstack import ConfigurationError
+from interpstack import ConfigurationError, call_blocking
+from interpstack.threads import HANDLER_THREADS
 from interpstack_agents import Conversations
 from interpstack_state import (
     EncryptedStateStore,
@@ -183,3 +185,25 @@ async def test_a_store_that_was_named_by_its_url_is_closed(tmp_path: Path) -> No
         assert claimed.records == [RECORD]
     Conversations(own).close()  # it is the caller's
     own.close()
+
+
+async def test_a_claim_is_renewed_while_tools_block_all_threads_of_the_process(
+    tmp_path: Path,
+) -> None:
+    """Else another process could take the conversation over, and repeat its effects."""
+    go_on = threading.Event()
+    with SQLiteStore(tmp_path / "evals.db") as store, SQLiteStore(tmp_path / "evals.db") as other:
+        conversations = Conversations(store, lease_seconds=0.6)
+        async with conversations.claim("c") as claimed:
+            await claimed.save()
+            waiting = [call_blocking(go_on.wait) for _ in range(HANDLER_THREADS)]
+            tools = asyncio.gather(*waiting)
+            try:
+                await asyncio.sleep(1.5)
+                with pytest.raises(StateBusy):
+                    other.claim("conversation:c", "other", 1)
+                await claimed.save()
+            finally:
+                go_on.set()
+                await tools
+        conversations.close()

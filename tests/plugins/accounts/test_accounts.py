@@ -139,11 +139,11 @@ def test_what_is_left_is_what_the_tightest_account_has() -> None:
     child.reserve({"requests": 2})
     assert (child.left("requests"), root.left("requests"), child.left("cost")) == (1, 3, None)
     root.reserve({"requests": 3})
-    with pytest.raises(BudgetExceeded, match=r"^the budget of the turn is used up: 5 req"):
+    with pytest.raises(BudgetExceeded, match=r"^the budget of the turn is used up: 5 of 5 req"):
         child.reserve({"requests": 1})
     child.spend({"tokens": 25})
     assert (root.used("tokens"), root.left("tokens")) == (25, 0)
-    with pytest.raises(BudgetExceeded, match="10 tokens, 0 left"):
+    with pytest.raises(BudgetExceeded, match="25 of 10 tokens"):
         child.reserve({})
     with pytest.raises(ConfigurationError, match="cost has no limit"):
         child.exceeded("cost")
@@ -152,8 +152,54 @@ def test_what_is_left_is_what_the_tightest_account_has() -> None:
 def test_an_error_says_what_was_asked_for_if_something_is_left() -> None:
     with pytest.raises(BudgetExceeded) as info:
         Account(Budget(cost=2.5)).reserve({"cost": 3})
-    assert str(info.value) == "the budget is too small: 2.5 cost, 2.5 left, 3 asked for"
+    assert str(info.value) == (
+        "the budget has too little left for this call: 0 of 2.5 cost used, 3 asked for"
+    )
     assert (info.value.kind, info.value.limit, info.value.left) == ("cost", 2.5, 2.5)
+
+
+@given(st.data())
+def test_held_amounts_count_until_their_call_has_ended(data: Any) -> None:
+    """Calls that say the most that they may use exceed no limit, however they draw together."""
+    root = Account(Budget(tokens=data.draw(st.integers(1, 60))), name="root")
+    inner = [Account(Budget(tokens=data.draw(st.integers(1, 30))), root, n) for n in "ab"]
+    accounts = [root, *inner, Account.drawing_on(inner)]
+    flying: list[tuple[Any, int]] = []
+    for index, most in data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)))):
+        if len(flying) < 6 and index % 2 == 0:
+            account, before = accounts[index], [one.left("tokens") for one in accounts]
+            try:
+                flying.append((account.hold({"tokens": most}), most))
+            except BudgetExceeded:
+                assert [one.left("tokens") for one in accounts] == before
+        elif flying:
+            held, most = flying.pop()
+            used = data.draw(st.integers(0, most))
+            held.commit({"tokens": used}) if used else held.release()
+        assert all(one.used("tokens") <= (one.budget.limit("tokens") or 0) for one in accounts[:3])
+    for held, most in flying:
+        held.commit({"tokens": most})
+        held.release()
+    assert root.left("tokens") == (root.budget.limit("tokens") or 0) - root.used("tokens")
+
+
+def test_a_parent_of_several_accounts_is_drawn_on_once() -> None:
+    root = Account(Budget(tokens=9))
+    left, right = Account(Budget(), root), Account(Budget(tokens=5), root, "right")
+    Account.drawing_on([left, right]).spend({"tokens": 4})
+    assert [one.used("tokens") for one in (root, left, right)] == [4, 4, 4]
+    with pytest.raises(BudgetExceeded, match="the budget of right has too little left"):
+        Account.drawing_on([right, left]).hold({"tokens": 2})
+    with pytest.raises(ConfigurationError, match="one tree; got several"):
+        Account.drawing_on([root, Account(Budget())])
+
+
+def test_sums_of_fractions_reach_a_limit_exactly() -> None:
+    account = Account(Budget(cost=0.3))
+    for _ in range(3):
+        account.reserve({"cost": 0.1})
+    with pytest.raises(BudgetExceeded, match=r"used up: 0\.3 of 0\.3 cost"):
+        account.reserve({"cost": 0.1})
 
 
 def test_what_is_done_again_is_drawn_once() -> None:
@@ -312,7 +358,7 @@ async def test_what_is_known_afterwards_refuses_what_comes_next(
         error = (await session.eval("done")).error
     assert (error.name, error.message) == (
         "BudgetExceeded",
-        f"the budget of this turn is used up: 20 {kind}, 0 left",
+        f"the budget of this turn is used up: 21 of 20 {kind}",
     )
     assert error.data == {"budget": kind, "limit": 20, "left": 0}
 
@@ -327,7 +373,7 @@ async def test_a_handler_may_draw_itself(make_session: MakeSession) -> None:
     with Account(Budget(cost=10)).use():
         outcome = await session.eval("await kit.pay(euros=7); await kit.pay(euros=7)")
     assert outcome.error.name == "BudgetExceeded"
-    assert "10 cost, 3 left, 7 asked for" in outcome.error.message
+    assert "7 of 10 cost used, 7 asked for" in outcome.error.message
 
 
 @pytest.mark.parametrize(
@@ -377,7 +423,7 @@ async def test_a_cell_that_waits_is_stopped_by_the_accounts_wall_time(
         assert (await session.eval("await kit.late(seconds=30)")).ok
         error = (await session.eval("await gather(sleep(600), kit.late(seconds=10))")).error
     assert error.name == "BudgetExceeded"
-    assert "100 seconds, 0 left; requests still open: 1 (timer)" in error.message
+    assert "100 of 100 seconds; requests still open: 1 (timer)" in error.message
 
 
 async def test_guest_time_is_spent_cell_by_cell(make_session: MakeSession) -> None:
@@ -400,7 +446,7 @@ async def test_output_is_cut_to_what_is_left(make_session: MakeSession) -> None:
         refused = await session.eval("1")
     assert (cut.text, cut.omitted_chars) == ("é" * 6, 3)
     assert cut.notices == (
-        "the budget is used up: 20 bytes of output, 0 left; the rest of the output is left out",
+        "the budget is used up: 20 of 20 bytes of output; the rest of the output is left out",
     )
     assert (refused.text, refused.error.name) == ("", "BudgetExceeded")
 

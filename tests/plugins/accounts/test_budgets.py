@@ -58,14 +58,14 @@ def test_limits_are_found_by_kind() -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (BudgetExceeded("requests", 5, 0), "the budget is used up: 5 requests, 0 left"),
+        (BudgetExceeded("requests", 5, 5), "the budget is used up: 5 of 5 requests"),
         (
-            BudgetExceeded("tool_requests:look", 2, 0, account="this turn"),
-            "the budget of this turn is used up: 2 calls of look, 0 left",
+            BudgetExceeded("tool_requests:look", 2, 2, account="this turn"),
+            "the budget of this turn is used up: 2 of 2 calls of look",
         ),
         (
-            BudgetExceeded("cost", 2.5, 1, 3),
-            "the budget is too small: 2.5 cost, 1 left, 3 asked for",
+            BudgetExceeded("cost", 2.5, 1.5, asked=3),
+            "the budget has too little left for this call: 1.5 of 2.5 cost used, 3 asked for",
         ),
     ],
 )
@@ -86,8 +86,8 @@ def test_a_budget_is_a_value() -> None:
 
 
 def test_an_error_survives_copies_and_pickles() -> None:
-    error = BudgetExceeded("cost", 2.5, 1, 3, account="this turn")
+    error = BudgetExceeded("cost", 2.5, 1, reserved=1, asked=3, account="this turn")
     error.add_note("seen")
     for made in (copy.copy(error), pickle.loads(pickle.dumps(error))):
-        assert (str(made), made.error, made.asked) == (str(error), error.error, 3)
+        assert (str(made), made.error, made.asked, made.reserved) == (str(error), error.error, 3, 1)
         assert made.__notes__ == ["seen"]

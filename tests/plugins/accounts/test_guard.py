@@ -70,7 +70,7 @@ def test_a_refusal_draws_nothing_and_names_the_tool_and_the_budget() -> None:
     error = guard.admit(_TOOL, _request(2))
     assert error is not None
     assert error.name == "BudgetExceeded"
-    assert error.message == "the budget of this turn is used up: 1 calls of pay-out, 0 left"
+    assert error.message == "the budget of this turn is used up: 1 of 1 calls of pay-out"
     assert error.data == {
         "tool": "tools.pay",
         "budget": "tool_requests:pay-out",
@@ -118,7 +118,7 @@ def test_a_new_cell_is_refused_when_time_is_used_up_but_one_in_the_middle_goes_o
     account = Account(Budget(cpu_seconds=1))
     account.spend({"cpu_seconds": 2})
     for record in (None, _Record()):
-        with pytest.raises(BudgetExceeded, match="1 CPU seconds, 0 left"):
+        with pytest.raises(BudgetExceeded, match="1 of 1 CPU seconds"):
             _guard(account, record)
     assert _guard(account, _Record(), resumed=True).fresh
 

@@ -116,6 +116,5 @@ async def test_the_child_of_a_fork_has_no_claim() -> None:
     claim = Claim(_terms(MemoryStore()), "a")
     await claim.take()
     claim.start_anew()
-    claim.terms.start_anew()
     assert not await claim.renew()
     await claim.terms.run(lambda: None)

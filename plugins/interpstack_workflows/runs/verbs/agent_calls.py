@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from interpstack.checks import shown
+from interpstack_accounts.api import BudgetExceeded
 from interpstack_workflows.agents.agent import (
     Agent,
     AgentAnswer,
@@ -20,7 +21,7 @@ from interpstack_workflows.agents.agent import (
     AgentPaused,
 )
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
-from interpstack_workflows.budgets.budget import BudgetExceeded, RunBudget
+from interpstack_workflows.budgets.budget import RunBudget
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost, UnknownAgent
 from interpstack_workflows.runs.agent_names import agent_named
@@ -319,13 +320,16 @@ class AgentCalls:
                     "raising an exception",
                     usage,
                 ) from error
+            except BudgetExceeded as error:
+                calls = 1  # of a budget of the agent's own, which is no limit of the run
+                raise AgentFailed(f"agent {call.agent!r} failed: {error}") from error
             except Exception as error:
                 usage = error.usage if isinstance(error, AgentFailed) else _NOTHING
                 calls = 1
                 raise
             finally:
                 used = _used(usage, calls, began)
-                reserved.commit(used)
+                reserved.commit(used.amounts())
                 task.spending.add(used)
             return answer
 

@@ -107,13 +107,15 @@ async def test_time_and_output_of_a_turn(talk: Any) -> None:
 
     chat = talk(budget=Budget(wall_seconds=0.5))
     answers = await chat.run("await new Promise(r => setTimeout(r, 60000))", "1")
-    assert ["0.5 seconds, 0 left" in one for one in answers] == [True, True]
+    assert ["0.5 of 0.5 seconds" in one for one in answers] == [True, True]
 
     chat = talk(budget=Budget(output_bytes=10))
     answers = await chat.run("'x'.repeat(8)", "'y'.repeat(8)", "1")
     assert answers[0] == "<result>xxxxxxxx</result>"
     assert answers[1].endswith("<result>yy… [truncated 6 chars]</result>")
-    assert answers[1].startswith("<notice>the budget of this turn is used up: 10 bytes of output")
+    assert answers[1].startswith(
+        "<notice>the budget of this turn is used up: 10 of 10 bytes of output"
+    )
     assert answers[2].startswith(OVER)
 
 
@@ -143,10 +145,10 @@ async def test_what_the_agents_own_model_uses_counts(
     steps = [model_message(f"{call}  // {n}", **fields) for n in range(4)]
     answers = await chat.run(*steps)
     assert answers[:2] == ["<result>1</result>", "<result>2</result>"]
-    left = f"{'25 tokens' if budget.tokens else '2.5 cost'}, 0 left"
+    spent = "30 of 25 tokens" if budget.tokens else "3 of 2.5 cost"
     assert (
         answers[2:]
-        == [f'<error type="BudgetExceeded">the budget of this turn is used up: {left}</error>'] * 2
+        == [f'<error type="BudgetExceeded">the budget of this turn is used up: {spent}</error>'] * 2
     )
     assert len(noted) == 2
     assert chat.model.seen[-1][-1].type == "tool", "the model itself is not stopped"
@@ -349,7 +351,7 @@ class Endless(Replying):
 @pytest.mark.parametrize("inner", [None, Budget(), Budget(tokens=10)])
 @pytest.mark.parametrize(
     ("budget", "limit"),
-    [(Budget(tokens=300), "300 tokens"), (Budget(cost=3), "3 cost")],
+    [(Budget(tokens=300), "300 of 300 tokens"), (Budget(cost=3), "3 of 3 cost")],
     ids=["tokens", "cost"],
 )
 async def test_a_running_subagent_is_stopped_when_nothing_is_left(
@@ -365,7 +367,7 @@ async def test_a_running_subagent_is_stopped_when_nothing_is_left(
     kid = Endless(codes=[], tokens=100)
     team = crew([code, "1"], kid, note, {"budget": budget}, {"budget": inner})
     first, second = await team.run(use_async)
-    why = f"the budget of this turn is used up: {limit}, 0 left"
+    why = f"the budget of this turn is used up: {limit}"
     assert first == f"<result>BudgetExceeded; task; {why}</result>"
     assert second == f"{OVER}{why}</error>", "what the subagent spent counts"
     assert (len(kid.made), len(noted)) == (3, 3)
@@ -403,7 +405,7 @@ async def test_an_agents_own_model_is_not_stopped_by_an_account_of_the_host(
     chat = talk(tools=[note], ptc=["note"], budget=Budget())
     with account.use():
         answers = await chat.run(model_message("1", usage_metadata=usage(10)))
-    assert answers == [f"{OVER}the budget of the user is used up: 5 tokens, 0 left</error>"]
+    assert answers == [f"{OVER}the budget of the user is used up: 10 of 5 tokens</error>"]
 
 
 @both
@@ -417,7 +419,7 @@ async def test_a_cost_function_of_either_interpreter_is_used(
         team = crew([DISPATCH, "1"], ["1"], note, own, inner)
         answers = await team.run(use_async)
         assert answers[1].startswith(OVER)
-        assert "3 cost, 0 left" in answers[1]
+        assert "of 3 cost<" in answers[1]
 
 
 # -- the host's own accounts ---------------------------------------------------------------
@@ -480,7 +482,7 @@ async def test_an_eval_that_is_run_again_draws_once(
     else:
         state = await asyncio.to_thread(resumed.agent.invoke, given, config)
     answer = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
-    assert answer == ["<result>the budget of this turn is used up: 4 requests, 0 left</result>"]
+    assert answer == ["<result>the budget of this turn is used up: 4 of 4 requests</result>"]
     assert noted == ["a", "a", "b"]
 
 
@@ -500,10 +502,10 @@ NOTING = 400
 KINDS = {
     "requests": (Budget(requests=2), "<result>requests</result>"),
     "tool": (Budget(tool_requests={"note": 1}), "<result>tool_requests:note</result>"),
-    "tokens": (Budget(tokens=25), "25 tokens, 0 left"),
-    "cost": (Budget(cost=2.5), "2.5 cost, 0 left"),
-    "output": (Budget(output_bytes=66), "66 bytes of output, 0 left"),
-    "wall": (Budget(wall_seconds=1.5 * NOTING), "600 seconds, 0 left"),
+    "tokens": (Budget(tokens=25), "of 25 tokens"),
+    "cost": (Budget(cost=2.5), "of 2.5 cost"),
+    "output": (Budget(output_bytes=66), "66 of 66 bytes of output"),
+    "wall": (Budget(wall_seconds=1.5 * NOTING), "600 of 600 seconds"),
 }
 
 

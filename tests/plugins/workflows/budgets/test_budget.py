@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpstack import ConfigurationError
-from interpstack_workflows.budgets.budget import BudgetExceeded, BudgetLimits, RunBudget
+from interpstack_accounts.api import BudgetExceeded
+from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
 from interpstack_workflows.budgets.usage import WorkflowUsage
 
 
@@ -32,7 +33,7 @@ def test_calls_that_say_their_maximum_never_exceed_a_limit(seed: int, limit: int
             if chance.random() < 0.2:
                 reservation.release()
             else:
-                reservation.commit(WorkflowUsage(output_tokens=chance.randint(0, most)))
+                reservation.commit(WorkflowUsage(output_tokens=chance.randint(0, most)).amounts())
         assert budget.spent <= limit
 
 
@@ -48,10 +49,10 @@ def test_calls_without_a_maximum_exceed_by_one_each(seed: int) -> None:
                 flying.append(budget.reserve(WorkflowUsage(agents=1)))
         elif flying:
             used = chance.randint(0, 30)
-            flying.pop().commit(WorkflowUsage(input_tokens=used))
+            flying.pop().commit(WorkflowUsage(input_tokens=used).amounts())
         most = max(most, len(flying))
     for reservation in flying:
-        reservation.commit(WorkflowUsage(input_tokens=30))
+        reservation.commit(WorkflowUsage(input_tokens=30).amounts())
     assert budget.spent < 100 + 30 * most
     with pytest.raises(BudgetExceeded):
         RunBudget(BudgetLimits(tokens=0)).reserve(WorkflowUsage())
@@ -73,13 +74,13 @@ def test_an_agent_more_than_allowed_is_refused_at_once() -> None:
 def test_inner_budgets_apply_inside_the_outer_one() -> None:
     budget = RunBudget(BudgetLimits(tokens=100), {"draft": BudgetLimits(tokens=30)})
     budget.reserve(WorkflowUsage(output_tokens=30), ["draft"]).commit(
-        WorkflowUsage(output_tokens=20)
+        WorkflowUsage(output_tokens=20).amounts()
     )
     little = "has too little left for this call"
     with pytest.raises(BudgetExceeded, match=f"'draft' {little}: 20 of 30 tokens used"):
         budget.reserve(WorkflowUsage(output_tokens=20), ["draft", None])
     budget.reserve(WorkflowUsage(output_tokens=80), ["other"]).commit(
-        WorkflowUsage(output_tokens=75)
+        WorkflowUsage(output_tokens=75).amounts()
     )
     assert budget.remaining() == {"tokens": 5, "cost": None, "seconds": None, "agents": None}
     assert budget.remaining("draft")["tokens"] == 10
@@ -94,8 +95,8 @@ def test_late_reports_are_counted() -> None:
     reservation.release()
     reservation.release()
     assert budget.remaining()["cost"] == 1.0
-    reservation.commit(WorkflowUsage(cost=0.3))
-    reservation.commit(WorkflowUsage(cost=0.1))
+    reservation.commit(WorkflowUsage(cost=0.3).amounts())
+    reservation.commit(WorkflowUsage(cost=0.1).amounts())
     assert budget.used.cost == pytest.approx(0.4)
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from interpstack_workflows.budgets.budget import BudgetExceeded, BudgetLimits
+from interpstack_accounts.api import BudgetExceeded
+from interpstack_workflows.budgets.budget import BudgetLimits
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.runs.run_budgets import spent_budget, stored_limits
 from interpstack_workflows.steps.entries import Entry, StepRecord

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from workflow_runs import MemoryRuns, runner, script, spent
 
+from interpstack_accounts.api import Account, Budget
 from interpstack_workflows.agents.agent import AgentAnswer, AgentCall, AgentFailed, AgentPaused
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
@@ -89,6 +90,20 @@ async def test_a_budget_that_is_used_up_escapes_parallel() -> None:
     assert result.error is not None
     assert result.error["name"] == "BudgetExceeded"
     assert len(agent.calls) == 2
+
+
+async def test_a_budget_of_an_agent_itself_is_none_of_the_run() -> None:
+    """Such a failure is tried again, and `parallel` makes it null."""
+    attempts: list[int] = []
+
+    async def agent(call: AgentCall) -> Any:
+        attempts.append(call.attempt)
+        Account(Budget(requests=1), name="the agent").reserve({"requests": 2})
+
+    body = "return parallel([() => agent('a', {retry: {maxAttempts: 3, backoffMs: 1}})])"
+    result = await _run(body, agent, budget={"agents": 9})
+    assert (result.result, attempts, spent(result)) == ([None], [1, 2, 3], {"agents": 3})
+    assert result.census["errors"][0]["name"] == "BudgetExceeded"
 
 
 async def test_scripts_see_what_is_spent_and_may_catch_the_end() -> None:
