@@ -71,9 +71,9 @@ def read_spent(records: Iterable[Mapping[str, Any]]) -> Spent | None:
     )
 
 
-def _most(told: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def _most(records: Iterable[Mapping[str, float]]) -> dict[str, float]:
     most: dict[str, float] = {}
-    for amounts in told:
+    for amounts in records:
         for kind, amount in amounts.items():
             most[kind] = max(most.get(kind, 0), amount)
     return most

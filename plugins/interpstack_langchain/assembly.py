@@ -109,7 +109,7 @@ def assembled(
 
 
 def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
-    """The cells in the background, if evals may be put aside, and the surface with their tools."""
+    """The cells in the background, if evals may be suspended, and the surface with their tools."""
     if options.background is None:
         return None, surface
     clash = {*surface.names} & {*options.background.tools}
@@ -117,7 +117,7 @@ def _background(options: Options, surface: Surface) -> tuple[Background | None, 
         raise ConfigurationError(
             f"background has the tool {min(clash)!r}, the name of the interpreter's own tool"
         )
-    # Loaded for agents that put evals aside; few do.
+    # Loaded for agents that suspend evals; few do.
     from interpstack_langchain.background.background import Background
     from interpstack_langchain.background.background_surface import BackgroundSurface
 

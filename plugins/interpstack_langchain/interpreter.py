@@ -72,12 +72,12 @@ class ModelCall:
         self, response: ModelResponse[Any]
     ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """The response, with the amounts drawn on budgets and limits by the end of the call."""
-        told = dict(self.folded)
+        update = dict(self.folded)
         if self.spending is not None:
-            told |= self.spending.told(turn_key(self.state), self.state)
-        if not told:
+            update |= self.spending.update(turn_key(self.state), self.state)
+        if not update:
             return response
-        command: Command[Any] = Command(update=self.channels.named(told))
+        command: Command[Any] = Command(update=self.channels.named(update))
         return ExtendedModelResponse(response, command)
 
 
@@ -100,7 +100,7 @@ class Interpreter:
         spending: Budgets of turns, if there are any.
         rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
-        background: The cells in the background, if evals may be put aside.
+        background: The cells in the background, if evals may be suspended.
         servers: The MCP servers whose tools code may call, if there are any.
     """
 
@@ -263,13 +263,13 @@ class Interpreter:
             self.spending.end(turn_key(state))
         over = passes(owner) or self.mode.scope == "turn"
         if self.background is not None and over:
-            await self.background.holds.stop_all(owner)
+            await self.background.cell_locks.stop_all(owner)
         await self.sessions.end_turn(owner, close=over)
 
     async def aclose(self) -> None:
         """End the calls in flight of cells in the background; close sessions and connections."""
         if self.background is not None:
-            await self.background.holds.stop_all()
+            await self.background.cell_locks.stop_all()
         await (self.stack.aclose() if self.owned else self.sessions.aclose())
         if self.servers is not None:
             await self.servers.close()

@@ -38,7 +38,7 @@ from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.direct_calls import noted
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
-from interpstack_langchain.tools.tool_twins import with_native_tool
+from interpstack_langchain.tools.wrapped_tools import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -94,7 +94,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         attachments: Which of the images and files that code shows reach the model: `auto` for
             those that the model's profile accepts; `always` for all; `never` for a notice in
             place of each.
-        background: Whether an eval that waits long for its calls is put aside, and continued or
+        background: Whether an eval that waits long for its calls is suspended, and continued or
             ended by two more tools; `BackgroundOptions` sets the seconds and the tools' names.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.

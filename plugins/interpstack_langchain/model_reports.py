@@ -15,17 +15,17 @@ __all__ = ["cached_tokens", "message_cost", "message_tokens", "model_name"]
 
 def message_tokens(message: AIMessage) -> WorkflowUsage | None:
     """The tokens that a model reports for a message; `None` if it reports none."""
-    told = message.usage_metadata
-    if told is None:
+    usage = message.usage_metadata
+    if usage is None:
         return None
-    read, written = told.get("input_tokens") or 0, told.get("output_tokens") or 0
+    read, written = usage.get("input_tokens") or 0, usage.get("output_tokens") or 0
     return WorkflowUsage(input_tokens=max(0, int(read)), output_tokens=max(0, int(written)))
 
 
 def cached_tokens(message: AIMessage) -> int:
     """The part of the tokens read that came from a cache of the provider."""
-    told: Mapping[str, Any] = message.usage_metadata or {}
-    details = told.get("input_token_details") or {}
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    details = usage.get("input_token_details") or {}
     return max(0, int(details.get("cache_read") or 0))
 
 

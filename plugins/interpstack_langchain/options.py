@@ -138,10 +138,10 @@ def _ptc(value: Any) -> tuple[str | BaseTool, ...]:
 
 @attrs.frozen
 class BackgroundOptions:
-    """The settings of evals that may be put aside.
+    """The settings of evals that may be suspended.
 
     Attributes:
-        yield_after: Seconds after which an eval that waits for its calls is put aside.
+        yield_after: Seconds after which an eval that waits for its calls is suspended.
         tools: Names of the tools that continue and end such an eval.
 
     Raises:

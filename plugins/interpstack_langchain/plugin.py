@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpstack import HostOffer, InterpreterStack, Session, hookimpl
 from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.prompt import InterpreterShown, interpreter_section
+from interpstack_langchain.prompt import InterpreterPrompt, interpreter_section
 from interpstack_langchain.rules.call_limits import LimitGuard
 from interpstack_persistence.api import hookspecs
 
@@ -28,7 +28,7 @@ def interpstack_open_cell(session: Session) -> LimitGuard | None:
 
 @hookimpl
 def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str | None:
-    shown = offer.part(InterpreterShown)
+    shown = offer.part(InterpreterPrompt)
     if shown is None:
         return None
     return interpreter_section(shown.options, shown.scope, stack.language)

@@ -13,7 +13,7 @@ from interpstack import GuestLanguage
 from interpstack_langchain.options import Options
 
 __all__ = [
-    "InterpreterShown",
+    "InterpreterPrompt",
     "code_description",
     "interpreter_section",
     "tool_description",
@@ -22,7 +22,7 @@ __all__ = [
 
 
 @attrs.frozen
-class InterpreterShown:
+class InterpreterPrompt:
     """Part of a `HostOffer` for the prompt section on the interpreter itself.
 
     Attributes:

@@ -32,10 +32,10 @@ PRESET: Final = Preset(
 
 #: The engine where no other one is given.
 _DEFAULT_ENGINE: Final = "quickjs"
-#: Conversations that stay awake in a stack of the middleware's own: as many turns may go on at once
-#: before one puts another one's conversation to sleep. One takes 1.6 MB with a small state. Of
-#: other engines, where one may take a process, as many stay awake as in any other stack.
-_AWAKE: Final = 32
+#: Conversations that stay live in a stack of the middleware's own: as many turns may run at once
+#: before one makes another conversation hibernate. One takes 1.6 MB with a small state. With other
+#: engines, where one may take a process, as many stay live as in any other stack.
+_LIVE: Final = 32
 
 #: Arguments that a ready stack has in its own way, and how they are called there.
 _OF_STACK: Final = {
@@ -108,8 +108,8 @@ class StackArguments:
             added.append("mcp")
         off = {"durable": not options.durable, "console": not options.capture_console}
         left = [role for role, is_off in off.items() if is_off and role in self.preset]
-        awake: dict[str, Any] = (
-            {"max_live_sessions": _AWAKE} if self.engine == _DEFAULT_ENGINE else {}
+        live: dict[str, Any] = (
+            {"max_live_sessions": _LIVE} if self.engine == _DEFAULT_ENGINE else {}
         )
         return InterpreterStack(
             self.engine,
@@ -117,7 +117,7 @@ class StackArguments:
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),
-            **awake,
+            **live,
         )
 
     def settle(

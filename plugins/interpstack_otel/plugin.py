@@ -92,7 +92,7 @@ class OpenTelemetry:
         self._telemetry.instruments.sessions.remove(session)
 
     @hookimpl
-    def interpstack_session_moved(
+    def interpstack_session_hibernation(
         self, session: Session, wakes: bool, seconds: float, image_bytes: int
     ) -> None:
         if self._silent:

@@ -1,6 +1,6 @@
 """Evals: from the model's call to its answer.
 
-`AgentEvals.run` reads from top to bottom: hold the conversation; return the answer of an eval that
+`AgentEvals.run` reads from top to bottom: claim the conversation; return the answer of an eval that
 has ended already; check the decisions; run the code against its journal; store the variables and
 the answer in one step. An eval that pauses, or that an exception leaves, stores which one it is and
 what it asked, and keeps its journal.
@@ -20,10 +20,10 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from interpstack import HostOffer, InterpreterStack, Outcome
 from interpstack_agents import (
     CallQuestion,
+    ClaimedConversation,
     Conversations,
     DecisionNeeded,
     DecisionRejected,
-    HeldConversation,
     HostFailure,
     InterpreterFacts,
     LiveSessions,
@@ -122,7 +122,7 @@ class AgentEvals:
             Exception: A tool raised it, and it is not for the model.
         """
         call = CodeCall.of(ctx)
-        async with self.conversations.hold(conversation_id) as conversation:
+        async with self.conversations.claim(conversation_id) as conversation:
             memory = _EvalMemory(conversation.data)
             ended = memory.answer(call)
             if ended is not None:
@@ -150,7 +150,7 @@ class AgentEvals:
         code: str,
         call: CodeCall,
         run: EvalRun,
-        conversation: HeldConversation,
+        conversation: ClaimedConversation,
         memory: _EvalMemory,
     ) -> Any:
         """Run the code to its end; what it leaves behind is stored in one step."""
@@ -169,7 +169,7 @@ class AgentEvals:
         code: str,
         call: CodeCall,
         run: EvalRun,
-        conversation: HeldConversation,
+        conversation: ClaimedConversation,
         memory: _EvalMemory,
     ) -> tuple[str, Outcome, Record | None]:
         """Run the code in the session of the conversation, or in one that ends with the eval."""

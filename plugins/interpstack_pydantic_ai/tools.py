@@ -31,8 +31,8 @@ from interpstack_agents import (
     Denied,
     HostFailure,
     StateJournal,
+    call_for_code,
     check_edit,
-    told_to_code,
 )
 from interpstack_pydantic_ai.values import message_for_code, plain_args, to_guest
 
@@ -94,7 +94,7 @@ class EvalRun:
         self._running += 1
         try:
             call = self._called(name, given, context)
-            return await told_to_code(call, message_for_code, (DecisionNeeded,))
+            return await call_for_code(call, message_for_code, (DecisionNeeded,))
         finally:
             self._running -= 1
 

@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary, proxy
 from interpstack import (
     ConfigurationError,
     Outcome,
+    SessionStorage,
     SessionView,
-    StateKeeper,
     Wrapper,
     hookimpl,
 )
 from interpstack.checks import expect, shown
 from interpstack_sessions.claims import Claim, Terms, check_seconds
-from interpstack_sessions.keeper import StoreKeeper
+from interpstack_sessions.storage import ClaimedStorage
 from interpstack_state import BlobStore, check_key, open_store
 
 __all__ = ["VARIABLE", "StoredSessions", "plugin"]
@@ -69,20 +69,20 @@ class StoredSessions:
         self._store, self._saves = store, saves
         self._lock = threading.Lock()
         self._terms = Terms(self._opened, float(claim_seconds), float(patience_seconds))
-        self._keepers: WeakKeyDictionary[SessionView, StoreKeeper] = WeakKeyDictionary()
+        self._storages: WeakKeyDictionary[SessionView, ClaimedStorage] = WeakKeyDictionary()
 
     @hookimpl
-    def interpstack_keep_state(self, session: SessionView) -> StateKeeper:
+    def interpstack_keep_state(self, session: SessionView) -> SessionStorage:
         self._opened()  # a wrong setting comes out here
         check_key(session.key)
-        keeper = StoreKeeper(proxy(session), Claim(self._terms, session.key), self._saves)
-        self._keepers[session] = keeper
-        return keeper
+        storage = ClaimedStorage(proxy(session), Claim(self._terms, session.key), self._saves)
+        self._storages[session] = storage
+        return storage
 
     @hookimpl
     def interpstack_wrap_eval(self, session: SessionView) -> Wrapper[Outcome] | None:
-        keeper = self._keepers.get(session)
-        return None if keeper is None else keeper.around
+        storage = self._storages.get(session)
+        return None if storage is None else storage.around
 
     def _opened(self) -> BlobStore:
         with self._lock:

@@ -19,7 +19,7 @@ from interpstack.threads import start_anew_after_fork
 
 __all__ = ["Slots", "WaitGraph"]
 
-#: Seconds between two looks at whether the loop of a slot's holder was closed.
+#: Seconds between two checks whether the loop of a slot's holder was closed.
 _LOOK_SECONDS = 0.2
 
 

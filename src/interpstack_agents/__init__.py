@@ -13,7 +13,7 @@ from interpstack_agents.approvals import (
     check_edit,
     open_questions,
 )
-from interpstack_agents.conversations import Conversations, HeldConversation, StateJournal
+from interpstack_agents.conversations import ClaimedConversation, Conversations, StateJournal
 from interpstack_agents.eval_queue import EvalQueue, QueuePosition
 from interpstack_agents.feeds.feed import Feed
 from interpstack_agents.feeds.subscription import (
@@ -53,13 +53,14 @@ from interpstack_agents.tool_bridges import (
     plain_input,
     tool_handler,
 )
-from interpstack_agents.tool_failures import HostFailure, told_to_code
+from interpstack_agents.tool_failures import HostFailure, call_for_code
 from interpstack_agents.tool_fields import unknown_field
 from interpstack_agents.tool_search import found_tools
 
 __all__ = [
     "Approved",
     "CallQuestion",
+    "ClaimedConversation",
     "ConsoleText",
     "Conversations",
     "Decision",
@@ -69,7 +70,6 @@ __all__ = [
     "EvalQueue",
     "Feed",
     "FeedItem",
-    "HeldConversation",
     "HostFailure",
     "InterpreterFacts",
     "JournalBase",
@@ -90,6 +90,7 @@ __all__ = [
     "Subscription",
     "are_records",
     "as_single_field",
+    "call_for_code",
     "check_decisions",
     "check_edit",
     "found_tools",
@@ -103,7 +104,6 @@ __all__ = [
     "persistence_modes",
     "plain_input",
     "read_json_records",
-    "told_to_code",
     "tool_handler",
     "unknown_field",
 ]

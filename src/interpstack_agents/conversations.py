@@ -1,8 +1,8 @@
 """Conversations in a store of states: records of variables, and journals of evals.
 
 A conversation is one state: its blob is JSON with the records that the persistence mode makes, and
-with data of the adapter. The log of a state beside it is the journal of an eval. One process holds
-a conversation at a time, by a claim that it renews; a process that lost its claim can write neither
+with data of the adapter. The log of a state beside it is the journal of an eval. One process at a
+time claims a conversation, and renews its claim; a process that lost its claim can write neither
 the conversation nor a journal.
 """
 
@@ -36,7 +36,7 @@ from interpstack_state import (
     open_store,
 )
 
-__all__ = ["Conversations", "HeldConversation", "StateJournal"]
+__all__ = ["ClaimedConversation", "Conversations", "StateJournal"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -46,8 +46,8 @@ _RENEWALS: Final = 3
 
 
 @attrs.define(eq=False, repr=False)
-class _Held:
-    """A store, and the token by which a conversation is held."""
+class _ConversationClaim:
+    """A store, and the token with which this process claims a conversation in it."""
 
     store: StateStore
     threads: StoreThreads
@@ -60,28 +60,28 @@ class _Held:
 
 
 class StateJournal(JournalBase):
-    """The journal of one eval in the log of a state; see `HeldConversation.journal`.
+    """The journal of one eval in the log of a state; see `ClaimedConversation.journal`.
 
     Args:
         key: The key of the state.
-        held: How the conversation is held.
+        claim: The claim on the conversation.
     """
 
-    def __init__(self, key: str, held: _Held) -> None:
+    def __init__(self, key: str, claim: _ConversationClaim) -> None:
         super().__init__(key)
-        self._held = held
+        self._claim = claim
         self._claimed = False
 
     async def load(self) -> Sequence[Mapping[str, Any]]:
-        return [json.loads(text) for text in await self._held.run(self._held.store.log, self.key)]
+        return [json.loads(text) for text in await self._claim.run(self._claim.store.log, self.key)]
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
-        held = self._held
+        claim = self._claim
         if not self._claimed:
-            # The conversation's claim keeps others away. This token holds until the next claim.
-            await held.run(held.store.claim, self.key, held.token, 0)
+            # The conversation's claim keeps others away. This token is valid until the next claim.
+            await claim.run(claim.store.claim, self.key, claim.token, 0)
             self._claimed = True
-        await held.run(held.store.append, self.key, held.token, index, [json.dumps(entry)])
+        await claim.run(claim.store.append, self.key, claim.token, index, [json.dumps(entry)])
 
     async def pause(
         self,
@@ -94,12 +94,12 @@ class StateJournal(JournalBase):
 
     async def delete(self) -> None:
         """Delete the journal, because its eval ended or will never go on."""
-        await self._held.run(self._held.store.delete, self.key)
+        await self._claim.run(self._claim.store.delete, self.key)
 
 
 @attrs.define(eq=False, repr=False)
-class HeldConversation:
-    """A conversation that this process holds; made by `Conversations.hold`.
+class ClaimedConversation:
+    """A conversation that this process has claimed; made by `Conversations.claim`.
 
     Attributes:
         key: Identifies the conversation.
@@ -110,7 +110,7 @@ class HeldConversation:
     key: str
     records: Sequence[Record]
     data: dict[str, Any]
-    _held: _Held
+    _claim: _ConversationClaim
     _stored: bool = False
 
     @property
@@ -132,7 +132,7 @@ class HeldConversation:
         Args:
             name: Identifies the eval in the conversation; letters and digits without `:`.
         """
-        return StateJournal(f"eval:{self.key}:{name}", self._held)
+        return StateJournal(f"eval:{self.key}:{name}", self._claim)
 
     async def save(self, record: Record | None = None) -> None:
         """Store the data and the records in one step.
@@ -145,9 +145,9 @@ class HeldConversation:
         """
         records = joined(self.records, [] if record is None else [[record]])
         text = json.dumps({"form": _FORM, "records": json_records(records), "data": self.data})
-        held = self._held
-        await held.run(
-            held.store.save, _state_key(self.key), held.token, text.encode(), held.seconds
+        claim = self._claim
+        await claim.run(
+            claim.store.save, _state_key(self.key), claim.token, text.encode(), claim.seconds
         )
         self.records, self._stored = records, True
 
@@ -157,8 +157,8 @@ class Conversations:
 
     Args:
         store: A `StateStore`, or the URL of one; see `interpstack_state.open_store`.
-        lease_seconds: Seconds that a claim holds after its process died. Another process waits as
-            long for a conversation that is in use.
+        lease_seconds: Seconds that a claim outlives its process. Another process waits as long for
+            a conversation that is in use.
 
     Raises:
         ConfigurationError: The store has no logs, the URL is wrong, or the seconds are not a
@@ -189,27 +189,30 @@ class Conversations:
             self.store.close()
 
     @asynccontextmanager
-    async def hold(self, key: str) -> AsyncIterator[HeldConversation]:
-        """Hold a conversation; other evals of it wait, in this process and in others.
+    async def claim(self, key: str) -> AsyncIterator[ClaimedConversation]:
+        """Claim a conversation; other evals of it wait, in this process and in others.
 
         Args:
             key: Identifies the conversation, a text of at most 1,000 bytes in UTF-8.
 
         Raises:
             ConfigurationError: The key is no such text.
-            StateBusy: Another process has held the conversation for longer than `lease_seconds`.
+            StateBusy: Another process has claimed the conversation for longer than
+                `lease_seconds`.
             StateRejected: The stored conversation is damaged, or of another release.
             StoreUnavailable: The store failed.
         """
         if not key:
             raise ConfigurationError("the key of a conversation is a text that is not empty")
-        held = _Held(self.store, self._threads, secrets.token_hex(16), self.lease_seconds)
+        claim = _ConversationClaim(
+            self.store, self._threads, secrets.token_hex(16), self.lease_seconds
+        )
         slots = self._slots.setdefault(key, Slots(1))
         try:
             async with slots.slot():
-                blob = await self._claimed(key, held)
-                conversation = HeldConversation(key, [], {}, held, stored=bool(blob))
-                renewing = asyncio.create_task(_renew(_state_key(key), held))
+                blob = await self._claimed(key, claim)
+                conversation = ClaimedConversation(key, [], {}, claim, stored=bool(blob))
+                renewing = asyncio.create_task(_renew(_state_key(key), claim))
                 try:
                     if blob:
                         conversation.fill(*_read(key, blob))
@@ -217,18 +220,18 @@ class Conversations:
                 finally:
                     renewing.cancel()
                     await asyncio.gather(renewing, return_exceptions=True)
-                    await _release(_state_key(key), held, stored=conversation.stored)
+                    await _release(_state_key(key), claim, stored=conversation.stored)
         finally:
             if not slots.busy:
                 self._slots.pop(key, None)
 
-    async def _claimed(self, key: str, held: _Held) -> bytes | None:
+    async def _claimed(self, key: str, claim: _ConversationClaim) -> bytes | None:
         """Claim a conversation, and return its blob; wait for the end of a claim that lapses."""
         waited = 0.0
         while True:
             try:
-                return await held.run(
-                    self.store.claim, _state_key(key), held.token, self.lease_seconds
+                return await claim.run(
+                    self.store.claim, _state_key(key), claim.token, self.lease_seconds
                 )
             except StateBusy as busy:
                 if waited > self.lease_seconds:
@@ -242,23 +245,23 @@ def _state_key(key: str) -> str:
     return f"conversation:{key}"
 
 
-async def _release(key: str, held: _Held, *, stored: bool) -> None:
+async def _release(key: str, claim: _ConversationClaim, *, stored: bool) -> None:
     """End a claim. One that cannot be ended lapses by itself, so a failure is logged only."""
     try:
         if stored:
-            await held.run(held.store.renew, key, held.token, 0)
+            await claim.run(claim.store.renew, key, claim.token, 0)
         else:
-            await held.run(held.store.delete, key, held.token)
+            await claim.run(claim.store.delete, key, claim.token)
     except StateError as error:
         _log.warning("a conversation stays claimed for some seconds: %s", error)
 
 
-async def _renew(key: str, held: _Held) -> None:
+async def _renew(key: str, claim: _ConversationClaim) -> None:
     """Renew a claim until it is lost: from then on, the store refuses what this process writes."""
     while True:
-        await asyncio.sleep(held.seconds / _RENEWALS)
+        await asyncio.sleep(claim.seconds / _RENEWALS)
         try:
-            await held.run(held.store.renew, key, held.token, held.seconds)
+            await claim.run(claim.store.renew, key, claim.token, claim.seconds)
         except StateTaken:
             return
         except StateError as error:  # the next renewal may be in time

@@ -61,7 +61,7 @@ class EvalQueue:
 
     Args:
         pauses: Exceptions with which an eval ends that will be run again.
-        held: Makes the exception for an eval behind one that was paused.
+        pending: Makes the exception for an eval behind one that was paused.
     """
 
     #: Seconds to wait for a call before the adapter is asked whether it still comes, and again
@@ -69,10 +69,10 @@ class EvalQueue:
     GRACE_SECONDS = 1.0
 
     def __init__(
-        self, pauses: tuple[type[BaseException], ...], held: Callable[[], BaseException]
+        self, pauses: tuple[type[BaseException], ...], pending: Callable[[], BaseException]
     ) -> None:
         self._pauses = pauses
-        self._held = held
+        self._pending = pending
         self._calls: OrderedDict[tuple[str, str], _EvalRun] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -122,7 +122,7 @@ class EvalQueue:
                 again and again; an exception from it ends the wait.
 
         Raises:
-            BaseException: The exception of `held`: an earlier eval is paused; this one runs later.
+            BaseException: The exception of `pending`: an earlier eval is paused, so this one waits.
         """
         index = names.index(name)
         for earlier in names[:index]:
@@ -130,7 +130,7 @@ class EvalQueue:
                 continue
             raised = await self._end_of(message, earlier, name, is_coming)
             if raised is not None and issubclass(raised, self._pauses):
-                raise self._held()
+                raise self._pending()
         return QueuePosition(message, index)
 
     def _forget(self, message: str, names: Sequence[str]) -> None:

@@ -50,7 +50,7 @@ class SavedState:
 
 @attrs.frozen
 class Use:
-    """The eval that holds a live session."""
+    """The eval that uses a live session."""
 
     mode: Persistence
     owner: str
@@ -79,7 +79,7 @@ class LiveSession:
         warned: The reader knows that the state is too large to be stored.
         last: The position of the eval that ran last, if it has one.
         before: The tokens before that eval and before earlier ones of its message.
-        use: The eval that holds the session, or held it last.
+        use: The eval that uses the session, or used it last.
     """
 
     session: Session
@@ -95,7 +95,7 @@ class LiveSession:
     before: frozenset[str] = frozenset()
     use: Use | None = None
 
-    def hold(self, use: Use, records: Sequence[Record]) -> None:
+    def begin(self, use: Use, records: Sequence[Record]) -> None:
         """Record which eval is about to use the session, and the records before that eval."""
         self.use = use
         if self.records is None:  # these are stored
@@ -159,7 +159,7 @@ class LiveSession:
             says so.
 
         Raises:
-            ConfigurationError: The session is not held by `LiveSessions.enter`.
+            ConfigurationError: The session was not entered by `LiveSessions.enter`.
         """
         use = self.use
         if use is None or not self.entered:

@@ -30,7 +30,7 @@ _MAX_SESSIONS: Final = 4096
 _MAX_RESTING: Final = 256
 #: The same number for engines that cannot hibernate: each session costs memory, and often a thread
 #: or a process.
-_MAX_AWAKE: Final = 32
+_MAX_LIVE: Final = 32
 
 
 @attrs.define(eq=False, repr=False)
@@ -139,7 +139,7 @@ class LiveSessions:
         most = _MAX_RESTING
         if Capability.IMAGES not in self.stack.engine.capabilities:
             counted = [owner for owner, known in self._known.items() if known.session.live]
-            most = _MAX_AWAKE
+            most = _MAX_LIVE
         surplus = max(0, len(counted) - most)
         for owner in list(islice(filter(self._rests, counted), surplus)):
             if self._rests(owner):  # still: others were closed meanwhile

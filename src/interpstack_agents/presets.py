@@ -83,8 +83,8 @@ class Preset:
         Raises:
             ConfigurationError: One of them is not in the preset.
         """
-        gone = {self._find(name) for name in names}
-        return Preset([slot for index, slot in enumerate(self._slots) if index not in gone])
+        removed = {self._find(name) for name in names}
+        return Preset([slot for index, slot in enumerate(self._slots) if index not in removed])
 
     def replace(self, name: str, plugin: Any) -> Preset:
         """The preset with another plugin in the place of one.

@@ -59,7 +59,7 @@ def json_records(records: Sequence[Record]) -> list[Any]:
 def read_json_records(data: Any) -> Any:
     """The records that `json_records` was given.
 
-    Data of another form are returned as they are, so that loading refuses them.
+    Malformed data are returned as they are, so that loading refuses them.
 
     Raises:
         ValueError: Bytes are damaged.

@@ -90,7 +90,7 @@ class Reopening:
             known = await self._again(visit, known, records)
         else:
             known.session.bind(visit.offer)
-        known.hold(
+        known.begin(
             Use(self.mode, visit.owner, visit.saved.turn, visit.keeps, visit.position), records
         )
         return known
@@ -144,7 +144,7 @@ class Reopening:
         return again.follow(known, records)
 
     def _records(self, saved: SavedState) -> Any:
-        """The records that hold for this turn."""
+        """The records that apply to this turn."""
         records = saved.records or []
         if self.mode.stores or not are_records(records):
             return records

@@ -107,7 +107,7 @@ def as_single_field(value: Any, tool: HostTool) -> Any:
 
 
 def plain_input(value: Any) -> Any:
-    """An input of code in the types that tools take: what stands for a value of the guest is gone.
+    """Convert an input of code to the types that tools take, without stand-ins for guest values.
 
     Args:
         value: Any value that a guest passes.

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from interpstack import GuestException
 
-__all__ = ["HostFailure", "told_to_code"]
+__all__ = ["HostFailure", "call_for_code"]
 
 _T = TypeVar("_T")
 
@@ -24,7 +24,7 @@ class HostFailure(Exception):
         self.error = error
 
 
-async def told_to_code(
+async def call_for_code(
     call: Awaitable[_T],
     message: Callable[[Exception], str | None],
     passes: tuple[type[Exception], ...] = (),

@@ -119,10 +119,10 @@ class Recorder:
         self.note("interpstack_keep_state")
 
     @hookimpl
-    def interpstack_session_moved(
+    def interpstack_session_hibernation(
         self, session: Any, wakes: Any, seconds: Any, image_bytes: Any
     ) -> None:
-        self.note("interpstack_session_moved")
+        self.note("interpstack_session_hibernation")
 
     @hookimpl
     def interpstack_session_closing(self, session: Any) -> None:

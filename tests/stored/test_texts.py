@@ -26,7 +26,7 @@ from interpstack_durable.api import Suspension, read_cell
 from interpstack_durable.entries import step_entry, undelivered_entry
 from interpstack_durable.suspensions import read_suspension, suspension_text
 from interpstack_langchain import CodeInterpreterMiddleware
-from interpstack_langchain.background.fates import Fate, Fates
+from interpstack_langchain.background.terminations import Termination, Terminations
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
     CheckpointWrites,
@@ -103,8 +103,8 @@ async def test_texts_of_drawn_amounts_survive(one: str, two: str) -> None:
 @FEW
 @given(TEXTS, TEXTS)
 async def test_texts_of_decisions_on_cells_in_the_background_survive(one: str, two: str) -> None:
-    fate = Fate(one, two, one)
-    assert Fates().of("key", await stored(*Fates().decide("key", fate))) == fate
+    termination, made = Termination(one, two, one), Terminations()
+    assert Terminations().of("key", await stored(*made.decide("key", termination))) == termination
 
 
 def through_utf_8(text: str) -> str:

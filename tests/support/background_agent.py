@@ -1,7 +1,7 @@
 """One turn of an agent with evals in the background, in a process of its own.
 
 Usage: background_agent.py FOLDER ENGINE JSON, with the model's call as JSON. Prints the answer, and
-`landed` once no call is in flight. Calls note in FOLDER that they have begun, and end when a file
+`recorded` once no call is in flight. Calls note in FOLDER that they have begun, and end when a file
 there says so.
 """
 
@@ -47,9 +47,9 @@ async def main(folder: Path, engine: str, call: dict[str, Any]) -> None:
         texts = [one.text for one in state["messages"] if isinstance(one, ToolMessage)]
         print(json.dumps(texts[-1]), flush=True)
         background = middleware._interpreter.background
-        while background is not None and background.holds._held:  # noqa: ASYNC110
+        while background is not None and background.cell_locks._outlasting:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        print("landed", flush=True)
+        print("recorded", flush=True)
         os._exit(0)  # as a process that is killed: nothing is closed
 
 

@@ -2,7 +2,7 @@
 
 Usage: pausing_agent.py FOLDER WAY DO, where WAY is `async` or `sync` and DO is `start`, `approve`,
 or `approve N` to wait for another process for N seconds at most. Prints one JSON text: the value of
-the interrupt, the answer of the eval, or the error; then `landed` once all answers are recorded.
+the interrupt, the answer of the eval, or the error; then `recorded` once all answers are recorded.
 The process lives on until its input ends. Calls of `slow` note their id in FOLDER when they begin,
 and end when a file there says so.
 """
@@ -88,18 +88,18 @@ async def main(folder: Path, way: str, do: str, bound: str = "") -> None:
             else:
                 state = await agent.ainvoke(given, CONFIG)
         except TimeoutError as error:
-            told: Any = str(error)
+            answers: Any = str(error)
         else:
-            told = _told(state)
-        print(json.dumps(told), flush=True)
-        while any(one.landings for one in databases._known.values()):  # noqa: ASYNC110
+            answers = _answer_of(state)
+        print(json.dumps(answers), flush=True)
+        while any(one.late_recorders for one in databases._known.values()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        print("landed", flush=True)
+        print("recorded", flush=True)
         await asyncio.to_thread(sys.stdin.read)
         os._exit(0)  # as a process that is killed: nothing is closed
 
 
-def _told(state: Any) -> Any:
+def _answer_of(state: Any) -> Any:
     if state.get("__interrupt__"):
         return state["__interrupt__"][0].value
     return next(m.text for m in reversed(state["messages"]) if getattr(m, "name", "") == "eval")

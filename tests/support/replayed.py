@@ -10,8 +10,8 @@ from recorded_steps import Thread, call
 from interpstack_inspect.api import PauseEvent
 from interpstack_langchain.replay.recorded_evals import recorded_evals
 from interpstack_langchain.replay.replayer import Replay
-from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import RecordedCall, Timeline
+from interpstack_langchain.replay.views import EvalView
 
 PAID = RecordedCall(
     id=1,

@@ -74,7 +74,7 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/js_repl/test_guest_global.py::": 3,
     "tests/plugins/js_repl/": 3,
     "tests/plugins/langchain/background/test_background_evals.py::": 3,
-    "tests/plugins/langchain/background/test_fates.py::": 3,
+    "tests/plugins/langchain/background/test_terminations.py::": 3,
     "tests/plugins/langchain/durability/test_spending.py::": 2,
     "tests/plugins/langchain/inspecting/": 2,  # whole in `inspect`
     "tests/plugins/langchain/integration/test_background_processes.py::": 4,

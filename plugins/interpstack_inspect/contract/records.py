@@ -13,11 +13,11 @@ import attrs
 __all__ = [
     "AskedCall",
     "Binding",
-    "CellLook",
     "ChatMessage",
     "Computing",
     "Conversation",
     "ConversationRow",
+    "EarlierAnswer",
     "EvalRecord",
     "EvalSummary",
     "InnerCall",
@@ -336,7 +336,7 @@ class Computing:
 
 
 @attrs.frozen(kw_only=True)
-class CellLook:
+class EarlierAnswer:
     """An answer that a model got about an eval that continued in the background.
 
     Attributes:
@@ -374,7 +374,7 @@ class EvalRecord:
         events: Calls and pauses, in order.
         computing: Stretches in which the guest computed, in order; empty if none are recorded.
         answer: The answer for the model; `None` if there is none yet.
-        looks: Earlier answers about an eval that continued in the background.
+        earlier_answers: Earlier answers about an eval that continued in the background.
         bindings: The portable variables around the eval; `None` if no state is recorded.
         state_bytes: Bytes of the variables, as the engine keeps them, after the eval.
         stored_bytes: Bytes that the eval added to the database for its variables.
@@ -388,7 +388,7 @@ class EvalRecord:
     events: Sequence[InnerCall | PauseEvent] = ()
     computing: Sequence[Computing] = ()
     answer: str | None = None
-    looks: Sequence[CellLook] = ()
+    earlier_answers: Sequence[EarlierAnswer] = ()
     bindings: Sequence[Binding] | None = None
     state_bytes: int | None = None
     stored_bytes: int | None = None

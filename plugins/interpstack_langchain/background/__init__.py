@@ -1,1 +1,1 @@
-"""Evals in the background: put aside while they wait, and continued by later calls of the model."""
+"""Evals in the background: suspended while they wait, and continued by later calls of the model."""

@@ -10,9 +10,9 @@ from typing import Any, Final
 import attrs
 
 from interpstack_langchain.background.background_stores import BackgroundStore, Images
+from interpstack_langchain.background.cell_locks import CellLocks
 from interpstack_langchain.background.cell_records import CellRecord
-from interpstack_langchain.background.fates import Fates
-from interpstack_langchain.background.holds import Holds
+from interpstack_langchain.background.terminations import Terminations
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, eval_key
 
 __all__ = ["Background"]
@@ -26,20 +26,20 @@ class Background:
     """The settings of cells in the background, and the part of their state in this process.
 
     Attributes:
-        yield_after: Seconds after which an eval that waits is put aside.
+        yield_after: Seconds after which an eval that waits is suspended.
         wait_name: Name of the tool that continues a cell.
         terminate_name: Name of the tool that ends a cell.
-        holds: Locks of cells with calls in flight.
+        cell_locks: Locks of cells with calls in flight.
         images: Suspended runs, where the graph has no store.
-        fates: Decisions on cells, for checkpoints that are stored only at the end.
+        terminations: Terminations of cells, for checkpoints that are stored only at the end.
     """
 
     yield_after: float
     wait_name: str
     terminate_name: str
-    holds: Holds = attrs.field(factory=Holds, init=False)
+    cell_locks: CellLocks = attrs.field(factory=CellLocks, init=False)
     images: Images = attrs.field(factory=Images, init=False)
-    fates: Fates = attrs.field(factory=Fates, init=False)
+    terminations: Terminations = attrs.field(factory=Terminations, init=False)
     _over: OrderedDict[tuple[str, str, str], None] = attrs.field(factory=OrderedDict, init=False)
     _recent: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
 
@@ -73,7 +73,7 @@ class Background:
             call=call,
             continued=cell is not None,
             images=self.images,
-            fates=self.fates,
+            terminations=self.terminations,
             **rest,
         )
 
@@ -83,7 +83,7 @@ class Background:
         return blake2b(store.key.encode(), digest_size=3).hexdigest()
 
     def began(self, owner: str, message: str, cell: str) -> None:
-        """Note that a cell was put aside, for other evals of its message."""
+        """Note that a cell was suspended, for other evals of its message."""
         self._recent[owner, message] = cell
         while len(self._recent) > _MAX_RECENT:
             self._recent.popitem(last=False)
@@ -103,5 +103,5 @@ class Background:
         return [cell for cell in cells if (owner, message, cell) not in self._over]
 
     def recent(self, owner: str, message: str) -> str | None:
-        """The id of the cell of a message that was put aside."""
+        """Return the id of the suspended cell of a message."""
         return self._recent.get((owner, message))

@@ -1,4 +1,4 @@
-"""Evals that may be put aside, and the calls of the model that continue or end them."""
+"""Evals that may be suspended, and the calls of the model that continue or end them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from interpstack_display.api import noted
 from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice, cut_off, free_kept_realm
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
+from interpstack_langchain.background.cell_locks import CellLock
 from interpstack_langchain.background.cell_records import (
     CELLS,
     CellRecord,
     ended_record,
-    gone,
+    explain_expired,
 )
-from interpstack_langchain.background.fates import ENDED, TERMINATED, CellOver, Fate
-from interpstack_langchain.background.holds import Hold
+from interpstack_langchain.background.terminations import ENDED, TERMINATED, CellOver, Termination
 from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.eval_runner import Evals
@@ -55,7 +55,7 @@ class BackgroundEvals(Evals):
         Args:
             code: Source text.
             running: The eval.
-            fresh: Forget the variables of the conversation first; such an eval is not put aside.
+            fresh: Forget the variables of the conversation first; such an eval is not suspended.
 
         Raises:
             ConfigurationError: There is no checkpointer.
@@ -63,7 +63,7 @@ class BackgroundEvals(Evals):
         if running.outer is not None or running.inside is not None:  # other code waits for it
             return await Evals.run(self, code, running, fresh=fresh)
         store = _store(running)
-        state = await self._in_order(running)  # earlier evals of the message may be put aside
+        state = await self._in_order(running)  # earlier evals of the message may be suspended
         checkpoint = store.writes.checkpoint.config["configurable"]
         cell = CellRecord(
             id=self.background.new_id(store),
@@ -79,82 +79,83 @@ class BackgroundEvals(Evals):
             return self._refused(busy[0], running)
         if fresh:
             return await Evals.run(self, code, running, fresh=True)
-        return await self._look(cell, self.background.yield_after, running)
+        return await self._run_slice(cell, self.background.yield_after, running)
 
     async def wait(self, cell: str, seconds: float, running: EvalCall) -> ToolMessage:
         """Continue a cell, for at most some seconds."""
         state = await self._in_order(running)
         record = running.cell
         if record is None or not self._lives(record, state):
-            return self._gone(cell, state, running)
+            return self._expired(cell, state, running)
         if not await _store(running).exists():
             return self._lost(record, running)
-        return await self._look(record, seconds, running)
+        return await self._run_slice(record, seconds, running)
 
     async def terminate(self, cell: str, running: EvalCall) -> ToolMessage:
         """End a cell and its calls in flight; a cell that ended by itself first counts as ended."""
         state = await self._in_order(running)
         record = running.cell
         if record is None or not self._lives(record, state):
-            return self._gone(cell, state, running)
+            return self._expired(cell, state, running)
         store = _store(running)
         await store.ask_to_end(TERMINATED)
-        cut = await self.background.holds.stop(store.key)
+        cut = await self.background.cell_locks.stop(store.key)
         decided = await self._decide_to_end(store)
         if decided is None:
-            return self._held(cell, running)
-        if decided != store.fate(TERMINATED):
+            return self._ends_elsewhere(cell, running)
+        if decided != store.termination(TERMINATED):
             return self._over(record, decided.why, state, running)
         self._forget(record, state, running)
         what = f"{TERMINATED}; its changes to variables are undone{cut_off(cut)}"
         text = f"<terminated>cell {cell}: {_escaped(what)}</terminated>"
-        return self._told(text, {CELLS: {cell: ended_record(TERMINATED)}}, running)
+        return self._reply(text, {CELLS: {cell: ended_record(TERMINATED)}}, running)
 
-    async def _decide_to_end(self, store: BackgroundStore) -> Fate | None:
-        """The decision on a cell, taken under its lock; `None` if another run holds that."""
-        async with AsyncExitStack() as held:
+    async def _decide_to_end(self, store: BackgroundStore) -> Termination | None:
+        """Decide, under its lock, to end a cell; `None` if another run holds the lock."""
+        async with AsyncExitStack() as lock:
             try:
                 async with asyncio.timeout(_LOCK_SECONDS):
-                    await held.enter_async_context(self.stores.alone(store))
+                    await lock.enter_async_context(self.stores.alone(store))
             except TimeoutError:
                 return None
             await store.decide(TERMINATED)
             decided = await store.decided()
             if decided is not None and decided.why == TERMINATED:
-                # So that it is found, it can be dropped.
+                # A kept realm can be dropped only once it is found.
                 await free_kept_realm(self.stack, await store.suspended())
                 await store.ended()
             return decided
 
     async def _in_order(self, running: EvalCall) -> Mapping[str, Any]:
-        """The state, once the evals before this one in its message have ended."""
+        """Return the state, once the evals before this one in its message have ended."""
         state, done = await self._state(running)
         if self.mode.scope != "call":
             await self.queue.wait(running.calls, running.request.runtime.config, done)
         return state
 
     async def _settle(self, outcome: Outcome, running: EvalCall) -> None:
-        """Store, under the lock of a cell that others may know, that it has ended."""
+        """Store, under the lock of a cell that other calls may know, that it has ended."""
         store = running.store
-        stays = running.failure(outcome) is not None and outcome.error is not None
-        if isinstance(store, BackgroundStore) and store.continued and not stays:
+        resumable = running.failure(outcome) is not None and outcome.error is not None
+        if isinstance(store, BackgroundStore) and store.continued and not resumable:
             await store.decide(ENDED)
 
-    async def _look(self, cell: CellRecord, seconds: float, running: EvalCall) -> ToolMessage:
-        store, look = _store(running), TimeSlice(seconds)
+    async def _run_slice(self, cell: CellRecord, seconds: float, running: EvalCall) -> ToolMessage:
+        store, time_slice = _store(running), TimeSlice(seconds)
         state, _ = await self._state(running)
         owner = owner_of(state, running.graph)
-        hold = Hold(
-            self.background.holds,
+        lock = CellLock(
+            self.background.cell_locks,
             store.key,
             owner,
             lambda: self.stores.alone(store),
             store.exists,
-            look,
+            time_slice,
             store.admit,
             lambda: self.stores.across(store),
         )
-        running.watch(Watched(look, hold, SeenOutput(cell.chars, cell.digest, cell.attached)))
+        seen = SeenOutput(cell.chars, cell.digest, cell.attached)
+        running.watch(Watched(time_slice, lock, seen))
         if store.continued:
             running.add({CELLS: {cell.id: ended_record(ENDED)}})
         try:
@@ -166,44 +167,44 @@ class BackgroundEvals(Evals):
             if decided is not None and decided.why == TERMINATED:
                 return self._over(cell, TERMINATED, state, running)
             self.background.began(owner, cell.place, cell.id)
-            return self._aside(cell, still, state, running)
+            return self._suspended(cell, still, state, running)
         self._forget(cell, state, running)
         return message
 
-    def _aside(
+    def _suspended(
         self, cell: CellRecord, still: StillRunning, state: Mapping[str, Any], running: EvalCall
     ) -> ToolMessage:
-        _store(running).put_aside()
+        _store(running).mark_suspended()
         watched = running.watched
-        new = Outcome() if watched is None else watched.aside(still)
+        new = Outcome() if watched is None else watched.suspended(still)
         shown = SeenOutput() if watched is None else watched.shown
         record = attrs.evolve(cell, **attrs.asdict(shown))
-        update: dict[str, Any] = {CELLS: {cell.id: record.told()}}
+        update: dict[str, Any] = {CELLS: {cell.id: record.as_data()}}
         if self.spending is not None:
-            update |= self.spending.told(turn_key(state, running.graph), state)
+            update |= self.spending.update(turn_key(state, running.graph), state)
         text = self._text(cell.id, new, still.waits_for)
         content = eval_content(text, new, self.stack.limits.result_chars)
-        return self._told(content, update, running)
+        return self._reply(content, update, running)
 
     def _text(self, cell: str, new: Outcome, waits_for: Sequence[str]) -> str:
         names = self.background
         listed = ", ".join(waits_for[:10]) + (", …" if len(waits_for) > 10 else "")
-        told = _escaped(
+        advice = _escaped(
             f"the code waits for {listed}. Calls in flight continue. Call "
             f'{names.wait_name}(id="{cell}", seconds=…) to continue the code, or '
             f'{names.terminate_name}(id="{cell}") to end it.'
         )
         output = render(noted(new)).removesuffix("<result></result>")
-        return f'{output}<running id="{cell}">{told}</running>'
+        return f'{output}<running id="{cell}">{advice}</running>'
 
     def _forget(self, cell: CellRecord, state: Mapping[str, Any], running: EvalCall) -> None:
-        """Let later evals of the message know that a cell does not hold the variables any more."""
+        """Let later evals of the message know that a cell no longer uses the variables."""
         owner = owner_of(state, running.graph)
         self.background.ended(owner, cell.place)
         self.background.over(owner, running.calls.message, cell.id)
 
     def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
-        """The ids of the cells that hold the variables of a conversation."""
+        """Return the ids of the cells that use the variables of a conversation."""
         owner = owner_of(state, running.graph)
         recent = self.background.recent(owner, running.place)
         cells = [*Evals.at_work(self, state, running), *([recent] if recent else [])]
@@ -216,40 +217,40 @@ class BackgroundEvals(Evals):
         names = self.background
         return f'Call {names.wait_name}(id="{cell}") or {names.terminate_name}(id="{cell}") first'
 
-    def _gone(self, cell: str, state: Mapping[str, Any], running: EvalCall) -> ToolMessage:
-        return self._answer_gone(cell, {}, state, running)
+    def _expired(self, cell: str, state: Mapping[str, Any], running: EvalCall) -> ToolMessage:
+        return self._expired_answer(cell, {}, state, running)
 
     def _over(
         self, cell: CellRecord, why: str, state: Mapping[str, Any], running: EvalCall
     ) -> ToolMessage:
-        """The answer for a cell on which another call has decided."""
+        """Return the answer for a cell that another call has ended."""
         self._forget(cell, state, running)
         update = {CELLS: {cell.id: ended_record(why)}}
         after, _ = with_writes(state, [*update.items()])
-        return self._answer_gone(cell.id, update, after, running)
+        return self._expired_answer(cell.id, update, after, running)
 
-    def _answer_gone(
+    def _expired_answer(
         self, cell: str, update: Mapping[str, Any], state: Mapping[str, Any], running: EvalCall
     ) -> ToolMessage:
-        """The answer for a cell that cannot be continued according to a state."""
+        """Return the answer for a cell that, according to a state, cannot be continued."""
         turn = turn_of(state) if self.mode.scope == "turn" else None
-        text = _escaped(f"cell {cell:.60}: {gone(state, cell, turn)}")
-        return self._told(f'<error type="CellGone">{text}</error>', update, running, "error")
+        text = _escaped(f"cell {cell:.60}: {explain_expired(state, cell, turn)}")
+        return self._reply(f'<error type="CellGone">{text}</error>', update, running, "error")
 
-    def _held(self, cell: str, running: EvalCall) -> ToolMessage:
+    def _ends_elsewhere(self, cell: str, running: EvalCall) -> ToolMessage:
         text = (
             f"cell {cell} is running in another process, which was asked to end it and has not yet "
             "done so. No other call continues the cell. Call "
             f'{self.background.terminate_name}(id="{cell}") again to check'
             " that it has ended"
         )
-        return self._told(f'<error type="CellAtWork">{text}</error>', {}, running, "error")
+        return self._reply(f'<error type="CellAtWork">{text}</error>', {}, running, "error")
 
     def _lost(self, cell: CellRecord, running: EvalCall) -> ToolMessage:
         text = f'<error type="CellGone">cell {cell.id}: {_LOST}</error>'
-        return self._told(text, {CELLS: {cell.id: ended_record(_LOST)}}, running, "error")
+        return self._reply(text, {CELLS: {cell.id: ended_record(_LOST)}}, running, "error")
 
-    def _told(
+    def _reply(
         self,
         content: str | list[str | dict[Any, Any]],
         update: Mapping[str, Any],

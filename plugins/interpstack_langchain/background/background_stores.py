@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from interpstack_langchain.background.fates import CellOver, Fate, Fates
+from interpstack_langchain.background.terminations import CellOver, Termination, Terminations
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.durability.checkpoint_writes import (
     JOURNAL_CHANNEL,
@@ -18,7 +18,7 @@ from interpstack_langchain.durability.checkpoint_writes import (
 
 __all__ = ["BackgroundStore", "Images"]
 
-#: Characters of all suspended runs that are kept in memory.
+#: Characters of all suspended runs in memory.
 _MAX_CHARS: Final = 2**28
 
 
@@ -48,7 +48,7 @@ class Images:
 
 @attrs.define(eq=False, kw_only=True, repr=False)
 class BackgroundStore(CheckpointStore):
-    """The journal of a cell that may be put aside.
+    """The journal of a cell that may be suspended.
 
     Attributes:
         step: The checkpoint that the current step started from; the journal may be in an earlier
@@ -56,15 +56,15 @@ class BackgroundStore(CheckpointStore):
         continued: Whether an earlier step began the cell.
         images: Suspended runs, where the graph has no store.
         call: Name of the model's call that runs now, among the calls of its message.
-        fates: Decisions in memory.
+        terminations: Terminations in memory.
     """
 
     step: CheckpointWrites
     continued: bool
     images: Images
     call: str = ""
-    fates: Fates = attrs.field(factory=Fates)
-    _aside: bool = attrs.field(default=False, init=False)
+    terminations: Terminations = attrs.field(factory=Terminations)
+    _suspended_here: bool = attrs.field(default=False, init=False)
 
     @property
     def resuming(self) -> bool:
@@ -84,25 +84,25 @@ class BackgroundStore(CheckpointStore):
             return True
         return await self.writes.stored() is not None
 
-    def fate(self, why: str) -> Fate:
-        """The decision that the current call takes on the cell."""
+    def termination(self, why: str) -> Termination:
+        """Return the termination of the cell by the current call."""
         config = self.step.checkpoint.config
-        return Fate(why, eval_key(config, ""), eval_key(config, self.call))
+        return Termination(why, eval_key(config, ""), eval_key(config, self.call))
 
-    async def decided(self) -> Fate | None:
-        """The decision on the cell, if one was taken."""
-        begun_before = self.continued or self._aside or self.writes.checkpoint.resuming
-        return self.fates.of(self.key, await self.writes.read() if begun_before else ())
+    async def decided(self) -> Termination | None:
+        """Return the termination of the cell, if it was decided."""
+        begun_before = self.continued or self._suspended_here or self.writes.checkpoint.resuming
+        return self.terminations.of(self.key, await self.writes.read() if begun_before else ())
 
     async def decide(self, why: str) -> None:
-        """Store the decision on the cell; the first one counts. To be called under its lock."""
-        task, told = self.fates.decide(self.key, self.fate(why))
-        await self.writes.put([(JOURNAL_CHANNEL, told)], task)
+        """Store the termination of the cell, under its lock; the first one counts."""
+        task, stored = self.terminations.decide(self.key, self.termination(why))
+        await self.writes.put([(JOURNAL_CHANNEL, stored)], task)
 
     async def ask_to_end(self, why: str) -> None:
-        """Have no run of the cell begin, in any process, and a run that holds its lock end."""
-        task, told = self.fates.ask(self.key, self.fate(why))
-        await self.writes.put([(JOURNAL_CHANNEL, told)], task)
+        """Let no run of the cell begin, in any process, and have a run that holds its lock end."""
+        task, stored = self.terminations.ask(self.key, self.termination(why))
+        await self.writes.put([(JOURNAL_CHANNEL, stored)], task)
 
     async def admit(self) -> None:
         """Return if the current call may continue the cell.
@@ -111,7 +111,7 @@ class BackgroundStore(CheckpointStore):
             CellOver: The cell has ended, or was terminated.
         """
         decided = await self.decided()
-        if decided is not None and decided.ends(self.fate("")):
+        if decided is not None and decided.ends(self.termination("")):
             raise CellOver(decided.why)
 
     @property
@@ -135,9 +135,9 @@ class BackgroundStore(CheckpointStore):
         self.images.drop(self.key)
         await super().ended()
 
-    def put_aside(self) -> None:
-        """Have the next run take over values that calls in flight return."""
-        self._aside = True
+    def mark_suspended(self) -> None:
+        """Let the next run take over the values that calls in flight return."""
+        self._suspended_here = True
         self.ends_before_its_calls()
         if self._database is not None:
             self._database.leave(self.key, self)

@@ -22,7 +22,7 @@ __all__ = ["BackgroundSurface"]
 
 
 class BackgroundSurface(Surface):
-    """Another surface, with tools that continue and end code which was put aside.
+    """Another surface, with tools that continue and end suspended code.
 
     Args:
         inner: The other surface.

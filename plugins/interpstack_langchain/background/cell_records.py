@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-__all__ = ["CELLS", "CellRecord", "ended_record", "gone", "running_ids"]
+__all__ = ["CELLS", "CellRecord", "ended_record", "explain_expired", "running_ids"]
 
 #: The channel of the records, by the cells' ids.
 CELLS: Final = "interpreter_cells"
@@ -17,7 +17,7 @@ _MAX_LISTED: Final = 20
 
 @attrs.frozen(kw_only=True)
 class CellRecord:
-    """The record of a cell that was put aside.
+    """The record of a suspended cell.
 
     Attributes:
         id: The id of the cell, as the model knows it.
@@ -29,7 +29,7 @@ class CellRecord:
         turn: The turn that began the cell.
         chars: Characters of console output that the model has seen.
         digest: Identifies them.
-        attached: Images and files that the model has seen; records of a cell without any lack it.
+        attached: Images and files that the model has seen; left out of records without any.
     """
 
     id: str
@@ -45,40 +45,40 @@ class CellRecord:
 
     @classmethod
     def of(cls, state: Mapping[str, Any], cell: str) -> CellRecord | None:
-        """The record of a running cell in the graph's state; `None` if there is none."""
-        told = _records(state).get(cell)
-        if not isinstance(told, Mapping) or "ended" in told:
+        """Return the record of a running cell in the graph's state; `None` if there is none."""
+        stored = _records(state).get(cell)
+        if not isinstance(stored, Mapping) or "ended" in stored:
             return None
         fields = {field.name: field.type for field in attrs.fields(cls)}
-        if {*told, "attached"} != {*fields} or told["id"] != cell:
+        if {*stored, "attached"} != {*fields} or stored["id"] != cell:
             return None
         numbers = ("chars", "attached")
-        fits = all(isinstance(told[key], int if key in numbers else str) for key in told)
-        return cls(**told) if fits else None
+        fits = all(isinstance(stored[key], int if key in numbers else str) for key in stored)
+        return cls(**stored) if fits else None
 
-    def told(self) -> dict[str, Any]:
-        """The record as plain data."""
-        told = attrs.asdict(self)
-        return told if self.attached else {key: told[key] for key in told if key != "attached"}
+    def as_data(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        data = attrs.asdict(self)
+        return data if self.attached else {key: data[key] for key in data if key != "attached"}
 
 
 def ended_record(why: str) -> dict[str, Any]:
-    """The record of a cell that has ended, and why."""
+    """Return the record of a cell that has ended, with the reason."""
     return {"ended": why}
 
 
 def running_ids(state: Mapping[str, Any], turn: str | None = None) -> list[str]:
-    """The ids of the cells that have not ended; with `turn`, of those that the turn began."""
+    """Return the ids of the cells that have not ended; with `turn`, of those that it began."""
     records = (CellRecord.of(state, cell) for cell in _records(state))
     return [one.id for one in records if one is not None and turn in (None, one.turn)]
 
 
-def gone(state: Mapping[str, Any], cell: str, turn: str | None = None) -> str:
-    """An explanation why no cell with this id can be continued, and which cells can."""
-    told = _records(state).get(cell)
-    why = told.get("ended") if isinstance(told, Mapping) else None
+def explain_expired(state: Mapping[str, Any], cell: str, turn: str | None = None) -> str:
+    """Explain why no cell with this id can be continued, and name the cells that can."""
+    stored = _records(state).get(cell)
+    why = stored.get("ended") if isinstance(stored, Mapping) else None
     if why is None:
-        why = "there is no such cell" if told is None else "it ended with an earlier turn"
+        why = "there is no such cell" if stored is None else "it ended with an earlier turn"
     running = running_ids(state, turn)[:_MAX_LISTED]
     rest = f"running: {', '.join(running)}" if running else "no cell is running"
     return f"{why}; {rest}"

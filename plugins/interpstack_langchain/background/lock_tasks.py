@@ -1,4 +1,4 @@
-"""Tasks that hold a lock, and that may outlast the run that began them."""
+"""Tasks that hold a lock and may outlast the run that began them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["LockTask"]
 
 
 class LockTask:
-    """A task that takes a lock, and holds it after the run that began the task.
+    """A task that takes a lock, and keeps it after the run that began the task.
 
     Args:
-        hold: Takes the lock, calls the function that it is passed, and gives the lock back when it
+        run: Takes the lock, calls the function that it is passed, and releases the lock when it
             ends or is cancelled. Begins at once, on the current event loop.
     """
 
-    def __init__(self, hold: Callable[[Callable[[], None]], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, run: Callable[[Callable[[], None]], Coroutine[Any, Any, None]]) -> None:
         self._entered = asyncio.Event()
         self._done: Future[None] = Future()
-        self.task = asyncio.ensure_future(hold(self._entered.set))
+        self.task = asyncio.ensure_future(run(self._entered.set))
         self.task.add_done_callback(lambda task: self._done.set_result(None))
 
     async def entered(self, seconds: float | None = None) -> bool:

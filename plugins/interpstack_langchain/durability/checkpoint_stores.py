@@ -99,7 +99,7 @@ class CheckpointStore:
     _database: Database | None = attrs.field(default=None, init=False)
     _after_another: bool = attrs.field(default=False, init=False)
     _late: bool = attrs.field(default=False, init=False)
-    _heir: CheckpointStore | None = attrs.field(default=None, init=False)
+    _successor: CheckpointStore | None = attrs.field(default=None, init=False)
     _outer: CheckpointStore | None = attrs.field(default=None, init=False)
     _inside: list[CheckpointStore] = attrs.field(factory=list, init=False)
     _paused: PausedRun | None = attrs.field(default=None, init=False)
@@ -132,13 +132,13 @@ class CheckpointStore:
         self._database, self._after_another = database, after_another
 
     @property
-    def flights(self) -> InFlightRegistry | None:
+    def in_flight(self) -> InFlightRegistry | None:
         """Calls that pauses left running, in all runs of evals on the same database."""
-        return None if self._database is None else self._database.flights
+        return None if self._database is None else self._database.in_flight
 
-    def pass_on_to(self, heir: CheckpointStore) -> list[tuple[int, Command[Any]]]:
-        """Pass values that this run's calls return to the eval's next run; returns those so far."""
-        self._heir = heir
+    def pass_on_to(self, successor: CheckpointStore) -> list[tuple[int, Command[Any]]]:
+        """Pass values that this run's calls return to the eval's next run; return those so far."""
+        self._successor = successor
         return self.commands
 
     @property
@@ -179,7 +179,7 @@ class CheckpointStore:
         return list(entries)
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
-        """Keep an entry, unless its thread was deleted after this run had ended."""
+        """Store an entry, unless its thread was deleted after this run had ended."""
         if self._late and await self.writes.is_deleted():
             _log.info("thread %s was deleted: a late result is not recorded", self.thread)
             return
@@ -211,8 +211,8 @@ class CheckpointStore:
 
     def returned(self, request_id: int, command: Command[Any]) -> None:
         """Note a state update that an inner call returned, for the run that receives its answer."""
-        if self._heir is not None:
-            self._heir.returned(request_id, command)
+        if self._successor is not None:
+            self._successor.returned(request_id, command)
         else:
             self.commands.append((request_id, command))
 
@@ -322,18 +322,18 @@ class CheckpointStore:
         """Leave running calls running, and return their description for the person who decides."""
         if self._database is not None:
             self._database.leave(self.key, self)
-        told = [shown(request) for request in running]
-        names = _named(told)
+        calls = [shown(request) for request in running]
+        names = _named(calls)
         _log.warning(
-            "eval %s pauses, and %d of its calls still run: %s", self.key, len(told), names
+            "eval %s pauses, and %d of its calls still run: %s", self.key, len(calls), names
         )
-        return told
+        return calls
 
-    async def land(self, calls: InFlightCalls) -> None:
-        """Have the answers of these calls recorded when they arrive, if there is a lock."""
+    async def record_late_results(self, calls: InFlightCalls) -> None:
+        """Record late results of these calls when they arrive, if there is a lock."""
         self.ends_before_its_calls()
         if self._database is not None:
-            await self._database.land(self.key, calls)
+            await self._database.record_late_results(self.key, calls)
 
 
 def _named(calls: Sequence[Mapping[str, Any]]) -> str:

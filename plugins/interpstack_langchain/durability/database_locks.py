@@ -28,13 +28,13 @@ _log = logging.getLogger(__name__)
 _FIRST_WAIT: Final = 0.005
 _LONGEST_WAIT: Final = 0.25
 #: Seconds of waiting after which the log says so.
-_TELL_SECONDS: Final = 1.0
+_LOG_SECONDS: Final = 1.0
 
 
 class DatabaseLocks(abc.ABC):
     """Locks of one database, in one process, each by a key.
 
-    The process itself must not ask for a key twice at once: it would get it twice, as it should
+    The process itself must not lock a key twice at once: it would get the lock twice, as it must
     where the first holder is lost with its event loop.
     """
 
@@ -42,12 +42,12 @@ class DatabaseLocks(abc.ABC):
     place: str
 
     def __init__(self) -> None:
-        #: Who gives a lock back: not a holder that was lost before, and is thrown away only now.
+        #: The holders that may release a lock: none that was lost before and is collected only now.
         self._holders: dict[int, _Holder] = {}
         #: Held while a lock changes hands.
         self._changing = threading.Lock()
 
-    def held(
+    def lock(
         self, key: str, seconds: float | None = None, left: str = ""
     ) -> AbstractAsyncContextManager[bool]:
         """Hold a lock, once no other process does.
@@ -67,19 +67,19 @@ class DatabaseLocks(abc.ABC):
     def take_on(self, loop: asyncio.AbstractEventLoop, holder: _Holder) -> bool:
         """Take a lock for a run on this loop, unless the run was thrown away meanwhile."""
         with self._changing:
-            if holder.gone or loop.is_closed():
-                return True  # nobody hears of it
+            if holder.expired or loop.is_closed():
+                return True  # no run waits for the lock any more
             taken = self.take(holder.number)
-            if taken and not (holder.gone or loop.is_closed()):
+            if taken and not (holder.expired or loop.is_closed()):
                 self._holders[holder.number] = holder
             elif taken and holder.number not in self._holders:
                 self.give_back(holder.number)
             return taken
 
     def let_go(self, holder: _Holder) -> None:
-        """Give back the lock of a run, if the run still holds it."""
+        """Release the lock of a run, if the run still holds it."""
         with self._changing:
-            self._give_up_hold(holder)
+            self._release(holder)
 
     def throw_away(self, holder: _Holder) -> None:
         """`let_go` from any place in any thread: a garbage collection may interrupt `take`."""
@@ -87,11 +87,11 @@ class DatabaseLocks(abc.ABC):
             threading.Thread(target=self.let_go, args=(holder,), daemon=True).start()
             return
         try:
-            self._give_up_hold(holder)
+            self._release(holder)
         finally:
             self._changing.release()
 
-    def _give_up_hold(self, holder: _Holder) -> None:
+    def _release(self, holder: _Holder) -> None:
         if self._holders.get(holder.number) is holder:
             del self._holders[holder.number]
             self.give_back(holder.number)
@@ -102,7 +102,7 @@ class DatabaseLocks(abc.ABC):
 
     @abc.abstractmethod
     def give_back(self, number: int) -> None:
-        """Give a lock back, if it is held."""
+        """Release a lock, if it is held."""
 
     def abandon(self) -> None:
         """Forget the locks of the parent, in the child of a fork."""
@@ -121,13 +121,13 @@ class _Holder(AbstractAsyncContextManager[bool]):
         locks: The locks of the database.
         number: The lock.
         waiting: The wait for the lock.
-        gone: Whether the run is over, or was thrown away.
+        expired: Whether the run is over, or was garbage-collected.
     """
 
     locks: DatabaseLocks
     number: int
     waiting: _Waiting
-    gone: bool = attrs.field(default=False, init=False)
+    expired: bool = attrs.field(default=False, init=False)
     #: Weak: the locks know the holder, and must not keep a lost run from being thrown away.
     _task: weakref.ref[Any] | None = attrs.field(default=None, init=False)
 
@@ -135,7 +135,7 @@ class _Holder(AbstractAsyncContextManager[bool]):
         loop, waited = asyncio.get_running_loop(), False
         self._task = weakref.ref(asyncio.current_task())
         try:
-            # To the end: nobody would give a lock back that arrives after a cancellation.
+            # To the end: nothing would release a lock that arrives after a cancellation.
             while not await to_end(call_blocking(lambda: self.locks.take_on(loop, self))):
                 waited = True
                 await asyncio.sleep(self.waiting.pause())
@@ -148,7 +148,7 @@ class _Holder(AbstractAsyncContextManager[bool]):
         await self._leave()
 
     async def _leave(self) -> None:
-        self.gone = True
+        self.expired = True
         task = None if self._task is None else self._task()
         if task is None or _current_task() is not task:
             self.locks.throw_away(self)  # so was the run: nothing can be awaited
@@ -171,7 +171,7 @@ class _Waiting:
         self._left = f" (the last pause left running: {left})" if left else ""
         self._began = time.monotonic()
         self._next = _FIRST_WAIT
-        self._told = False
+        self._logged = False
 
     def pause(self) -> float:
         """The time until the next try.
@@ -187,8 +187,8 @@ class _Waiting:
                 "pause and its answers are unchanged. Resume the thread again once that process "
                 "has ended"
             )
-        if not self._told and waited >= _TELL_SECONDS:
-            self._told = True
+        if not self._logged and waited >= _LOG_SECONDS:
+            self._logged = True
             _log.warning(
                 "eval %s waits for another process that runs it%s, by its lock in %s; lock_timeout "
                 "bounds such waits",

@@ -22,7 +22,7 @@ from interpstack import Slots, call_blocking, to_end
 from interpstack_durable.api import InFlightCalls, InFlightRegistry
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 from interpstack_langchain.durability.file_locks import FileLocks
-from interpstack_langchain.durability.landings import Landing
+from interpstack_langchain.durability.late_results import LateResultRecorder
 from interpstack_langchain.durability.postgres_locks import PostgresLocks, parameters_of
 from interpstack_state import PostgresStore, SQLiteStore, SqlStore
 
@@ -40,15 +40,15 @@ class Database:
 
     Attributes:
         locks: Exclude runs in other processes; `None` where the database is not known.
-        flights: Calls that pauses left running.
+        in_flight: Calls that pauses left running.
         left: Runs whose pauses did not wait for all their calls, by the evals' keys.
-        landings: The calls of such runs that still run, under the locks on their evals.
+        late_recorders: Record late results of such runs, under the locks on their evals.
     """
 
     locks: DatabaseLocks | None
-    flights: InFlightRegistry = attrs.field(factory=InFlightRegistry)
+    in_flight: InFlightRegistry = attrs.field(factory=InFlightRegistry)
     left: dict[str, Any] = attrs.field(factory=dict)
-    landings: dict[str, Landing] = attrs.field(factory=dict, init=False)
+    late_recorders: dict[str, LateResultRecorder] = attrs.field(factory=dict, init=False)
     users: int = attrs.field(default=0, init=False)
     _runs: dict[str, tuple[Slots, int]] = attrs.field(factory=dict)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
@@ -69,53 +69,54 @@ class Database:
     @property
     def idle(self) -> bool:
         """Whether no eval runs, and no process has to wait for calls of this one."""
-        return not self.users and not self.landings
+        return not self.users and not self.late_recorders
 
-    async def land(self, key: str, calls: InFlightCalls) -> None:
-        """Hold the lock on an eval until calls that its pause left running are recorded.
+    async def record_late_results(self, key: str, calls: InFlightCalls) -> None:
+        """Keep the lock on an eval until calls that its pause left running are recorded.
 
         Without a lock, nothing is recorded: another process could record other entries meanwhile.
         Returns once the lock is held for the calls.
         """
         if self.locks is not None:
-            landing = self.landings[key] = Landing(self.locks, key, calls, self._landed)
-            await landing.begin()
+            recorder = LateResultRecorder(self.locks, key, calls, self._recorded)
+            self.late_recorders[key] = recorder
+            await recorder.begin()
 
-    def _landed(self, landing: Landing) -> None:
-        if self.landings.get(landing.key) is landing:
-            del self.landings[landing.key]
+    def _recorded(self, recorder: LateResultRecorder) -> None:
+        if self.late_recorders.get(recorder.key) is recorder:
+            del self.late_recorders[recorder.key]
 
     @asynccontextmanager
     async def _taking_over(self, key: str) -> AsyncIterator[bool]:
-        """End the landing of a run before this one, which holds the lock by now.
+        """Stop the recorder of the run before this one, which holds the lock by now.
 
-        If the run fails before it has passed the calls on, they are recorded as before.
+        If this run fails before it has passed the calls on, they are recorded as before.
 
         Yields:
-            Whether there was such a landing.
+            Whether there was such a recorder.
         """
-        landing = self.landings.pop(key, None)
+        recorder = self.late_recorders.pop(key, None)
         try:
-            if landing is not None:
-                await landing.stop()
-            yield landing is not None
+            if recorder is not None:
+                await recorder.stop()
+            yield recorder is not None
         except GeneratorExit:
             raise  # the event loop was closed: nothing can be awaited any more
         except BaseException:
-            if landing is not None and key not in self.landings:
-                await to_end(self.land(key, landing.calls))
+            if recorder is not None and key not in self.late_recorders:
+                await to_end(self.record_late_results(key, recorder.calls))
             raise
 
     @asynccontextmanager
     async def across(self, key: str) -> AsyncIterator[None]:
-        """Keep the lock on an eval, which this process holds, while a run hands it on to the next.
+        """Keep this process's lock on an eval while one run hands it on to the next.
 
         Between the two, another process could take the lock and make calls again that still run.
         """
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as lock:
             if self.locks is not None:
-                with suppress(TimeoutError):  # another process holds it after all
-                    await held.enter_async_context(self.locks.held(key, 0.0))
+                with suppress(TimeoutError):  # another process has the lock after all
+                    await lock.enter_async_context(self.locks.lock(key, 0.0))
             yield
 
     @asynccontextmanager
@@ -144,10 +145,10 @@ class Database:
                     yield bool(runs)
                 else:
                     async with (
-                        self.locks.held(key, lock_timeout, left) as waited,
-                        self._taking_over(key) as landed,
+                        self.locks.lock(key, lock_timeout, left) as waited,
+                        self._taking_over(key) as took_over,
                     ):
-                        yield bool(runs) or waited or landed
+                        yield bool(runs) or waited or took_over
         finally:
             with self._lock:
                 slots, runs = self._runs.pop(key)
@@ -165,7 +166,7 @@ _lock = threading.Lock()
 @asynccontextmanager
 async def open_database(saver: Any) -> AsyncIterator[Database]:
     """The database of a checkpointer, the same for all checkpointers on it."""
-    identity, locks = await _found(saver)
+    identity, locks = await _identified(saver)
     with _lock:
         database = _known.get(identity)
         if database is None:
@@ -176,15 +177,15 @@ async def open_database(saver: Any) -> AsyncIterator[Database]:
     finally:
         with _lock:
             database.users -= 1
-            idle = [one for one, held in _known.items() if held.idle]
+            idle = [one for one, known in _known.items() if known.idle]
             for one in idle[: max(0, len(idle) - _MAX_IDLE)]:
                 del _known[one]
-            if database.idle and not database.left and database.flights.empty:
+            if database.idle and not database.left and database.in_flight.empty:
                 _known.pop(identity, None)
 
 
-async def _found(saver: Any) -> tuple[Hashable, DatabaseLocks | None]:
-    """Identifies the database of a checkpointer in this process, with locks for it."""
+async def _identified(saver: Any) -> tuple[Hashable, DatabaseLocks | None]:
+    """Identify the database of a checkpointer in this process; return it with its locks."""
     conn = getattr(saver, "conn", None)
     packages = _packages(conn)
     if "sqlite3" in packages or "aiosqlite" in packages:

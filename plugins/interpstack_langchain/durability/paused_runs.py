@@ -32,12 +32,12 @@ Call = Callable[[Callable[[], Awaitable[Any]], Callable[[], Any]], Awaitable[Any
 
 @attrs.define(eq=False, repr=False)
 class Sweep:
-    """When abandoned runs were looked for last; one for all evals of a middleware."""
+    """The time of the last search for abandoned runs; one for all evals of a middleware."""
 
     last: float | None = None
 
     def due(self) -> bool:
-        """Whether it is time to look; counts as done then."""
+        """Whether the next sweep is due; if so, count it as done."""
         now = time.monotonic()
         if self.last is not None and now - self.last < _SWEEP_SECONDS:
             return False

@@ -48,15 +48,15 @@ def parameters_of(conn: Any) -> dict[str, str] | None:
     psycopg: Any = import_module("psycopg")
     try:
         if hasattr(conn, "info"):
-            told = {**conn.info.get_parameters(), "password": conn.info.password}
+            parameters = {**conn.info.get_parameters(), "password": conn.info.password}
         elif isinstance(conn.conninfo, str) and isinstance(conn.kwargs, Mapping | None):
-            told = psycopg.conninfo.conninfo_to_dict(conn.conninfo)
-            told |= {k: v for k, v in (conn.kwargs or {}).items() if k not in _OWN_OPTIONS}
+            parameters = psycopg.conninfo.conninfo_to_dict(conn.conninfo)
+            parameters |= {k: v for k, v in (conn.kwargs or {}).items() if k not in _OWN_OPTIONS}
         else:  # a function makes them anew for each connection
             return None
     except psycopg.Error:
         return None
-    return {key: str(value) for key, value in told.items() if value}
+    return {key: str(value) for key, value in parameters.items() if value}
 
 
 class PostgresLocks(DatabaseLocks):

@@ -85,8 +85,8 @@ class Spending:
             account.restore(drawn_of(state))
             return account
 
-    def told(self, turn: str, state: Mapping[str, Any]) -> dict[str, Any]:
-        """The update of the graph's state with the amounts drawn in a turn so far."""
+    def update(self, turn: str, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the update of the graph's state with the amounts drawn in a turn so far."""
         drawn = self.account(turn, state).drawn()
         return {"interpreter_drawn": {"turn": turn_of(state), "drawn": drawn}}
 

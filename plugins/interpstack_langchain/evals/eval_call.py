@@ -30,7 +30,7 @@ from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_errors import uncaught
-from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_langchain.tools.wrapped_tools import native_tool
 
 __all__ = ["PASSES", "EvalCall", "running_eval"]
 
@@ -68,7 +68,7 @@ class EvalCall:
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
         wall_seconds: Seconds that the eval may take in all, if that is less than the stack's limit.
         cell: The cell in the background that the call continues or ends, if there is one.
-        watched: The look for which the eval runs, if it may be put aside.
+        watched: The time slice in which the eval runs, if it may be suspended.
         own: Updates of the interpreter's channels that leave with the answer.
         run_id: Identifies this run of the eval.
     """
@@ -134,12 +134,12 @@ class EvalCall:
         return self._place
 
     @property
-    def look(self) -> TimeSlice | None:
-        """The look for which the eval runs, if it may be put aside."""
-        return None if self.watched is None else self.watched.look
+    def time_slice(self) -> TimeSlice | None:
+        """The time slice in which the eval runs, if it may be suspended."""
+        return None if self.watched is None else self.watched.time_slice
 
     def watch(self, watched: Watched) -> None:
-        """Run the eval for a look."""
+        """Run the eval for one time slice."""
         self.watched = watched
 
     def add(self, update: Mapping[str, Any]) -> None:

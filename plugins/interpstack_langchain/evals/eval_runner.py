@@ -119,7 +119,7 @@ class Evals:
         with self.spending.eval(turn, state) as reports:
             running.trace_with(reports.among(running.callbacks))
             ended = await self._run(code, running, state, done, fresh)
-        return self._answer(ended, self.spending.told(turn, state), running)
+        return self._answer(ended, self.spending.update(turn, state), running)
 
     async def _state(self, running: EvalCall) -> tuple[Mapping[str, Any], list[str]]:
         """The state that an eval starts from, and the names of evals before it that ended."""
@@ -223,16 +223,16 @@ class Evals:
         return _Ended(outcome, live.session, update)
 
     async def _settle(self, outcome: Outcome, running: EvalCall) -> None:
-        """Note an outcome while the lock on the eval is held."""
+        """Note an outcome, under the lock on the eval."""
 
     def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
-        """The ids of the cells that were put aside and hold the variables of a conversation."""
+        """Return the ids of the suspended cells that use the variables of a conversation."""
         if self.mode.scope == "call":
             return []
         return running_ids(state, turn_of(state) if self.mode.scope == "turn" else None)
 
     def _refused(self, cell: str, running: EvalCall) -> ToolMessage:
-        """The answer to an eval while a cell holds the variables."""
+        """Return the answer to an eval while a cell still uses the variables."""
         text = f"cell {cell} is still running and holds the variables; nothing was run. "
         message = ToolMessage(
             content=f'<error type="CellAtWork">{text}{self._way_on(cell)}</error>',
@@ -243,12 +243,12 @@ class Evals:
         return commit(message, {}, running, commands=())
 
     def _way_on(self, cell: str) -> str:
-        """The advice on a cell that was put aside."""
+        """Return the advice on a suspended cell."""
         return "It was suspended by an agent with background=True, which can wait for it or end it"
 
     def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:
         """The lock on an eval."""
-        return self.stores.alone(running.store) if not running.watched else running.watched.hold
+        return self.stores.alone(running.store) if not running.watched else running.watched.lock
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
         outcome = shown(ended.outcome)
@@ -280,5 +280,5 @@ class Evals:
 
 
 def _heard(running: EvalCall) -> Callable[[str], None] | None:
-    """Takes console output of an eval that may be put aside."""
+    """Return the receiver of console output of an eval that may be suspended."""
     return None if running.watched is None else running.watched.heard.append

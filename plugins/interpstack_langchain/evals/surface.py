@@ -13,7 +13,7 @@ from interpstack import GuestLanguage
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
-from interpstack_langchain.prompt import InterpreterShown, tool_description
+from interpstack_langchain.prompt import InterpreterPrompt, tool_description
 
 __all__ = ["Surface"]
 
@@ -49,7 +49,7 @@ class Surface:
 
     def part(self, options: Options, scope: str) -> object:
         """The part of each `HostOffer` of which a plugin makes the prompt section."""
-        return InterpreterShown(options, scope)
+        return InterpreterPrompt(options, scope)
 
     def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
         """The tools of one call of the model, in the form that the model takes."""

@@ -1,4 +1,4 @@
-"""One look at an eval that may be put aside, and the part of its output that is new."""
+"""One time slice of an eval that may be suspended, and the new part of the eval's output."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ __all__ = ["Watched", "unseen"]
 
 @attrs.define(eq=False, repr=False)
 class Watched:
-    """A look at an eval.
+    """A time slice of an eval.
 
     Attributes:
-        look: The seconds after which the eval is put aside.
-        hold: The lock on the eval, which may outlast the look.
+        time_slice: The seconds after which the eval is suspended.
+        lock: The lock on the eval, which may outlast the time slice.
         shown: Console output and attachments that the model has seen.
-        heard: Parts of the console output of this look.
+        heard: Parts of the console output of this time slice.
     """
 
-    look: TimeSlice
-    hold: AbstractAsyncContextManager[Any]
+    time_slice: TimeSlice
+    lock: AbstractAsyncContextManager[Any]
     shown: SeenOutput
     heard: list[str] = attrs.field(factory=list)
 
-    def aside(self, still: StillRunning) -> Outcome:
-        """The output of an eval that was put aside, as far as the model has not seen it."""
+    def suspended(self, still: StillRunning) -> Outcome:
+        """Return the output of a suspended eval that the model has not seen."""
         return _new(
             Outcome(console="".join(self.heard), attachments=tuple(still.attachments)), self.shown
         )
 
     def unseen(self, outcome: Outcome) -> Outcome:
-        """The outcome of an eval without the output that the model has seen."""
+        """Return the outcome of an eval without the output that the model has seen."""
         return unseen(outcome, self.shown)
 
 
 def unseen(outcome: Outcome, shown: SeenOutput) -> Outcome:
-    """An outcome without the output that its reader has seen, which is all of it from now on."""
+    """Return an outcome without the output that its reader has already seen."""
     return _new(outcome, shown) if shown.chars or shown.attached else outcome
 
 

@@ -234,7 +234,7 @@ class AgentSource(CheckpointerSource):
             await asyncio.wait(running)
         await self._opened.aclose()
 
-    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+    async def _read_saver(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
         """Read the checkpointer in a thread, as also those for an event loop can be read."""
         for _ in range(_ATTEMPTS - 1):
             try:

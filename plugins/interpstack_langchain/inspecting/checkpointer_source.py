@@ -44,23 +44,23 @@ class CheckpointerSource(RunSource):
     options: ReadingOptions
 
     @abc.abstractmethod
-    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+    async def _read_saver(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
         """Read the checkpointer in a thread."""
 
     async def conversations(
         self, *, containing: str = "", waiting: bool = False, limit: int = 100, skip: int = 0
     ) -> Sequence[ConversationRow]:
-        return await self._look(
+        return await self._read_saver(
             lambda saver: thread_rows(
                 saver, containing=containing, waiting=waiting, limit=limit, skip=skip
             )
         )
 
     async def conversation(self, name: str) -> Conversation:
-        return await self._look(lambda saver: read_conversation(saver, name, self.options))
+        return await self._read_saver(lambda saver: read_conversation(saver, name, self.options))
 
     async def eval(self, name: str, number: int) -> EvalRecord:
-        return await self._look(lambda saver: read_eval(saver, name, number, self.options))
+        return await self._read_saver(lambda saver: read_eval(saver, name, number, self.options))
 
     @property
     def takes_run_answers(self) -> bool:
@@ -93,4 +93,4 @@ class CheckpointerSource(RunSource):
             await store_answer(store, run_id, (question, digest), value)
 
     async def version(self, name: str) -> str:
-        return await self._look(lambda saver: thread_version(saver, name))
+        return await self._read_saver(lambda saver: thread_version(saver, name))

@@ -1,4 +1,4 @@
-"""Databases of checkpointers as sources: opened for each look, to be read and never written."""
+"""Databases of checkpointers as sources: opened for each reading, and never written."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = ["DatabaseSource"]
 
 _T = TypeVar("_T")
 
-#: Looks at a database at once; more wait.
-_LOOKS: Final = 4
+#: Concurrent readers of a database; more wait.
+_READERS: Final = 4
 #: The command that named the database, for messages.
 _OPTION: Final = "inspect"
 
@@ -43,8 +43,8 @@ _OPTION: Final = "inspect"
 class DatabaseSource(CheckpointerSource):
     """The conversations in a database.
 
-    Each look opens the database anew, so one that grows, is locked for a while or is restarted is
-    read as it is by then.
+    Each reading opens the database anew, so it finds a database that has grown, was locked for a
+    while or was restarted as it is by then.
 
     Args:
         url: A path, or a URL.
@@ -53,8 +53,8 @@ class DatabaseSource(CheckpointerSource):
 
     url: str
     options: ReadingOptions
-    _looks: asyncio.Semaphore = attrs.field(
-        factory=lambda: asyncio.Semaphore(_LOOKS), init=False, repr=False
+    _readers: asyncio.Semaphore = attrs.field(
+        factory=lambda: asyncio.Semaphore(_READERS), init=False, repr=False
     )
 
     @classmethod
@@ -106,7 +106,7 @@ class DatabaseSource(CheckpointerSource):
             async with opened_runs(self._states(unchanging=unchanging)) as store:
                 return await read(store)
 
-        async with self._looks:
+        async with self._readers:
             return await asyncio.to_thread(
                 self._read_anew, lambda unchanging: asyncio.run(opened(unchanging))
             )
@@ -122,8 +122,8 @@ class DatabaseSource(CheckpointerSource):
         path = sqlite_path(self.url)
         return SQLiteStore(path, space=SPACE, read_only=read_only, unchanging=unchanging)
 
-    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
-        async with self._looks:
+    async def _read_saver(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:
+        async with self._readers:
             return await asyncio.to_thread(self._read, read)
 
     def _read(self, read: Callable[[BaseCheckpointSaver[Any]], _T]) -> _T:

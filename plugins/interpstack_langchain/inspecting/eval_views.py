@@ -14,7 +14,7 @@ from interpstack_accounts.api import read_spent
 from interpstack_agents import RecordRejected, persistence_mode
 from interpstack_inspect.api import (
     Binding,
-    CellLook,
+    EarlierAnswer,
     EvalRecord,
     EvalSummary,
     InnerCall,
@@ -84,9 +84,9 @@ def eval_record(
         events=timeline.shown(),
         computing=timeline.computing,
         answer=found.answer,
-        looks=[
-            CellLook(tool=look.tool, answer=look.answer)
-            for look in (found.cell.before if found.cell else ())
+        earlier_answers=[
+            EarlierAnswer(tool=call.tool, answer=call.answer)
+            for call in (found.cell.before if found.cell else ())
         ],
         drawn={} if spent is None else dict(spent.drawn),
     )

@@ -68,7 +68,7 @@ def _question(name: str, value: Any) -> Question:
 
 
 def _calls(value: Any) -> list[AskedCall]:
-    """The calls that an approval is about; none for a question of another form."""
+    """The calls that an approval is about; none for a malformed question."""
     if not isinstance(value, Mapping):
         return []
     asked, review = value.get("action_requests"), value.get("review_configs")

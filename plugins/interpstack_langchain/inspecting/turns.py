@@ -182,8 +182,8 @@ def _results(steps: Sequence[RecordedStep]) -> dict[tuple[str, str], ToolMessage
     """The results of calls, by the graph and the id of each call."""
     found: dict[tuple[str, str], ToolMessage] = {}
     for step in steps:
-        told = [one for one in _messages(step) if isinstance(one, ToolMessage)]
-        for message in [*step.answers.values(), *told]:
+        tool_messages = [one for one in _messages(step) if isinstance(one, ToolMessage)]
+        for message in [*step.answers.values(), *tool_messages]:
             found[step.graph, message.tool_call_id] = message
     return found
 

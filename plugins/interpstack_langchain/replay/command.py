@@ -29,8 +29,8 @@ from interpstack_langchain.replay.recorded_surfaces import usual_tools
 from interpstack_langchain.replay.replayer import Replay, Replayer
 from interpstack_langchain.replay.serializers import Checked, reading, signing_key
 from interpstack_langchain.replay.serializers import serializer as made_serializer
-from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import offered_in, read_timeline
+from interpstack_langchain.replay.views import EvalView
 
 __all__ = ["command"]
 

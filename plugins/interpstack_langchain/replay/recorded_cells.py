@@ -1,4 +1,4 @@
-"""Recorded cells in the background: the looks at each, and how it ended."""
+"""Recorded cells in the background: the calls about each, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 from interpstack import Outcome
 from interpstack_durable.api import SeenOutput
 from interpstack_langchain.background.cell_records import CELLS
-from interpstack_langchain.background.fates import ENDED, TERMINATED
+from interpstack_langchain.background.terminations import ENDED, TERMINATED
 from interpstack_langchain.evals.watched import unseen
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.state.channels import Channels
@@ -36,41 +36,41 @@ class BackgroundCall:
 
     @property
     def ended(self) -> str | None:
-        """The reason why the cell is over; `None` if it was put aside."""
+        """The reason why the cell is over; `None` if it was suspended."""
         why = self.record.get("ended")
         return None if why is None else str(why)
 
 
 @attrs.frozen(kw_only=True)
 class SuspendedCell:
-    """A cell that was put aside.
+    """A suspended cell.
 
     Attributes:
         id: The id of the cell, as the model knows it.
-        looks: The looks at it in order, the last of which may have ended it.
+        calls: The calls that began, continued or ended it, in order.
     """
 
     id: str
-    looks: Sequence[BackgroundCall]
+    calls: Sequence[BackgroundCall]
 
     @property
     def last(self) -> BackgroundCall | None:
-        """The look that returned the cell's result; `None` if none has."""
-        return self.looks[-1] if self.looks[-1].ended == ENDED else None
+        """The call that returned the cell's result; `None` if none has."""
+        return self.calls[-1] if self.calls[-1].ended == ENDED else None
 
     @property
     def before(self) -> Sequence[BackgroundCall]:
-        """The looks that did not return the cell's result."""
-        return self.looks if self.last is None else self.looks[:-1]
+        """The calls before the one that returned the cell's result."""
+        return self.calls if self.last is None else self.calls[:-1]
 
     @property
     def terminated(self) -> bool:
         """Whether a call ended the cell before it had a result."""
-        return self.looks[-1].ended == TERMINATED
+        return self.calls[-1].ended == TERMINATED
 
     def unseen(self, outcome: Outcome) -> Outcome:
         """The outcome of the cell without the output that the model had seen before."""
-        record = next(look.record for look in reversed(self.looks) if look.ended is None)
+        record = next(call.record for call in reversed(self.calls) if call.ended is None)
         seen = SeenOutput(
             int(record["chars"]), str(record["digest"]), int(record.get("attached", 0))
         )
@@ -92,19 +92,19 @@ class RecordedCells:
     @classmethod
     def of(cls, steps: Iterable[RecordedStep], channels: Channels) -> RecordedCells:
         """The cells in the steps of a thread, which are in order."""
-        looks: dict[str, list[BackgroundCall]] = {}
+        calls: dict[str, list[BackgroundCall]] = {}
         for step in steps:
-            for cell, look in _looks(step, channels):
-                known = looks.setdefault(cell, [])
+            for cell, call in _background_calls(step, channels):
+                known = calls.setdefault(cell, [])
                 if not known or known[-1].ended is None:
-                    known.append(look)
+                    known.append(call)
         cells: dict[tuple[str, str, str], SuspendedCell] = {}
-        for cell, known in looks.items():
+        for cell, known in calls.items():
             first = known[0].record
             if "ended" not in first:  # else the checkpoint that began the cell was deleted
                 place = (str(first["graph"]), str(first["checkpoint"]), str(first["name"]))
-                cells[place] = SuspendedCell(id=cell, looks=known)
-        tools = {look.tool for known in looks.values() for look in known[1:]}
+                cells[place] = SuspendedCell(id=cell, calls=known)
+        tools = {call.tool for known in calls.values() for call in known[1:]}
         return cls(cells, frozenset(tools))
 
     def of_call(self, step: RecordedStep, name: str) -> SuspendedCell | None:
@@ -112,17 +112,19 @@ class RecordedCells:
         return self.cells.get((step.graph, step.checkpoint, name))
 
 
-def _looks(step: RecordedStep, channels: Channels) -> Iterable[tuple[str, BackgroundCall]]:
+def _background_calls(
+    step: RecordedStep, channels: Channels
+) -> Iterable[tuple[str, BackgroundCall]]:
     for name, call in step.calls.items():
         writes = channels.known(step.tasks.get(name, ()))
         for channel, update in writes:
             if channel != CELLS or name not in step.answers:
                 continue
             for cell, record in update.items():
-                look = BackgroundCall(
+                made = BackgroundCall(
                     tool=str(call["name"]),
                     answer=step.answers[name].text,
                     record=record,
                     writes=writes,
                 )
-                yield str(cell), look
+                yield str(cell), made

@@ -55,7 +55,7 @@ class RecordedEval:
         not_begun: The reason why the eval did not run; empty if it did.
         step: The step that began it.
         surface: The surface of the interpreter.
-        cell: The cell in the background that the eval became, if it was put aside.
+        cell: The cell in the background that the eval became, if it was suspended.
     """
 
     number: int = 0
@@ -167,8 +167,8 @@ def records_before(
     ended = found.step.tasks
     earlier = [w for call in found.earlier for w in ended.get(call, ())]
     before, _ = with_writes(state, channels.known(earlier))
-    look = None if found.cell is None else found.cell.last
-    own = channels.known(ended.get(found.call_id, ())) if look is None else look.writes
+    last = None if found.cell is None else found.cell.last
+    own = channels.known(ended.get(found.call_id, ())) if last is None else last.writes
     after, _ = with_writes({}, own)
     turn = turn_of(before)
     # In mode `turn`, records name their turn, and records of another turn are invalid.

@@ -69,9 +69,9 @@ def _answers(writes: Iterable[tuple[str, str, Any]]) -> dict[str, ToolMessage]:
         if channel == "messages"
         for message in (value if isinstance(value, list) else [value])
     ]
-    told = [one for one in messages if isinstance(one, ToolMessage)]
+    tool_messages = [one for one in messages if isinstance(one, ToolMessage)]
     # A message that others follow is written twice, under one id; the last one counts.
-    given = list({one.id or str(id(one)): one for one in told}.values())
+    given = list({one.id or str(id(one)): one for one in tool_messages}.values())
     names = unique_names(one.tool_call_id for one in given)
     return dict(zip(names, given, strict=True))
 

@@ -141,9 +141,9 @@ async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:
 
 def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
     ended = {call.id for call in timeline.kept}
-    told = {True: "ended, but not received by the code", False: "in flight when the record ends"}
+    kinds = {True: "ended, but not received by the code", False: "in flight when the record ends"}
     parts = []
-    for over, what in sorted(told.items()):
+    for over, what in sorted(kinds.items()):
         requests = [request for request in end.waiting if (request.id in ended) is over]
         if requests:
             parts.append(f"{what}: {', '.join(map(_shown, requests))}")

@@ -40,8 +40,8 @@ def serializer(named: str | None, aes_variable: str | None) -> SerializerProtoco
     return None if aes_variable is None else _encrypted(aes_variable)
 
 
-def environment_key(option: str, variable: str, holds: str) -> bytes:
-    """The key that an environment variable holds.
+def environment_key(option: str, variable: str, content: str) -> bytes:
+    """Return the key in an environment variable.
 
     Raises:
         ConfigurationError: There is none.
@@ -50,16 +50,16 @@ def environment_key(option: str, variable: str, holds: str) -> bytes:
     if not key:
         raise ConfigurationError(
             f"{option} {variable}: this environment variable is not set, or is empty; set it to "
-            f"{holds}"
+            f"{content}"
         )
     return key.encode()
 
 
 def signing_key(variable: str | None) -> bytes | None:
-    """The key that an environment variable holds for an agent's state; `None` without a variable.
+    """Return the key in an environment variable for an agent's state; `None` without a variable.
 
     Raises:
-        ConfigurationError: The variable holds no such key.
+        ConfigurationError: The variable contains no such key.
     """
     if variable is None:
         return None
@@ -74,7 +74,7 @@ def signing_key(variable: str | None) -> bytes | None:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Say in one line that a record has another form than it is written in.
+    """Report a malformed record in one line.
 
     Raises:
         ConfigurationError: The block met such a record.
@@ -126,9 +126,9 @@ class Checked(SerializerProtocol):
         try:
             return self.inner.loads_typed(data)
         except Exception as error:
-            raise ConfigurationError(self._told(str(data[0]), error)) from error
+            raise ConfigurationError(self._unreadable(str(data[0]), error)) from error
 
-    def _told(self, kind: str, error: Exception) -> str:
+    def _unreadable(self, kind: str, error: Exception) -> str:
         cause = f"{type(error).__name__}: {error}".rstrip(": ")[:_SHOWN_CHARS]
         _, encrypted, cipher = kind.partition("+")
         if encrypted and not self.option:
@@ -178,8 +178,8 @@ def _reads(found: Any) -> bool:
 def _encrypted(variable: str) -> SerializerProtocol:
     from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
-    holds = "the key of the agent's EncryptedSerializer"
-    key = environment_key("--aes-key-env", variable, holds)
+    content = "the key of the agent's EncryptedSerializer"
+    key = environment_key("--aes-key-env", variable, content)
     if len(key) not in _AES_BYTES:
         raise ConfigurationError(
             f"--aes-key-env {variable}: it holds {len(key)} bytes; a key of AES has 16, 24 or 32"

@@ -58,14 +58,14 @@ class RecordedCall:
             decisions=tuple(self.decisions),
         )
 
-    def answer_with(self, settlement: Settlement, told: tuple[int, float] | None) -> None:
-        """Note the answer, and the step and time of its delivery; `None` if it is undelivered."""
+    def answer_with(self, settlement: Settlement, delivered: tuple[int, float] | None) -> None:
+        """Note the answer, and the step and time of its delivery, `None` without one."""
         error = settlement.error
         self.failed = error is not None
         self.answer = settlement.text if error is None else f"{error.name}: {error.message}"
-        self.kept = told is None
-        if told is not None:
-            self.step, self.answered = told
+        self.kept = delivered is None
+        if delivered is not None:
+            self.step, self.answered = delivered
 
 
 @attrs.frozen(kw_only=True)
@@ -137,8 +137,8 @@ def _timeline(entries: Sequence[Mapping[str, Any]]) -> Timeline:
             step, clock = step + 1, entry.now - cell.began
         for settlement in entry.settlements:
             if settlement.id in calls:
-                told = None if entry.undelivered else (step, clock)
-                calls[settlement.id].answer_with(settlement, told)
+                delivered = None if entry.undelivered else (step, clock)
+                calls[settlement.id].answer_with(settlement, delivered)
         events += _pauses(entry.notes, notes, clock)
     return Timeline(
         began=cell.began,

@@ -48,7 +48,7 @@ class CallLimits:
         name: The name of the eval among all evals.
         made: Calls of the evals of one message, by eval and by key.
         state: State of the graph.
-        goes_on: Whether the eval was put aside before; its recorded calls have been counted then.
+        goes_on: Whether the eval was suspended before; its recorded calls have been counted then.
         exceeded: The exception of a limit that ends the agent's run.
     """
 

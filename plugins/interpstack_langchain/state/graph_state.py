@@ -31,7 +31,7 @@ __all__ = [
 
 #: The channel of another interpreter, langchain-quickjs.
 PEERS: Final = "_quickjs_snapshot_payload"
-#: Cells that have ended and whose records stay, to say what happened to them.
+#: Ended cells whose records are retained, to say what happened to them.
 _MAX_ENDED: Final = 32
 
 
@@ -50,10 +50,10 @@ def more(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Reduce records of cells: the newest of each cell, of the newest cells; an end stays."""
-    news = {key: told for key, told in right.items() if "ended" not in left.get(key, ())}
+    """Reduce records of cells: the newest of each cell, of the newest cells; an end is final."""
+    news = {key: record for key, record in right.items() if "ended" not in left.get(key, ())}
     joined = {**{key: left[key] for key in left if key not in news}, **news}
-    ended = [key for key, told in joined.items() if "ended" in told]
+    ended = [key for key, record in joined.items() if "ended" in record]
     for key in ended[:-_MAX_ENDED]:
         del joined[key]
     return joined
@@ -116,8 +116,8 @@ def turn_of(state: Mapping[str, Any]) -> str:
 
 def drawn_of(state: Mapping[str, Any]) -> Mapping[str, float]:
     """The amounts drawn in the turn so far, from the graph's state."""
-    told = state.get("interpreter_drawn") or {}
-    drawn: Mapping[str, float] = told["drawn"] if told.get("turn") == turn_of(state) else {}
+    stored = state.get("interpreter_drawn") or {}
+    drawn: Mapping[str, float] = stored["drawn"] if stored.get("turn") == turn_of(state) else {}
     return drawn
 
 
@@ -149,10 +149,12 @@ def with_writes(
             seen[channel] = more_calls(seen.get(channel) or {}, value)
         elif channel == "messages":
             given = value if isinstance(value, list) else [value]
-            told = [one for one in given if isinstance(one, ToolMessage)]
+            tool_messages = [one for one in given if isinstance(one, ToolMessage)]
             # A message that others follow is written twice, under one id.
-            answered += [one.tool_call_id for one in told if one.id is None or one.id not in ids]
-            ids |= {one.id for one in told}
+            answered += [
+                one.tool_call_id for one in tool_messages if one.id is None or one.id not in ids
+            ]
+            ids |= {one.id for one in tool_messages}
     return seen, answered
 
 

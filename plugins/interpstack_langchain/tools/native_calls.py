@@ -26,7 +26,7 @@ class NativeCall:
         configurable: Added to the configuration in which the tool runs.
         returned: Whether the tool came to its end.
         value: The tool's return value.
-        told: The content of the message that LangChain made of the value, as text.
+        message_text: The content of the message that LangChain made of the value, as text.
         at_work: How many threads run the tool.
         left: Whether the call is abandoned; it must not begin then.
         refused: Whether it did not begin for that reason.
@@ -38,7 +38,7 @@ class NativeCall:
     configurable: Mapping[str, Any] = attrs.field(factory=dict)
     returned: bool = False
     value: Any = None
-    told: str | None = None
+    message_text: str | None = None
     at_work: int = 0
     left: bool = False
     refused: bool = False
@@ -74,12 +74,12 @@ class NativeCall:
         return value
 
     def note_answer(self, answer: Any) -> Any:
-        self.told = as_text(answer.content) if isinstance(answer, ToolMessage) else None
+        self.message_text = as_text(answer.content) if isinstance(answer, ToolMessage) else None
         return answer
 
     def unchanged(self, message: ToolMessage) -> bool:
         """Whether a message still has the tool's content; middleware may have changed it."""
-        return self.returned and self.told == as_text(message.content)
+        return self.returned and self.message_text == as_text(message.content)
 
 
 def as_text(content: Any) -> str:

@@ -55,7 +55,7 @@ class AgentOffers:
         self._stack = stack
         self._options = options
         self._own = own
-        journals = Journals(_store_for, _flights_for, _look_for, _lander_for)
+        journals = Journals(_store_for, _in_flight_for, _time_slice_for, _late_recorder_for)
         parts: list[object] = [journals, *more]
         if skills is not None:
             parts.append(Skills(skills))
@@ -146,20 +146,20 @@ def _check_names(stack: InterpreterStack, options: Options) -> None:
 
 
 def _store_for(host: EvalCall | None) -> Any:
-    """The store for the record of the eval that is about to run."""
+    """Return the store for the record of the eval that is about to run."""
     return None if host is None else host.store
 
 
-def _flights_for(host: EvalCall | None) -> InFlightRegistry | None:
-    """Calls that outlast a pause, of all agents on the database of the eval's checkpointer."""
-    return None if host is None or host.store is None else host.store.flights
+def _in_flight_for(host: EvalCall | None) -> InFlightRegistry | None:
+    """Return the calls that outlast a pause, of all agents on the eval's database."""
+    return None if host is None or host.store is None else host.store.in_flight
 
 
-def _look_for(host: EvalCall | None) -> TimeSlice | None:
-    """The look for which an eval runs, if it may be put aside."""
-    return None if host is None else host.look
+def _time_slice_for(host: EvalCall | None) -> TimeSlice | None:
+    """Return the time slice in which an eval runs, if it may be suspended."""
+    return None if host is None else host.time_slice
 
 
-def _lander_for(host: EvalCall | None) -> Callable[[InFlightCalls], Awaitable[None]] | None:
-    """Records the answers of calls that a pause of the eval leaves running."""
-    return None if host is None or host.store is None else host.store.land
+def _late_recorder_for(host: EvalCall | None) -> Callable[[InFlightCalls], Awaitable[None]] | None:
+    """Return the function that records late results of calls that a pause leaves running."""
+    return None if host is None or host.store is None else host.store.record_late_results

@@ -13,7 +13,7 @@ from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.events import SUBAGENT_STREAM_EVENT_TYPE
 from interpstack_langchain.tools.task_tool import RESPONSE_SCHEMA, is_task, parsed_answer
 from interpstack_langchain.tools.tool_calls import reported, run_tool
-from interpstack_langchain.tools.tool_twins import native_tool
+from interpstack_langchain.tools.wrapped_tools import native_tool
 from interpstack_subagents.api import Dispatch
 
 __all__ = ["dispatcher"]
@@ -37,7 +37,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
     """
     if not is_task(task):
         return None
-    twin = native_tool(task)
+    wrapped = native_tool(task)
 
     async def dispatch(wanted: Dispatch, context: CellContext) -> Any:
         running: EvalCall = context.host
@@ -47,7 +47,7 @@ def dispatcher(task: BaseTool) -> Callable[[Dispatch, CellContext], Awaitable[An
         }
         if wanted.response_schema is not None:
             given[RESPONSE_SCHEMA] = dict(wanted.response_schema)
-        made = running.call_for(twin, given, context)
+        made = running.call_for(wrapped, given, context)
         if isinstance(made, str):
             typed = wanted.response_schema is not None
             return parsed_answer(made, "the reviewer") if typed else made

@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool
 from interpstack import GuestException
 from interpstack_langchain.langgraph_internals.async_only import only_async, subagents_of
 from interpstack_langchain.tools.tool_schemas import visible_fields
-from interpstack_langchain.tools.tool_twins import without_blocking_form
+from interpstack_langchain.tools.wrapped_tools import without_blocking_form
 from interpstack_subagents.api import check_schema
 
 __all__ = ["RESPONSE_SCHEMA", "TASK", "TaskCall", "is_task", "parsed_answer", "without_schema"]

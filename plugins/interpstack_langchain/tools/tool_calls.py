@@ -47,7 +47,7 @@ from interpstack_langchain.tools.tool_schemas import (
     output_schema,
     visible_fields,
 )
-from interpstack_langchain.tools.tool_twins import is_twin_of, native_tool
+from interpstack_langchain.tools.wrapped_tools import native_tool, wraps_tool
 
 __all__ = ["host_tool", "reported", "run_tool"]
 
@@ -67,21 +67,21 @@ class _Calls:
     """Makes the calls of one tool.
 
     Attributes:
-        twin: Made of the tool by `native_tool`.
+        wrapped: The wrapped tool, made by `native_tool`.
         injected: Names of the arguments that only the host may fill in.
         fields: Names of the arguments that code may pass, for messages.
     """
 
-    twin: BaseTool
+    wrapped: BaseTool
     injected: frozenset[str]
     fields: str
 
     def __call__(self, given: dict[str, Any], context: CellContext) -> Coroutine[Any, Any, Any]:
         if not self.injected.isdisjoint(given):
             forged = next(name for name in given if name in self.injected)
-            message = f"{self.twin.name} has no field {forged!r}; its fields are: {self.fields}"
+            message = f"{self.wrapped.name} has no field {forged!r}; its fields are: {self.fields}"
             raise GuestException(message, name="TypeError")
-        return _call(self.twin, given, context)
+        return _call(self.wrapped, given, context)
 
 
 #: Tools as plugins know them, by the ids of LangChain's, which they keep alive. Tools are often
@@ -93,7 +93,7 @@ def host_tool(tool: BaseTool) -> HostTool:
     """A LangChain tool as the plugins know tools; the same object while the tool is the same."""
     known = _converted.get(id(tool))
     calls = None if known is None else known.call
-    if known is not None and isinstance(calls, _Calls) and is_twin_of(calls.twin, tool):
+    if known is not None and isinstance(calls, _Calls) and wraps_tool(calls.wrapped, tool):
         return known
     made = _host_tool(tool)
     if not isinstance(tool.args_schema, dict):  # which may change without a trace
@@ -110,7 +110,7 @@ def _host_tool(tool: BaseTool) -> HostTool:
         description=tool.description,
         input_schema=described,
         output_schema=returned,
-        # The twin comes last: to describe a tool changes its private attributes.
+        # The wrapped tool comes last: to describe a tool changes its private attributes.
         call=_Calls(native_tool(tool), injected, fields),
         passes=PASSES,
     )

@@ -41,10 +41,10 @@ def shown(outcome: Outcome) -> Outcome:
     error = outcome.error
     if error is None or "tool" not in error.data:
         return outcome
-    return attrs.evolve(outcome, error=attrs.evolve(error, message=_told(error)))
+    return attrs.evolve(outcome, error=attrs.evolve(error, message=_message(error)))
 
 
-def _told(error: GuestError) -> str:
+def _message(error: GuestError) -> str:
     kind, tool = error.data.get("kind"), error.data["tool"]
     return f"{error.message}\n({kind} in {tool})" if kind else f"{error.message}\n(in {tool})"
 

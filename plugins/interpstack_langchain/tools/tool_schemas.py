@@ -111,10 +111,10 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
 
 def _wrongs(error: Exception) -> list[str]:
     """The parts of a validation error, each with its field."""
-    told: Any = getattr(error, "errors", None)
-    if not callable(told):
+    errors: Any = getattr(error, "errors", None)
+    if not callable(errors):
         return [str(error)]
-    return [f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}" for one in told()]
+    return [f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}" for one in errors()]
 
 
 def _misfit_in_json(schema: Mapping[str, Any], args: Mapping[Any, Any]) -> str:

@@ -152,7 +152,7 @@ class _Loop:
     loss: str = ""
     failures: dict[tuple[str, str], Mapping[str, Any]] = attrs.field(factory=dict)
     unanswered: dict[int, str] = attrs.field(factory=dict)  # bridges of requests, by their ids
-    ended: bool = False  # the guest has told its completion
+    ended: bool = False  # the guest has reported its completion
     unseen: list[str] = attrs.field(factory=list)  # failures that came after it
     rejected: Sequence[str] = ()  # reasons of promises that no code handles
 
@@ -218,8 +218,8 @@ class _Loop:
             if (error := one.error) is not None:
                 self.failures[error.name, error.message] = error.data
                 if self.ended:
-                    told = " ".join(error.message.split())[:_REASON_CHARS]
-                    self.unseen.append(f"{bridge} ({error.name}: {told})")
+                    reason = " ".join(error.message.split())[:_REASON_CHARS]
+                    self.unseen.append(f"{bridge} ({error.name}: {reason})")
         until = None if self.run.requests.paused else self.run.clock.wall_left()
         budget, check = self.run.clock.left(until), partial(_checked, limits=self.limits)
         poll = partial(self.execution.apoll, now, budget, settled, check)

@@ -222,8 +222,8 @@ class Requests:
         except GeneratorExit as error:  # comes here at once out of a future that a handler awaits
             if self._cancels.is_for_host(error):
                 raise
-            told = describe_error(error, request.bridge)
-            settlement = self._named(Settlement(request.id, error=told))
+            guest_error = describe_error(error, request.bridge)
+            settlement = self._named(Settlement(request.id, error=guest_error))
         except BaseException as error:  # noqa: BLE001 - the loop raises it
             if request.id in self._detached:
                 self._detached[request.id].fail(error)
@@ -291,8 +291,8 @@ class Requests:
         except BaseException as error:
             if self._cancels.is_for_host(error, request.id):
                 raise
-            told = attrs.evolve(describe_error(error, "import"), name="ModuleNotFound")
-            return Settlement(request.id, error=told)
+            guest_error = attrs.evolve(describe_error(error, "import"), name="ModuleNotFound")
+            return Settlement(request.id, error=guest_error)
 
     async def _admitted(self, bridge: Bridge, request: Request) -> str:
         """Run the handler once there is room for it; its value as JSON text."""

@@ -20,7 +20,14 @@ from interpstack.contracts.raised import GuestException, describe_error
 from interpstack.values.decoding import decode
 from interpstack.values.encoding import TooLarge
 
-__all__ = ["Each", "closing", "moved", "transformed", "wrapped_eval", "wrapped_request"]
+__all__ = [
+    "Each",
+    "closing",
+    "notify_hibernation",
+    "transformed",
+    "wrapped_eval",
+    "wrapped_request",
+]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -73,9 +80,9 @@ async def wrapped_request(
             return attrs.evolve(answer, id=request.id, refused=refused)
     except Exception as error:  # noqa: BLE001 - whatever a plugin made of it
         answer = error
-    told = _error(answer, request.bridge, "called", call.begun, Settlement)
-    told = attrs.evolve(told, data={"tool": request.bridge, **told.data})
-    return Settlement(request.id, error=told, refused=refused)
+    guest_error = _error(answer, request.bridge, "called", call.begun, Settlement)
+    guest_error = attrs.evolve(guest_error, data={"tool": request.bridge, **guest_error.data})
+    return Settlement(request.id, error=guest_error, refused=refused)
 
 
 def _check(answer: Settlement, most: int) -> None:
@@ -130,14 +137,16 @@ async def closing(each: Each, session: Any) -> None:
             _log.exception("plugin %r failed while session %r was closed", plugin, session.key)
 
 
-def moved(session: Any, wakes: bool, began: float, image_bytes: int) -> None:
-    """Tell plugins that a session woke or fell asleep, which began at this `perf_counter`."""
+def notify_hibernation(session: Any, wakes: bool, began: float, image_bytes: int) -> None:
+    """Notify plugins that a session hibernated or woke, which began at this `perf_counter`."""
     seconds = time.perf_counter() - began
-    for plugin, tell in session.stack.each("interpstack_session_moved"):
+    for plugin, tell in session.stack.each("interpstack_session_hibernation"):
         try:
             tell(session=session, wakes=wakes, seconds=seconds, image_bytes=image_bytes)
-        except Exception:  # noqa: BLE001 - the session has moved all the same
-            _log.exception("plugin %r failed after session %r moved", plugin, session.key)
+        except Exception:  # noqa: BLE001 - the session goes on all the same
+            _log.exception(
+                "plugin %r failed after session %r hibernated or woke", plugin, session.key
+            )
 
 
 @attrs.define(eq=False, repr=False)

@@ -12,7 +12,7 @@ InterpstackError
 ├── BridgeError                   a bridge cannot be offered
 │   └── BridgeNameClash
 ├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
-├── EngineFailure                 an engine broke; the guest's state may be gone
+├── EngineFailure                 an engine broke; the guest's state may be lost
 ├── ImageError                    an image cannot be opened by this engine
 └── SessionClosed                 the session was closed by its owner
 ```

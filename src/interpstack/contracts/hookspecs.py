@@ -20,7 +20,7 @@ from interpstack.contracts.modules import ModuleLoader
 from interpstack.contracts.offer import HostOffer
 from interpstack.contracts.outcome import Outcome
 from interpstack.contracts.protocol import Cell, Request, Settlement
-from interpstack.contracts.views import SessionView, StackView, StateKeeper
+from interpstack.contracts.views import SessionStorage, SessionView, StackView
 
 __all__ = ["hookimpl"]
 
@@ -128,8 +128,8 @@ def interpstack_session_opened(session: SessionView) -> None:
 
 
 @hookspec(firstresult=True)
-def interpstack_keep_state(session: SessionView) -> StateKeeper:
-    """Return the keeper of a session's state.
+def interpstack_keep_state(session: SessionView) -> SessionStorage:
+    """Return the storage of a session's state.
 
     Called by `stack.session` for each session with a key; the first plugin with an answer wins.
 
@@ -137,24 +137,24 @@ def interpstack_keep_state(session: SessionView) -> StateKeeper:
         session: The new session.
 
     Returns:
-        The keeper. `None` leaves the state in memory, or to the next plugin.
+        The storage. `None` leaves the state in memory, or to the next plugin.
     """
 
 
 @hookspec
-def interpstack_session_moved(
+def interpstack_session_hibernation(
     session: SessionView, wakes: bool, seconds: float, image_bytes: int
 ) -> None:
-    """Note that a session fell asleep or woke.
+    """Note that a session hibernated or woke.
 
-    Called after its state left the realm, for an image in memory or for its keeper, and after a
+    Called after its state left the realm, for an image in memory or for its storage, and after a
     realm was opened with a state that had been in no realm.
 
     Args:
         session: The session, which no other code uses meanwhile.
-        wakes: Whether the session woke; if not, it fell asleep.
+        wakes: Whether the session woke; if not, it hibernated.
         seconds: The time that this took.
-        image_bytes: The size of the image; 0 without one, as with a keeper.
+        image_bytes: The size of the image; 0 without one, as with a storage.
 
     Nothing is returned; an exception is logged, and the session goes on.
     """

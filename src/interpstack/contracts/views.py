@@ -1,4 +1,4 @@
-"""Sessions, their states and stacks as plugins see them, and keepers of states."""
+"""Sessions, their states and stacks as plugins see them, and storages of states."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interpstack.contracts.limits import Limits
 from interpstack.contracts.offer import HostOffer
 from interpstack.contracts.protocol import Image, SessionState
 
-__all__ = ["SessionView", "StackView", "StateKeeper", "StateSlot"]
+__all__ = ["SessionStorage", "SessionView", "StackView", "StateSlot"]
 
 
 class StackView(Protocol):
@@ -79,24 +79,24 @@ class SessionView(Protocol):
 
 
 class StateSlot(Protocol):
-    """The state of a session in memory, for its keeper."""
+    """The state of a session in memory, for its storage."""
 
     async def take(self, wants_values: Callable[[Image], bool] = ...) -> SessionState:
         """The state; with values beside such an image, by default always."""
 
     async def restore(self, state: SessionState) -> tuple[str, ...]:
-        """Hold another state; returns notices of variables that it lacks."""
+        """Replace the state; return notices of variables that it lacks."""
 
     async def clear(self) -> None:
         """Forget the state."""
 
 
-class StateKeeper(abc.ABC):
-    """Keeps the state of a session. Nothing else uses the session while one of its methods runs."""
+class SessionStorage(abc.ABC):
+    """Stores the state of a session, which no other code uses while one of its methods runs."""
 
     @abc.abstractmethod
     async def enter(self, slot: StateSlot) -> None:
-        """Hold the current state, before each use. An exception refuses the use."""
+        """Load the current state into the slot, before each use. An exception refuses the use."""
 
     @abc.abstractmethod
     async def leave(self, slot: StateSlot, *, changed: bool) -> None:

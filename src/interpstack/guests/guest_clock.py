@@ -39,6 +39,6 @@ class GuestClock:
 
     def read(self) -> float:
         """Return the time in seconds since 1970, later than every earlier reading."""
-        told = self.time
+        now = self.time
         self.time += _STEP
-        return told
+        return now

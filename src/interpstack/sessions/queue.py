@@ -36,8 +36,8 @@ class SessionQueue:
 
     Attributes:
         key: The session's.
-        lost: Lets go of the realm of a user who is gone, with his event loop or in a fork.
-        left: Called each time a user has left the session as he should.
+        lost: Abandons the realm of a user that was lost with its event loop or in a fork.
+        left: Called each time a user has left the session normally.
         closed: Whether the session is refused to all users.
         slots: Has one slot; without the check for users that wait for themselves.
     """
@@ -79,11 +79,11 @@ class SessionQueue:
                 _uses.reset(token)
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """Have the session to oneself, after those who wait.
+    async def lock(self) -> AsyncIterator[None]:
+        """Lock the session for one user, after those that wait.
 
         Raises:
-            ConfigurationError: The caller would wait for himself.
+            ConfigurationError: The caller would wait for itself.
             SessionClosed: It was closed.
         """
         async with self._slot():
@@ -93,7 +93,7 @@ class SessionQueue:
             try:
                 yield
             except GeneratorExit:
-                raise  # the event loop is gone: what runs in the realm runs on
+                raise  # the event loop is closed: what runs in the realm runs on
             except BaseException:
                 self._entered, self._execution = False, None
                 raise
@@ -101,8 +101,8 @@ class SessionQueue:
         await self.left()
 
     @asynccontextmanager
-    async def held_to_close(self) -> AsyncIterator[bool]:
-        """Have the session to oneself to close it; False if it is closed already."""
+    async def lock_to_close(self) -> AsyncIterator[bool]:
+        """Lock the session to close it; yield False if it is closed already."""
         async with self._slot():
             self._abandon()
             with self.running():

@@ -1,4 +1,4 @@
-"""The realm of one session, or the image that it is opened from, or the keeper of its state."""
+"""The realm of one session, the image that it is opened from, and the storage of its state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from interpstack.contracts.engine import Engine, Realm
 from interpstack.contracts.errors import EngineFailure, ImageError
 from interpstack.contracts.limits import Limits
 from interpstack.contracts.protocol import Image, SessionState
-from interpstack.contracts.views import StateKeeper
+from interpstack.contracts.views import SessionStorage
 from interpstack.sessions import states
 from interpstack.sessions.queue import SessionQueue
 from interpstack.threads import run_guest, to_end
@@ -33,7 +33,7 @@ async def off_loop(function: Callable[[], _T]) -> _T:
 
 @attrs.define(eq=False, kw_only=True, repr=False)
 class RealmSlot:
-    """Holds the realm of a session. Whoever calls a method has the session to himself.
+    """Holds the realm of a session. A caller of its methods has locked the session.
 
     Attributes:
         engine: Makes the realm.
@@ -41,12 +41,13 @@ class RealmSlot:
         bridges: Returns the bridges that are offered now.
         used: Notes that the session is used.
         notify: Tells the reader of the next outcome that state was lost.
-        moved: Notes that the session woke or fell asleep: since when, and the bytes of its image.
+        on_hibernation: Notes that the session hibernated or woke, since when, and the bytes of its
+            image.
         realm: The realm; `None` while the session is hibernated, or before its first cell.
         image: The state from which the realm is opened, compressed; `None` for a new one.
         bound: The bridges that the realm is bound to.
         losses: Names of variables without a portable value, of which the reader knows.
-        keeper: Fetches and saves the state around its uses; `None` leaves it in memory.
+        storage: Fetches and saves the state around its uses; `None` leaves it in memory.
     """
 
     engine: Engine
@@ -54,37 +55,39 @@ class RealmSlot:
     bridges: Callable[[], BridgeSet]
     used: Callable[[], None]
     notify: Callable[[str], None]
-    moved: Callable[[bool, float, int], None]
+    on_hibernation: Callable[[bool, float, int], None]
     realm: Realm | None = None
     image: Image | None = None
     bound: BridgeSet | None = None
     losses: frozenset[str] = frozenset()
-    keeper: StateKeeper | None = None
+    storage: SessionStorage | None = None
 
-    def keep(self, keeper: StateKeeper | None) -> None:
-        """Leave the state to a keeper; called before the first use."""
-        self.keeper = keeper
+    def store_with(self, storage: SessionStorage | None) -> None:
+        """Leave the state to a storage; called before the first use of the session."""
+        self.storage = storage
 
-    def held(
+    def lock(
         self, queue: SessionQueue, *, changes: bool = True
     ) -> AbstractAsyncContextManager[None]:
-        """Have the session to oneself, with its current state; see `SessionQueue.held`."""
-        return queue.held() if self.keeper is None else self._kept(queue, self.keeper, changes)
+        """Lock the session, with its current state; see `SessionQueue.lock`."""
+        if self.storage is None:
+            return queue.lock()
+        return self._lock_stored(queue, self.storage, changes)
 
     @asynccontextmanager
-    async def _kept(
-        self, queue: SessionQueue, keeper: StateKeeper, changes: bool
+    async def _lock_stored(
+        self, queue: SessionQueue, storage: SessionStorage, changes: bool
     ) -> AsyncIterator[None]:
-        async with queue.held():
-            await keeper.enter(self)
+        async with queue.lock():
+            await storage.enter(self)
             try:
                 yield
             except GeneratorExit:
-                raise  # the event loop is gone
+                raise  # the event loop is closed
             except BaseException:
-                await to_end(keeper.leave(self, changed=changes))
+                await to_end(storage.leave(self, changed=changes))
                 raise
-            await to_end(keeper.leave(self, changed=changes))
+            await to_end(storage.leave(self, changed=changes))
 
     async def ready(self) -> Realm:
         """The realm, opened if need be, and bound to the bridges of now."""
@@ -106,14 +109,14 @@ class RealmSlot:
         except (ImageError, EngineFailure) as error:
             self.notify(f"The state of earlier cells could not be restored: {error}")
             realm = await self._open()
-        self.moved(True, began, len(self.image.data))
+        self.on_hibernation(True, began, len(self.image.data))
         self.image = None
         return realm
 
     async def _open(
         self, image: Image | None = None, values: Mapping[str, Any] | None = None
     ) -> Realm:
-        """Open a realm that is not held; it is closed again if it cannot be used.
+        """Open a realm beside the current one; close it again if it cannot be used.
 
         Args:
             image: The image to open; `None` for a new realm.
@@ -142,7 +145,7 @@ class RealmSlot:
         except ImageError:
             return None  # of another build: the cell is run again instead
 
-    async def hold(self, realm: Realm) -> None:
+    async def replace(self, realm: Realm) -> None:
         """Continue in another realm, which was opened for that."""
         old, self.realm, self.image, self.bound = self.realm, realm, None, self.bridges()
         self.used()
@@ -155,7 +158,7 @@ class RealmSlot:
         if state.image is not None:
             expect(state.image, Image, "the image of a SessionState is an Image or None")
             try:
-                await self.hold(await self._open(states.sound(state.image)))
+                await self.replace(await self._open(states.sound(state.image)))
             except ImageError:
                 if state.values is None:
                     raise
@@ -165,15 +168,15 @@ class RealmSlot:
             else:
                 self.losses = frozenset()
                 if wakes:
-                    self.moved(True, began, len(state.image.data))
+                    self.on_hibernation(True, began, len(state.image.data))
                 return ()
         if state.values is None:
             raise ImageError("nothing of the state was stored")
         await off_loop(partial(states.check_portable, state.values))
-        await self.hold(await self._open(values=state.values))
+        await self.replace(await self._open(values=state.values))
         self.losses = frozenset(states.lost_values(state.values))
         if wakes:
-            self.moved(True, began, 0)
+            self.on_hibernation(True, began, 0)
         return (states.notice_of_values(state.values),)
 
     async def take(
@@ -216,23 +219,23 @@ class RealmSlot:
         await self.engine.off_loop(leave)
 
     async def sleep(self) -> bool:
-        """Let the realm go, to the keeper or to an image in memory; False if there is none."""
+        """Hibernate the realm to the storage or to an image in memory; False if there is none."""
         if self.realm is None:
             return False
         began = time.perf_counter()
         try:
-            if self.keeper is not None:
-                await self.keeper.sleep(self)
+            if self.storage is not None:
+                await self.storage.sleep(self)
         finally:
             await self.hibernate()
-        self.moved(False, began, 0 if self.image is None else len(self.image.data))
+        self.on_hibernation(False, began, 0 if self.image is None else len(self.image.data))
         return True
 
     async def end(self) -> None:
-        """Let go of the state, which only a keeper may still have."""
+        """Release the state; only the storage may still have it."""
         try:
-            if self.keeper is not None:
-                await self.keeper.sleep(self)
+            if self.storage is not None:
+                await self.storage.sleep(self)
         finally:
             await self.clear()
 

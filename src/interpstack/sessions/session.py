@@ -14,7 +14,7 @@ import attrs
 from interpstack.cells.extensions import Extensions
 from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.render import render
-from interpstack.cells.wrappers import closing, moved, transformed, wrapped_eval
+from interpstack.cells.wrappers import closing, notify_hibernation, transformed, wrapped_eval
 from interpstack.checks import expect
 from interpstack.contracts.engine import Capability, Realm
 from interpstack.contracts.errors import ConfigurationError, EngineFailure
@@ -97,16 +97,16 @@ class _Runner:
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
             run = self._run_again if steps.repeats else self._run
-            return self._told(session, await run(session, start, context, extensions))
+            return self._with_notices(session, await run(session, start, context, extensions))
         except EngineFailure as error:
             loss = "the session starts over: all variables of earlier cells are lost"
             broke = GuestError("EngineFailure", f"the engine broke: {error}; {loss}")
             _log.error("session %r: the engine broke", session.key, exc_info=error)
             lost = Outcome(error=broke, stopped=True, state="lost", loss=loss)
-            return self._told(session, lost)
+            return self._with_notices(session, lost)
 
-    def _told(self, session: Session, outcome: Outcome) -> Outcome:
-        """The outcome with all notices; logged, without texts of the guest, if it was stopped."""
+    def _with_notices(self, session: Session, outcome: Outcome) -> Outcome:
+        """Return the outcome with all notices; log it, without guest texts, if it was stopped."""
         if outcome.stopped or outcome.state != "kept":
             level = logging.WARNING if outcome.state == "lost" else logging.INFO
             why = "" if outcome.error is None else outcome.error.name
@@ -114,8 +114,8 @@ class _Runner:
             _log.log(level, line, session.key, outcome.usage.wall_seconds, why, outcome.state)
         if not (self.notices or outcome.notices):
             return outcome
-        told, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
-        return attrs.evolve(outcome, notices=tuple(told))
+        notices, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
+        return attrs.evolve(outcome, notices=tuple(notices))
 
     async def _run_again(
         self, session: Session, start: Start, context: CellContext, extensions: Extensions
@@ -127,7 +127,7 @@ class _Runner:
             return await self._run(session, attrs.evolve(start, undo=True), context, extensions)
         before = await self.state.take()
         if middle is not None:
-            await self.state.hold(middle)
+            await self.state.replace(middle)
             start = attrs.evolve(start, realm=middle, resumed=True, before=before.image)
             self.notices = self.notices if self._before is None else self._before
         self._before = list(self.notices)
@@ -195,11 +195,13 @@ class Session(SyncToo):
             bridges=lambda: me().stack.bridge_set(me().offer),
             used=partial(pool.touch, key),
             notify=lambda text: _lost(me(), text),
-            moved=lambda *move: moved(me(), *move),
+            on_hibernation=lambda *change: notify_hibernation(me(), *change),
         )
         self._queue = SessionQueue(key, self._state.abandon, lambda: me()._left())  # noqa: SLF001
         self._runner = _Runner(queue=self._queue, state=self._state)
-        self._state.keep(None if anonymous else stack.hook.interpstack_keep_state(session=self))
+        self._state.store_with(
+            None if anonymous else stack.hook.interpstack_keep_state(session=self)
+        )
 
     async def eval(
         self, cell: str | Cell, *, on_console: Callable[[str], None] | None = None, host: Any = None
@@ -225,7 +227,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = ConsoleRelay.of(on_console, self.stack.limits.console_chars)
-        async with self._state.held(self._queue):
+        async with self._state.lock(self._queue):
             return await self._eval(cell, listener, host)
 
     async def eval_with_state(
@@ -252,7 +254,7 @@ class Session(SyncToo):
         """
         cell = _checked(self.stack, cell)
         listener = ConsoleRelay.of(on_console, self.stack.limits.console_chars)
-        async with self._state.held(self._queue):
+        async with self._state.lock(self._queue):
             outcome = await self._eval(cell, listener, host)
             state = None
             try:
@@ -322,7 +324,7 @@ class Session(SyncToo):
             NotImplementedError: The engine has no images.
             ImageError: The engine has images only of cells that wait.
         """
-        async with self._state.held(self._queue, changes=False):
+        async with self._state.lock(self._queue, changes=False):
             return await self._state.whole_image()
 
     async def restore(self, image: Image) -> None:
@@ -348,7 +350,7 @@ class Session(SyncToo):
             UnsupportedValue: Its values are not plain JSON. The state is as it was.
         """
         expect(state, SessionState, "restore_state takes a SessionState")
-        async with self._state.held(self._queue):
+        async with self._state.lock(self._queue):
             return await self._state.restore(state)
 
     async def names(self) -> Sequence[str]:
@@ -374,21 +376,21 @@ class Session(SyncToo):
         await self._ask(partial(load, values=values), changes=True)
 
     async def _ask(self, question: Callable[[Realm], _T], *, changes: bool = False) -> _T:
-        async with self._state.held(self._queue, changes=changes):
+        async with self._state.lock(self._queue, changes=changes):
             realm = await self._state.ready()
             return await off_loop(partial(question, realm))
 
     async def reset(self) -> None:
         """Forget the state, after the cells that are waiting; the next cell starts anew."""
-        async with self._state.held(self._queue):
+        async with self._state.lock(self._queue):
             await self._state.clear()
 
     async def aclose(self) -> None:
         """Close, after the cells that are waiting. Closing twice is allowed.
 
-        The state is gone, unless a plugin keeps it outside of this process.
+        The state is lost, unless a plugin stores it outside of this process.
         """
-        async with self._queue.held_to_close() as first:
+        async with self._queue.lock_to_close() as first:
             if first:
                 await closing(self.stack.each("interpstack_session_closing"), self)
             self._queue.close()
@@ -408,7 +410,7 @@ class Session(SyncToo):
 
     @property
     def in_use(self) -> bool:
-        """Whether a block holds the session open or a cell runs in it."""
+        """Whether a block keeps the session open or a cell runs in it."""
         return self._users > 0 or self._queue.slots.busy
 
     async def hibernate(self) -> bool:

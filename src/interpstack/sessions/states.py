@@ -120,8 +120,8 @@ def check_portable(values: Any) -> None:
             why = error.reason if isinstance(error, UnsupportedValue) else error
             raise ImageError(f"the stored value of {name!r:.80} is damaged: {why}") from error
         except (TypeError, ValueError) as error:
-            told = f"the value is not portable: {error}; {accepted}"
-            raise UnsupportedValue(told, f"$.{name}"[:200]) from error
+            message = f"the value is not portable: {error}; {accepted}"
+            raise UnsupportedValue(message, f"$.{name}"[:200]) from error
 
 
 def _check_form(value: Any, text: str) -> None:

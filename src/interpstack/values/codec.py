@@ -238,25 +238,25 @@ def _fields(kind: type) -> _ValueForm:
     written = {name: f.write for name, f in forms.items() if f.write is not _as_it_is}
 
     def write(value: Any) -> Any:
-        told = {name: getattr(value, name) for name in forms}
+        plain = {name: getattr(value, name) for name in forms}
         for name, write_field in written.items():
-            told[name] = write_field(told[name])
+            plain[name] = write_field(plain[name])
         for name in reversed(later):
             if getattr(value, name) != later[name]:
                 break  # in an array, earlier fields need their places
-            del told[name]
-        return told if named else list(told.values())
+            del plain[name]
+        return plain if named else list(plain.values())
 
     def read(data: Any) -> Any:
         if not named and len(_array(data)) > len(forms):
             raise _Wrong(f"takes {len(forms)} items at most; got {len(data)}")
-        told = _object(data) if named else dict(zip(forms, data, strict=False))
-        for name in told.keys() - forms.keys():
+        plain = _object(data) if named else dict(zip(forms, data, strict=False))
+        for name in plain.keys() - forms.keys():
             raise _Wrong("is not a field", name[:40])
         for name in forms:
-            if name not in told and name not in later:
+            if name not in plain and name not in later:
                 raise _Wrong("is missing", name)
-        values = {name: forms[name].read_at(name, item) for name, item in told.items()}
+        values = {name: forms[name].read_at(name, item) for name, item in plain.items()}
         try:
             return kind(**values)
         except InterpstackError as error:  # a field of the right type with a value out of bounds

@@ -115,7 +115,7 @@ class SetValue(Value):
 
     Attributes:
         items: The items.
-        frozen: Whether it is a frozen set of a guest in Python; only variables are told apart.
+        frozen: Whether it is a frozen set of a guest in Python; only variables make the difference.
     """
 
     # Not `tuple` itself, whose signature attrs takes 6 ms to read.

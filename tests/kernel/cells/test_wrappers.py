@@ -389,7 +389,7 @@ async def test_a_plugin_that_fails_after_a_move_is_logged_and_stops_nobody(
             self.name, self.moves = name, list[bool]()
 
         @hookimpl
-        def interpstack_session_moved(self, wakes: bool, seconds: float) -> None:
+        def interpstack_session_hibernation(self, wakes: bool, seconds: float) -> None:
             assert seconds >= 0
             self.moves.append(wakes)
             if self.name == "broken":
@@ -402,7 +402,7 @@ async def test_a_plugin_that_fails_after_a_move_is_logged_and_stops_nobody(
         assert await session.hibernate()
         assert (await session.eval("x")).text == "1"
     assert [one.moves for one in plugins] == [[False, True], [False, True]]
-    assert caplog.text.count("plugin 'broken' failed after session 'k' moved") == 2
+    assert caplog.text.count("plugin 'broken' failed after session 'k' hibernated or woke") == 2
     assert "no moves today" in caplog.text
 
 

@@ -12,7 +12,7 @@ from interpstack import (
     InterpreterStack,
     ModuleBundle,
     SessionState,
-    StateKeeper,
+    SessionStorage,
 )
 from interpstack.contracts import hookspecs
 from interpstack.contracts.bridges import MODULE
@@ -42,15 +42,15 @@ class _Engine(FakeEngine):
         return _Realm(limits, bridges)
 
 
-class _Keeper(StateKeeper):
+class _Storage(SessionStorage):
     async def enter(self, slot: Any) -> None:
-        _noted.append("the keeper fetches the state")
+        _noted.append("the storage fetches the state")
 
     async def leave(self, slot: Any, *, changed: bool) -> None:
-        _noted.append(f"the keeper saves the state: {changed}")
+        _noted.append(f"the storage saves the state: {changed}")
 
     async def sleep(self, slot: Any) -> None:
-        _noted.append("the keeper lets the session sleep")
+        _noted.append("the storage lets the session sleep")
 
 
 class _Guard(CellGuard):
@@ -105,7 +105,7 @@ async def test_hooks_are_called_in_this_order() -> None:
     first = {**results, "interpstack_register_engine": _Engine}
     last = {
         **results,
-        "interpstack_keep_state": _Keeper(),
+        "interpstack_keep_state": _Storage(),
         "interpstack_resolve_module": _load,
         "interpstack_render_outcome": "rendered",
     }
@@ -139,7 +139,7 @@ keep_state of a
 keep_state of b
 session_opened of a
 session_opened of b
-the keeper fetches the state
+the storage fetches the state
 wrap_eval of a
 wrap_eval of b
 wrap_eval of a begins
@@ -170,20 +170,20 @@ wrap_request of b ends
 wrap_request of a ends
 wrap_eval of b ends
 wrap_eval of a ends
-the keeper saves the state: True
+the storage saves the state: True
 render_outcome of a
 render_outcome of b
 the block ends
-the keeper fetches the state
-the keeper saves the state: True
-the keeper fetches the state
+the storage fetches the state
+the storage saves the state: True
+the storage fetches the state
 the engine opens a realm
-session_moved of a
-session_moved of b
-the keeper saves the state: True
+session_hibernation of a
+session_hibernation of b
+the storage saves the state: True
 session_closing of a
 session_closing of b
-the keeper lets the session sleep
+the storage lets the session sleep
 the session is closed
 register_language of a
 register_language of b

@@ -28,7 +28,7 @@ async def test_users_have_the_session_one_after_another() -> None:
     queue, seen = Watched(), list[str]()
 
     async def use(name: str) -> None:
-        async with queue.held():
+        async with queue.lock():
             seen.append(f"{name} in")
             await asyncio.sleep(0)
             seen.append(f"{name} out")
@@ -41,9 +41,9 @@ async def test_users_have_the_session_one_after_another() -> None:
 async def test_a_user_who_fails_leaves_the_session_to_the_next() -> None:
     queue = Watched()
     with pytest.raises(ValueError, match="mine"):
-        async with queue.held():
+        async with queue.lock():
             raise ValueError("mine")
-    async with queue.held():
+    async with queue.lock():
         assert queue.lost_count == 0
     assert queue.left_count == 1
 
@@ -51,51 +51,51 @@ async def test_a_user_who_fails_leaves_the_session_to_the_next() -> None:
 async def test_a_cell_cannot_wait_for_its_own_session() -> None:
     queue = Watched()
     with queue.running(), pytest.raises(ConfigurationError, match="wait for itself"):
-        async with queue.held():
+        async with queue.lock():
             pass
 
 
-async def test_sessions_that_wait_for_each_other_are_told() -> None:
+async def test_sessions_that_wait_for_each_other_raise() -> None:
     one, other = Watched("one"), Watched("other")
 
     async def outer() -> None:
-        async with one.held():
+        async with one.lock():
             with one.running():
                 await asyncio.sleep(0)
-                async with other.held():
+                async with other.lock():
                     pass
 
-    async with other.held():
+    async with other.lock():
         waiting = asyncio.ensure_future(outer())
         for _ in range(5):
             await asyncio.sleep(0)
         with other.running(), pytest.raises(ConfigurationError, match="'one'"):
-            async with one.held():
+            async with one.lock():
                 pass
     await waiting
 
 
 async def test_a_closed_queue_lets_nobody_in() -> None:
     queue = Watched()
-    async with queue.held_to_close() as first:
+    async with queue.lock_to_close() as first:
         assert first
         queue.close()
-    async with queue.held_to_close() as first:
+    async with queue.lock_to_close() as first:
         assert not first
     with pytest.raises(SessionClosed, match="'a' was closed"):
-        async with queue.held():
+        async with queue.lock():
             pass
 
 
 def test_the_realm_of_a_user_whose_loop_was_closed_is_let_go_of() -> None:
     queue = Watched()
     loop = asyncio.new_event_loop()
-    user = queue.held()
+    user = queue.lock()
     loop.run_until_complete(user.__aenter__())
     loop.close()
 
     async def use() -> None:
-        async with queue.held():
+        async with queue.lock():
             assert queue.lost_count == 1
 
     asyncio.run(use())
@@ -105,7 +105,7 @@ async def test_cells_that_begin_each_other_do_not_remember_all_before_them() -> 
     queue = Watched()
 
     async def hop(left: int) -> int:
-        async with queue.held():
+        async with queue.lock():
             with queue.running():
                 after = asyncio.ensure_future(hop(left - 1)) if left else None
                 uses = len(_uses.get())
@@ -119,10 +119,10 @@ async def test_code_that_a_cell_began_may_use_its_session_after_the_cell() -> No
 
     async def later() -> str:
         await over.wait()
-        async with queue.held():
+        async with queue.lock():
             return "used"
 
-    async with queue.held():
+    async with queue.lock():
         with queue.running():
             task = asyncio.ensure_future(later())
     over.set()

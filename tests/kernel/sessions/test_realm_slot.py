@@ -1,4 +1,4 @@
-"""The realm of a session: opened when needed, replaced whole or not at all, and its keeper."""
+"""The realm of a session: opened when needed, replaced whole or not at all, and its storage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from interpstack import (
     InterpreterStack,
     Limits,
     SessionState,
-    StateKeeper,
+    SessionStorage,
     StateSlot,
     hookimpl,
 )
@@ -32,7 +32,7 @@ Make = Callable[..., InterpreterStack]
 
 @attrs.define
 class _World:
-    """A slot, and what its session was told."""
+    """A slot, and the notices of its session."""
 
     slot: RealmSlot
     notices: list[str]
@@ -53,7 +53,7 @@ def world(imaging_engine: Any) -> _World:
         bridges=lambda: offer[-1],
         used=lambda: uses.append(None),
         notify=notices.append,
-        moved=lambda wakes, began, size: moves.append((wakes, size)),
+        on_hibernation=lambda wakes, began, size: moves.append((wakes, size)),
     )
     return _World(slot, notices, offer, uses, moves)
 
@@ -98,7 +98,7 @@ async def test_a_hibernated_realm_comes_back_with_its_state(world: _World) -> No
     assert world.slot.image is None  # a stale one would come back later
 
 
-async def test_a_state_that_cannot_be_reopened_is_told_and_dropped(
+async def test_a_state_that_cannot_be_reopened_is_reported_and_dropped(
     world: _World, imaging_engine: Any
 ) -> None:
     await _hold(world, a=1)
@@ -210,11 +210,11 @@ async def test_an_image_in_the_middle_of_a_cell_is_used_if_it_opens(world: _Worl
     middle = await world.slot.open_in_the_middle(Image("imaging", "v1", b'{"a": 7}'))
     assert middle is not None
     assert world.slot.realm is None  # not held until the caller says so
-    await world.slot.hold(middle)
+    await world.slot.replace(middle)
     assert await _values(world) == {"a": 7}
 
 
-async def test_a_realm_whose_user_is_gone_is_given_up_and_told(world: _World) -> None:
+async def test_a_realm_whose_user_is_gone_is_given_up_and_reported(world: _World) -> None:
     world.slot.abandon()
     assert world.notices == []
     realm = await _hold(world, a=1)
@@ -324,11 +324,11 @@ async def test_what_sleeps_and_wakes_is_noted_with_its_size(world: _World) -> No
     assert world.moves == [(True, 0), (True, len(whole.data))]
 
 
-# -- keepers: fetched before each use, told of each change, and given what sleeps -------------
+# -- storages: load before each use, note each change, take the state of sleeping sessions ----
 
 
 @attrs.define(eq=False)
-class _Keeper(StateKeeper):
+class _Storage(SessionStorage):
     noted: list[Any]
     saved: dict[str, SessionState]
     key: str
@@ -364,11 +364,11 @@ class _Keeping:
     def __init__(self) -> None:
         self.noted: list[Any] = []
         self.saved: dict[str, SessionState] = {}
-        self.keepers: dict[str, _Keeper] = {}
+        self.storages: dict[str, _Storage] = {}
 
     @hookimpl
-    def interpstack_keep_state(self, session: Any) -> StateKeeper:
-        return self.keepers.setdefault(session.key, _Keeper(self.noted, self.saved, session.key))
+    def interpstack_keep_state(self, session: Any) -> SessionStorage:
+        return self.storages.setdefault(session.key, _Storage(self.noted, self.saved, session.key))
 
 
 @pytest.fixture
@@ -422,16 +422,16 @@ async def test_a_closing_stack_lets_its_sessions_sleep(
     assert keeping.noted.count("sleep") == 1
 
 
-async def test_a_state_that_no_keeper_takes_stays_in_memory(
+async def test_a_state_that_no_storage_takes_stays_in_memory(
     stack: InterpreterStack, keeping: _Keeping
 ) -> None:
     session = stack.session("a")
     await session.eval("x = 1")
-    keeping.keepers["a"].fails = LookupError("no store today")
+    keeping.storages["a"].fails = LookupError("no store today")
     with pytest.raises(LookupError, match="no store today"):
         await session.hibernate()
     assert not session.live
-    keeping.keepers["a"].fails = None
+    keeping.storages["a"].fails = None
     assert (await session.eval("x")).text == "1"
 
 
@@ -439,27 +439,27 @@ async def test_another_session_does_not_suffer_from_a_keeper_that_fails(
     stack: InterpreterStack, keeping: _Keeping, caplog: pytest.LogCaptureFixture
 ) -> None:
     await stack.session("a").eval("x = 1")
-    keeping.keepers["a"].fails = LookupError("no store today")
+    keeping.storages["a"].fails = LookupError("no store today")
     assert (await stack.session("b").eval("x = 2")).error is None
     assert "session 'a' could not hibernate" in caplog.text
     assert "no store today" in caplog.text
-    keeping.keepers["a"].fails = None
+    keeping.storages["a"].fails = None
     assert (await stack.session("a").eval("x")).text == "1"
 
 
 async def test_a_keeper_refuses_a_use(stack: InterpreterStack, keeping: _Keeping) -> None:
     session = stack.session("a")
-    keeping.keepers["a"].fails = LookupError("not now")
+    keeping.storages["a"].fails = LookupError("not now")
     with pytest.raises(LookupError, match="not now"):
         await session.eval("x = 1")
     assert keeping.noted == []
-    keeping.keepers["a"].fails = None
+    keeping.storages["a"].fails = None
     assert (await session.eval("1 + 1")).text == "2"
 
 
 async def test_a_cancelled_use_is_left(stack: InterpreterStack, keeping: _Keeping) -> None:
     running = asyncio.create_task(stack.session("a").eval("await sleep(100)"))
-    await keeping.keepers["a"].entered.wait()
+    await keeping.storages["a"].entered.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -471,4 +471,4 @@ async def test_sessions_without_a_key_have_no_keeper(
 ) -> None:
     async with stack.session() as session:
         assert (await session.eval("1")).text == "1"
-    assert keeping.keepers == {}
+    assert keeping.storages == {}

@@ -261,7 +261,7 @@ async def test_without_images_sessions_stay_live(make_stack: Make) -> None:
     assert not await stack.session("a").hibernate()
 
 
-async def test_an_image_that_cannot_be_opened_is_told_and_the_session_goes_on(
+async def test_an_image_that_cannot_be_opened_is_reported_and_the_session_goes_on(
     make_stack: Make, imaging_engine: Any
 ) -> None:
     session = make_stack(engine=imaging_engine).session("k")
@@ -381,7 +381,7 @@ async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: 
 
 
 @pytest.mark.parametrize(
-    ("method", "value", "told"),
+    ("method", "value", "message"),
     [
         ("bind", "x", "bind takes a HostOffer; got 'x'"),
         ("bind", None, "bind takes a HostOffer; got None"),
@@ -396,7 +396,7 @@ async def test_values_that_no_realm_takes_leave_the_state_as_it_was(make_stack: 
     ],
 )
 async def test_arguments_of_wrong_types_are_refused(
-    make_stack: Make, imaging_engine: Any, method: str, value: Any, told: str
+    make_stack: Make, imaging_engine: Any, method: str, value: Any, message: str
 ) -> None:
     session = make_stack(engine=imaging_engine).session("k")
     await session.eval("x = 1")
@@ -406,7 +406,7 @@ async def test_arguments_of_wrong_types_are_refused(
         if answer is not None:
             await answer
 
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=message):
         await given()
     outcome = await session.eval("x")
     assert (outcome.text, session.render(outcome)) == ("1", "<result>1</result>")
@@ -484,7 +484,7 @@ async def test_a_state_has_values_only_where_they_are_wanted(
     assert asked == [alone.image, both.image]
 
 
-async def test_an_outcome_is_told_though_its_state_cannot_be_had(
+async def test_an_outcome_is_reported_though_its_state_cannot_be_had(
     make_stack: Make, imaging_engine: Any
 ) -> None:
     session = make_stack(engine=imaging_engine).session("a")

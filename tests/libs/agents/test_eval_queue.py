@@ -19,13 +19,13 @@ class Pause(Exception):
     """An eval that will be run again."""
 
 
-class Held(Exception):
+class Pending(Exception):
     """An eval behind one that was paused."""
 
 
 @pytest.fixture
 def queue() -> EvalQueue:
-    return EvalQueue((Pause,), Held)
+    return EvalQueue((Pause,), Pending)
 
 
 async def run(queue: EvalQueue, name: str, ran: list[str], fails: Exception | None = None) -> None:
@@ -52,12 +52,12 @@ async def test_one_that_fails_lets_the_next_run(queue: EvalQueue) -> None:
     assert [type(one) for one in ended] == [type(None), type(None), ValueError]
 
 
-async def test_behind_a_pause_the_others_are_held_and_come_back_in_order(queue: EvalQueue) -> None:
+async def test_behind_a_pause_the_others_are_pending_and_run_in_order(queue: EvalQueue) -> None:
     ran: list[str] = []
     runs = (run(queue, n, ran, Pause() if n == "a" else None) for n in "cba")
     ended = await asyncio.gather(*runs, return_exceptions=True)
     assert ran == ["a"]
-    assert {type(one) for one in ended} == {Pause, Held}
+    assert {type(one) for one in ended} == {Pause, Pending}
     await asyncio.gather(*(run(queue, name, ran) for name in "cba"))
     assert ran == ["a", *NAMES]
 
@@ -99,9 +99,9 @@ async def test_one_that_still_comes_is_waited_for(queue: EvalQueue) -> None:
 @pytest.mark.usefixtures("_impatient")
 async def test_one_that_comes_again_later_ends_the_wait(queue: EvalQueue) -> None:
     def is_coming(name: str) -> bool:
-        raise Held
+        raise Pending
 
-    with queue.taking_part("m", NAMES, "b"), pytest.raises(Held):
+    with queue.taking_part("m", NAMES, "b"), pytest.raises(Pending):
         await queue.wait("m", NAMES, "b", is_coming=is_coming)
 
 
@@ -124,7 +124,7 @@ def test_those_that_run_again_keep_the_order_of_the_message(
     runs: list[tuple[set[str], bool, list[str], list[int]]],
 ) -> None:
     async def play() -> None:
-        queue, ended = Impatient((Pause,), Held), set[str]()
+        queue, ended = Impatient((Pause,), Pending), set[str]()
         for pausing, again, arrivals, waits in runs:
             coming = [name for name in arrivals if again or name not in ended]
             ran = await play_once(queue, coming, pausing, waits)
@@ -148,7 +148,7 @@ async def play_once(
     async def one(name: str, wait: int) -> None:
         for _ in range(wait):
             await asyncio.sleep(0)
-        with suppress(Pause, Held), queue.taking_part("m", NAMES, name):
+        with suppress(Pause, Pending), queue.taking_part("m", NAMES, name):
             await queue.wait("m", NAMES, name, is_coming=lambda other: other in left)
             ran.append(name)
             await asyncio.sleep(0)

@@ -15,10 +15,10 @@ from interpstack_agents import LiveSessions, QueuePosition, SavedState, joined
 async def test_an_eval_that_is_left_or_undone_counts_for_nothing(sessions: LiveSessions) -> None:
     _, records = await run_at(sessions, [], "let n = 1")
     saved = SavedState.of(records)
-    held = sessions.enter("o", saved, HostOffer())
-    await (await held.__aenter__()).eval("n = 5")
+    session = sessions.enter("o", saved, HostOffer())
+    await (await session.__aenter__()).eval("n = 5")
     left = ZeroDivisionError()
-    assert not await held.__aexit__(ZeroDivisionError, left, None)
+    assert not await session.__aexit__(ZeroDivisionError, left, None)
     assert (await run_at(sessions, records, "n"))[0] == "1"
     async with sessions.enter("o", saved, HostOffer()) as live:
         outcome, record = await live.eval("n = 5", undoes=lambda outcome: outcome.text == "5")
@@ -65,7 +65,7 @@ async def test_evals_of_a_message_go_on_from_any_state_before_the_last_of_them(
     assert (await run(2, records))[0] == "111", "it may have seen the state before the first one"
 
 
-async def test_a_session_runs_cells_only_while_it_is_held(sessions: LiveSessions) -> None:
+async def test_a_session_runs_cells_only_while_an_eval_uses_it(sessions: LiveSessions) -> None:
     async with sessions.enter("o", SavedState(), HostOffer()) as live:
         await live.eval("1")
     with pytest.raises(ConfigurationError, match=r"only inside `async with LiveSessions\.enter"):

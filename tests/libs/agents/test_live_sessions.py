@@ -41,7 +41,7 @@ async def test_conversations_that_cannot_hibernate_are_closed_between_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("jsrun")
-    monkeypatch.setattr(live_sessions, "_MAX_AWAKE", 2)
+    monkeypatch.setattr(live_sessions, "_MAX_LIVE", 2)
     records: dict[str, Any] = {}
     async with InterpreterStack("v8", ["persistence"]) as stack:
         sessions = LiveSessions(stack, persistence_mode(stack, "thread")())
@@ -63,7 +63,7 @@ async def test_conversations_that_cannot_hibernate_are_closed_between_turns(
 async def test_conversations_that_can_hibernate_are_left_to_the_stack(
     sessions: LiveSessions, stack: InterpreterStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_sessions, "_MAX_AWAKE", 1)
+    monkeypatch.setattr(live_sessions, "_MAX_LIVE", 1)
     for owner in "abc":
         await run_at(sessions, [], "var n = 1", owner)
         await sessions.end_turn(owner)

@@ -35,7 +35,7 @@ def test_a_stack_without_modes_says_what_to_add() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"signing_key": b""}, "signing_key takes at least 16 bytes; make one with secrets"),
         ({"signing_key": b"x" * 15}, "signing_key takes at least 16 bytes"),
@@ -45,10 +45,10 @@ def test_a_stack_without_modes_says_what_to_add() -> None:
         ({"max_bytes": True}, "max_bytes takes a whole number above 0"),
     ],
 )
-def test_wrong_arguments_of_a_mode_are_refused_when_it_is_made(given: Any, told: str) -> None:
+def test_wrong_arguments_of_a_mode_are_refused_when_it_is_made(given: Any, message: str) -> None:
     with InterpreterStack(FakeEngine(), plugins=["persistence"]) as stack:
         mode = persistence_mode(stack, "thread")
-    with pytest.raises(ConfigurationError, match=told) as raised:
+    with pytest.raises(ConfigurationError, match=message) as raised:
         mode(**given)
     assert "secretsecret" not in str(raised.value)
     assert mode(max_bytes=1, signing_key=b"x" * 16).max_bytes == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import GuestException
-from interpstack_agents import DecisionNeeded, HostFailure, told_to_code
+from interpstack_agents import DecisionNeeded, HostFailure, call_for_code
 
 
 def words(error: Exception) -> str | None:
@@ -24,18 +24,18 @@ async def returning() -> int:
 
 
 async def test_the_value_of_a_call_is_passed_on() -> None:
-    assert await told_to_code(returning(), words) == 1
+    assert await call_for_code(returning(), words) == 1
 
 
 async def test_what_has_words_is_for_code() -> None:
     with pytest.raises(GuestException, match="too many"):
-        await told_to_code(raising(ValueError("too many")), words)
+        await call_for_code(raising(ValueError("too many")), words)
 
 
 async def test_what_has_none_leaves_the_eval() -> None:
     error = OSError("broken")
     with pytest.raises(HostFailure) as caught:
-        await told_to_code(raising(error), words)
+        await call_for_code(raising(error), words)
     assert caught.value.error is error
 
 
@@ -44,5 +44,5 @@ async def test_what_has_none_leaves_the_eval() -> None:
 )
 async def test_others_are_raised_as_they_are(error: BaseException) -> None:
     with pytest.raises(type(error)) as caught:
-        await told_to_code(raising(error), words, (DecisionNeeded,))
+        await call_for_code(raising(error), words, (DecisionNeeded,))
     assert caught.value is error

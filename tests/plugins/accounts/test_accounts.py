@@ -248,7 +248,7 @@ def test_what_was_begun_in_another_process_is_done_again_by_a_child_that_knows_n
     assert root.used("requests") == 2
 
 
-def test_time_that_runs_is_told_and_goes_on_where_it_was() -> None:
+def test_running_time_is_reported_and_goes_on_where_it_was() -> None:
     account = Account(Budget(wall_seconds=60))
     assert account.drawn() == {}
     with account.running():
@@ -463,10 +463,10 @@ async def test_errors_come_before_the_console(make_session: MakeSession) -> None
     code = "kit.say(text='xyz' * 5); raise ValueError('0123456789' * 3)"
     error = (await session.eval(code)).error
     size = len(f"{error.message}\n{error.stack}".rstrip())
-    for budget, console, told in ((10, "", "0123456789"), (size + 3, "xyz", error.message)):
+    for budget, console, answers in ((10, "", "0123456789"), (size + 3, "xyz", error.message)):
         with Account(Budget(output_bytes=budget)).use():
             outcome = await session.eval(code)
-        assert (outcome.console, outcome.error.message) == (console, told)
+        assert (outcome.console, outcome.error.message) == (console, answers)
         assert (outcome.error.stack == error.stack) == (budget > size)
         assert outcome.console_omitted_chars == 15 - len(console)
 

@@ -1,4 +1,4 @@
-"""Budgets: what they take, and how a budget that is used up is told."""
+"""Budgets: what they take, and how a budget that is used up is reported."""
 
 from __future__ import annotations
 

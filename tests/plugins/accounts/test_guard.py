@@ -158,7 +158,7 @@ def test_calls_of_a_suspended_run_count_where_the_account_is_new() -> None:
     ("cpu", "wall", "kind"),
     [(None, None, "cpu_seconds"), (5.0, 9.0, "cpu_seconds"), (0.5, None, None), (None, 0.5, None)],
 )
-def test_who_ran_out_of_time_is_told_by_the_tightest_limit(
+def test_the_tightest_limit_names_who_ran_out_of_time(
     cpu: float | None, wall: float | None, kind: str | None
 ) -> None:
     guard = _guard(Account(Budget(cpu_seconds=1, wall_seconds=1000)))

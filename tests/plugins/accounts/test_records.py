@@ -44,7 +44,7 @@ class Host:
     Attributes:
         outer: The journal of the cell.
         inner: Those of the cells that kids run, by the key of the kid.
-        done: Keys of calls that kids made, with what the outer journal told then of requests.
+        done: Keys of calls that kids made, with the requests in the outer journal by then.
         dies_at: How much is done when the process dies: what it leaves is noted.
         left: What it left.
         budget: Of each kid's own account, if it has one.
@@ -60,8 +60,8 @@ class Host:
     in_thread: bool = False
 
     async def act(self, n: int, context: CellContext) -> int:
-        told = self.outer.records[-1]["drawn"].get("requests", 0) if self.outer.records else 0
-        self.done.append((context.call_key, told))
+        answers = self.outer.records[-1]["drawn"].get("requests", 0) if self.outer.records else 0
+        self.done.append((context.call_key, answers))
         if len(self.done) == self.dies_at:
             self.left = copy.deepcopy((self.outer, self.inner, self.done))
         return n
@@ -78,8 +78,8 @@ class Host:
         own = account if self.budget is None else Account(self.budget, account)
         with own.use():
             run = self._eval(memory, source, "kit.act", self.act)
-            told = await (asyncio.to_thread(run_sync, run) if self.in_thread else run)
-        return told.text if told.error is None else told.error.name
+            answers = await (asyncio.to_thread(run_sync, run) if self.in_thread else run)
+        return answers.text if answers.error is None else answers.error.name
 
     async def run(self, source: str, account: Account) -> Outcome:
         with account.use():
@@ -94,10 +94,10 @@ class Host:
 
 
 KIDS = """
-const told = []
+const seen = []
 for (let i = 0; i < 3; i++)
-  try { told.push(await kit.kid({calls: 3})) } catch (e) { told.push(e.name) }
-told.join()
+  try { seen.push(await kit.kid({calls: 3})) } catch (e) { seen.push(e.name) }
+seen.join()
 """
 
 
@@ -125,8 +125,8 @@ async def test_a_request_is_in_the_outer_journal_before_it_is_made() -> None:
     host = Host()
     await host.run(KIDS, Account(Budget(requests=20)))
     # Of the first kid: itself, and three calls that one write covers.
-    assert [told for _, told in host.done[:3]] == [4, 4, 4]
-    assert [told for _, told in host.done[3:6]] == [8, 8, 8]
+    assert [answers for _, answers in host.done[:3]] == [4, 4, 4]
+    assert [answers for _, answers in host.done[3:6]] == [8, 8, 8]
     assert len(host.outer.records) <= 6
     assert all(memory.records == [] for memory in host.inner.values())
 
@@ -191,11 +191,11 @@ def test_the_last_record_of_each_run_counts() -> None:
     records = [first.record(spent(50, "a")), first.record(spent(40, "b"))]
     records += [second.record(spent(45, "a", "c"))]
     for order in (records, records[::-1]):
-        told = read_spent(order)
-        assert told is not None
-        assert dict(told.drawn) == {"tokens": 45}, "50 told of a call that was under way"
-        assert set(told.known) == {"a", "b", "c"}
-        assert dict(told.dearest) == {"tokens": 5}
+        answers = read_spent(order)
+        assert answers is not None
+        assert dict(answers.drawn) == {"tokens": 45}, "a call under way had reported 50"
+        assert set(answers.known) == {"a", "b", "c"}
+        assert dict(answers.dearest) == {"tokens": 5}
     assert read_spent([]) is None
 
 

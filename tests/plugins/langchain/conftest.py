@@ -23,7 +23,7 @@ CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
 class ScriptedModel(FakeModel):
-    """Says what it is told to say, and keeps what it was told."""
+    """Says what the test sets, and records the messages that it receives."""
 
     seen: list[list[BaseMessage]]
 

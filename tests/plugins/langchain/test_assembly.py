@@ -100,7 +100,7 @@ def test_code_may_call_every_tool_where_the_surface_says_so(make: Any) -> None:
     assert every == [True, True, False, False]
 
 
-def test_evals_that_may_be_put_aside_have_two_more_tools(make: Any) -> None:
+def test_evals_that_may_be_suspended_have_two_more_tools(make: Any) -> None:
     found = make(background=True)
     assert isinstance(found.surface, BackgroundSurface)
     assert len(found.tools()) == 3

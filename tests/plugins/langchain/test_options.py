@@ -180,7 +180,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("mode", STATES)
-async def test_model_and_tool_are_told_how_long_variables_live(talk: Any, mode: str) -> None:
+async def test_model_and_tool_read_how_long_variables_live(talk: Any, mode: str) -> None:
     chat = talk(mode=mode, tool_name="run_js")
     # Variables outlast a turn only with a checkpointer, which the tool does not know of.
     described = "persist across calls." if mode == "thread" else STATES[mode]
@@ -205,8 +205,8 @@ async def test_the_console_can_be_left_out(talk: Any) -> None:
 
 
 async def test_results_are_cut(talk: Any) -> None:
-    (told,) = await talk(max_result_chars=10).run("'x'.repeat(100)")
-    assert told == f"<result>{'x' * 10}… [truncated 90 chars]</result>"
+    (answer,) = await talk(max_result_chars=10).run("'x'.repeat(100)")
+    assert answer == f"<result>{'x' * 10}… [truncated 90 chars]</result>"
 
 
 # -- the prompt ----------------------------------------------------------------------------
@@ -217,14 +217,14 @@ async def test_the_prompt_is_appended_to_the_system_message(talk: Any, system: A
     message = None if system is None else SystemMessage(content=system)
     chat = talk(agent_options={"system_prompt": message})
     await chat.turn()
-    told = chat.model.seen[0][0]
-    assert isinstance(told, SystemMessage)
-    assert "### Code interpreter" in told.text
+    answers = chat.model.seen[0][0]
+    assert isinstance(answers, SystemMessage)
+    assert "### Code interpreter" in answers.text
     if isinstance(system, list):
-        assert told.content[0] == system[0]
-        assert told.content[1]["type"] == "text"
+        assert answers.content[0] == system[0]
+        assert answers.content[1]["type"] == "text"
     elif system:
-        assert told.content.startswith("Be brief.\n\n### ")
+        assert answers.content.startswith("Be brief.\n\n### ")
 
 
 async def test_the_prompt_is_short(talk: Any) -> None:

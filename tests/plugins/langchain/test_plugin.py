@@ -13,7 +13,7 @@ from interpstack_langchain import plugin
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.options import Options
-from interpstack_langchain.prompt import InterpreterShown
+from interpstack_langchain.prompt import InterpreterPrompt
 from interpstack_langchain.rules.call_limits import CallLimits, LimitGuard
 from interpstack_persistence.api import hookspecs
 
@@ -48,7 +48,7 @@ def test_limits_of_other_middleware_guard_the_cell_of_an_eval() -> None:
 def test_only_an_interpreter_is_described_in_the_prompt() -> None:
     with InterpreterStack("quickjs", plugins=[]) as stack:
         assert plugin.interpstack_prompt_section(stack, HostOffer()) is None
-        shown = InterpreterShown(Options(tool_name="js", memory_limit=7 * 2**20), "call")
+        shown = InterpreterPrompt(Options(tool_name="js", memory_limit=7 * 2**20), "call")
         text = plugin.interpstack_prompt_section(stack, HostOffer(parts=[shown]))
     assert text is not None
     assert "`js`" in text

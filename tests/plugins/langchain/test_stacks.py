@@ -172,11 +172,11 @@ def test_a_plugin_that_was_left_out_may_be_added_as_another() -> None:
         assert [info.name for info in middleware.stack.describe()][-1] == "ptc"
 
 
-@pytest.mark.parametrize(("engine", "awake"), [("quickjs", 32), ("process:quickjs", 8)])
-async def test_so_many_conversations_stay_awake(engine: str, awake: int) -> None:
+@pytest.mark.parametrize(("engine", "live"), [("quickjs", 32), ("process:quickjs", 8)])
+async def test_as_many_conversations_stay_live(engine: str, live: int) -> None:
     """As many as turns may go on at once, where a conversation takes little memory."""
     async with CodeInterpreterMiddleware(engine=engine) as middleware:
-        sessions = [middleware.stack.session(f"talk {number}") for number in range(awake + 2)]
+        sessions = [middleware.stack.session(f"talk {number}") for number in range(live + 2)]
         for session in sessions:
             await session.eval("1")
-        assert [session.live for session in sessions] == [False] * 2 + [True] * awake
+        assert [session.live for session in sessions] == [False] * 2 + [True] * live

@@ -18,7 +18,7 @@ from interpstack_inspect.api import (
     templates,
     timeline_rows,
 )
-from interpstack_langchain.replay.shown import EvalView
+from interpstack_langchain.replay.views import EvalView
 
 __all__ = ["check_page", "write_page"]
 
@@ -83,12 +83,12 @@ def _eval(one: EvalView) -> dict[str, Any]:
         "seconds": last_second(events, computing),
         "text": data["text"],
         "recorded": None if answer == data["text"] else answer,
-        "looks": [(look.tool, look.answer) for look in _looks(one)],
+        "earlier_answers": [(call.tool, call.answer) for call in _earlier_calls(one)],
         "notes": data["notes"],
     }
 
 
-def _looks(one: EvalView) -> Sequence[Any]:
+def _earlier_calls(one: EvalView) -> Sequence[Any]:
     return one.found.cell.before if one.found.cell else ()
 
 

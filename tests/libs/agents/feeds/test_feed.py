@@ -56,7 +56,7 @@ async def test_a_subscriber_waits_for_what_comes_from_another_thread() -> None:
         assert await waiting == ConsoleText("late")
 
 
-async def test_a_slow_subscriber_is_told_what_it_missed() -> None:
+async def test_a_slow_subscriber_learns_what_it_missed() -> None:
     feed = Feed(buffer_chars=1024)
     with feed.subscribe() as slow:
         for number in range(1000):

@@ -1,4 +1,4 @@
-"""The cells of messages that were put aside just now."""
+"""The cells that messages suspended just now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_recent_cells_are_known_by_their_message(monkeypatch: pytest.MonkeyPatch
 
 
 def test_calls_of_the_two_tools_name_a_cell() -> None:
-    made, state = Background(1.0, "wait", "terminate"), {CELLS: {"a1": RECORD.told()}}
+    made, state = Background(1.0, "wait", "terminate"), {CELLS: {"a1": RECORD.as_data()}}
     for name in ("wait", "terminate"):
         assert made.record({"name": name, "args": {"id": "a1"}}, state) == RECORD
         assert made.record({"name": name, "args": {}}, state) is None

@@ -1,4 +1,4 @@
-"""Agents whose evals are put aside while they wait, and continued by later calls of the model."""
+"""Agents whose evals are suspended while they wait, and continued by later calls of the model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from langgraph.types import Command
 from interpstack import ConfigurationError
 from interpstack_accounts.api import Budget
 from interpstack_langchain import BackgroundOptions
-from interpstack_langchain.background import holds
+from interpstack_langchain.background import cell_locks
 from interpstack_langchain.durability import databases
 
 CONFIG: Final[Any] = {"configurable": {"thread_id": "t"}}
@@ -117,13 +117,13 @@ def cell_of(text: str) -> str:
     return found[1]
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def until(is_true: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110
+        while not is_true():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def test_an_eval_is_put_aside_and_continued_in_later_turns(chat: Any, bank: Bank) -> None:
+async def test_an_eval_is_suspended_and_continued_in_later_turns(chat: Any, bank: Bank) -> None:
     agent = chat()
     (first,) = await agent.run(TWO)
     assert first.startswith("<stdout>\nbegun\n</stdout>\n<running id=")
@@ -136,8 +136,8 @@ async def test_an_eval_is_put_aside_and_continued_in_later_turns(chat: Any, bank
     assert await agent.run(wait(first)) == ["<result>3</result>"]
     assert (bank.begun, bank.ended) == ([1, 2], [1, 2])
     assert await agent.run("sum + 1") == ["<result>4</result>"]
-    (gone,) = await agent.run(wait(first))
-    assert "it has ended, and its result was returned; no cell is running" in gone
+    (expired,) = await agent.run(wait(first))
+    assert "it has ended, and its result was returned; no cell is running" in expired
 
 
 async def test_a_quick_eval_is_as_without(chat: Any) -> None:
@@ -168,14 +168,14 @@ async def test_a_cancelled_wait_leaves_its_calls_to_be_recorded(chat: Any, bank:
     agent = chat(checkpointer=saver)
     (first,) = await agent.run("await tools.slow({n: 1})")
     waiting = asyncio.ensure_future(agent.run(wait(first)))
-    looks = agent.middleware._interpreter.background.holds
-    await until(lambda: bool(looks._looking))
+    locks = agent.middleware._interpreter.background.cell_locks
+    await until(lambda: bool(locks._active))
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    await until(lambda: bool(looks._held))
+    await until(lambda: bool(locks._outlasting))
     bank.gate(1).set()
-    await until(lambda: not looks._held)
+    await until(lambda: not locks._outlasting)
     databases.forget_all()  # as another process, which has never known the call
     other = chat(checkpointer=saver)
     other.say([])
@@ -204,8 +204,8 @@ async def test_a_terminated_cell_leaves_nothing_running(
     assert (bank.begun, bank.cancelled) == ([1], [1] if use_async else [])
     assert await agent.run("total") == ["<result>40</result>"]
     for again in (wait(first), call("terminate", id=cell)):
-        (gone,) = await agent.run(again)
-        assert f"cell {cell}: it was terminated; no cell is running" in gone
+        (expired,) = await agent.run(again)
+        assert f"cell {cell}: it was terminated; no cell is running" in expired
 
 
 async def test_an_unknown_id_is_answered_with_the_known_ones(chat: Any, bank: Bank) -> None:
@@ -262,7 +262,7 @@ async def test_a_wait_that_is_resumed_again_continues_from_the_same_variables(
 async def test_an_abandoned_question_is_asked_again(chat: Any, bank: Bank) -> None:
     agent = chat(interrupt_on={"pay": True}, yield_after=30)
     asked = (await agent.turn("await tools.pay({})"))["__interrupt__"]
-    assert len(asked) == 1, "an eval that is not put aside asks as ever"
+    assert len(asked) == 1, "an eval that is not suspended asks as ever"
     (first,) = await chat(interrupt_on={"pay": True}).run(
         "await tools.slow({n: 1}); await tools.pay({})"
     )
@@ -295,23 +295,23 @@ async def test_a_turn_that_ends_ends_its_cells(chat: Any, bank: Bank) -> None:
     agent = chat(mode="turn")
     (first,) = await agent.run("await tools.slow({n: 1})")
     assert bank.cancelled == [1]
-    (gone,) = await agent.run(wait(first))
-    assert "it ended with an earlier turn; no cell is running" in gone
+    (expired,) = await agent.run(wait(first))
+    assert "it ended with an earlier turn; no cell is running" in expired
     assert await agent.run("1 + 1") == ["<result>2</result>"]
 
 
 async def test_a_deleted_conversation_leaves_nothing_running(
     chat: Any, bank: Bank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holds, "_EXISTS_SECONDS", 0.05)
+    monkeypatch.setattr(cell_locks, "_EXISTS_SECONDS", 0.05)
     saver = InMemorySaver()
     agent = chat(checkpointer=saver)
     (first,) = await agent.run("await tools.slow({n: 1})")
     saver.delete_thread("t")
     await until(lambda: bank.cancelled == [1])
-    (gone,) = await agent.run(wait(first))
-    assert "there is no such cell" in gone
-    assert agent.middleware._interpreter.background.holds._held == {}
+    (expired,) = await agent.run(wait(first))
+    assert "there is no such cell" in expired
+    assert agent.middleware._interpreter.background.cell_locks._outlasting == {}
 
 
 async def test_a_closed_middleware_leaves_nothing_running(chat: Any, bank: Bank) -> None:
@@ -399,7 +399,7 @@ async def test_functions_live_on_over_turns(chat: Any, bank: Bank) -> None:
         "[a, b, own.get(1) instanceof Pair, f()].join()"
     )
     for n in (2, 3):
-        while n not in bank.begun:  # a busy machine needs several looks
+        while n not in bank.begun:  # a busy machine needs several time slices
             await agent.run(wait(first, 0.5))
         await agent.run(wait(first, 0))
         bank.gate(n).set()
@@ -423,7 +423,7 @@ async def test_a_cell_that_calls_a_lost_function_ends(chat: Any, bank: Bank) -> 
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8"])
-async def test_images_come_with_the_look_that_shows_them(
+async def test_images_come_with_the_time_slice_that_shows_them(
     chat: Any, bank: Bank, engine: str
 ) -> None:
     gif = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
@@ -441,7 +441,7 @@ async def test_images_come_with_the_look_that_shows_them(
 
     kinds, first = await blocks(code)
     for n in (1, 2):
-        while kinds.count("image") < n:  # a busy machine needs several looks
+        while kinds.count("image") < n:  # a busy machine needs several time slices
             more, text = await blocks(wait(first, 0.5))
             kinds, first = [*kinds, *more], first + text
         assert (kinds.count("image"), first.count("<notice>Shown 1: image/gif")) == (n, n)
@@ -452,8 +452,8 @@ async def test_images_come_with_the_look_that_shows_them(
     assert await blocks(wait(first)) == (["text"], "<result>both</result>")
 
 
-async def test_a_budget_holds_over_the_looks_of_a_cell(chat: Any, bank: Bank) -> None:
-    """In another agent, too; a look that repeats calls draws nothing for them."""
+async def test_a_budget_covers_all_time_slices_of_a_cell(chat: Any, bank: Bank) -> None:
+    """In another agent, too; a time slice that repeats calls draws nothing for them."""
     saver = InMemorySaver()
     one, two = (chat(checkpointer=saver, budget=Budget(requests=2)) for _ in range(2))
     code = (

@@ -15,7 +15,7 @@ def call(**args: Any) -> AIMessage:
 
 @pytest.mark.parametrize("use_async", [True, False])
 @pytest.mark.parametrize("args", [{}, {"id": "a", "seconds": -1}, {"id": "a", "seconds": 10**6}])
-async def test_wrong_input_is_told_to_the_model(
+async def test_wrong_input_is_reported_to_the_model(
     talk: Any, args: dict[str, Any], use_async: bool
 ) -> None:
     (answer,) = await talk(background=True).run(call(**args))

@@ -1,4 +1,4 @@
-"""Tasks that hold a lock, and that may outlast the run that began them."""
+"""Tasks that hold a lock and may outlast the run that began them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interpstack_langchain.background.lock_tasks import LockTask
 
 
 class Lock:
-    """A lock, and a task that holds it until told to end."""
+    """A lock, and a task that holds it until `over` is set."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -25,39 +25,39 @@ class Lock:
 
 async def test_it_holds_the_lock_until_it_ends() -> None:
     lock = Lock()
-    holding = LockTask(lock.hold)
-    assert await holding.entered()
+    lock_task = LockTask(lock.hold)
+    assert await lock_task.entered()
     assert lock.lock.locked()
     lock.over.set()
-    await holding.task
+    await lock_task.task
     assert not lock.lock.locked()
 
 
 async def test_a_lock_that_is_taken_is_waited_for_some_seconds() -> None:
     lock = Lock()
     async with lock.lock:
-        holding = LockTask(lock.hold)
-        assert not await holding.entered(0.01)
-        await holding.stop(60)
-    assert holding.task.cancelled()
+        lock_task = LockTask(lock.hold)
+        assert not await lock_task.entered(0.01)
+        await lock_task.stop(60)
+    assert lock_task.task.cancelled()
 
 
 async def test_a_task_that_fails_does_not_hold_the_lock() -> None:
     async def fail(entered: Callable[[], None]) -> None:
         raise ValueError("no lock")
 
-    holding = LockTask(fail)
-    assert not await holding.entered()
+    lock_task = LockTask(fail)
+    assert not await lock_task.entered()
     with pytest.raises(ValueError, match="no lock"):
-        holding.task.result()
+        lock_task.task.result()
 
 
 async def test_it_is_stopped_from_another_event_loop() -> None:
     lock = Lock()
-    holding = LockTask(lock.hold)
-    assert await holding.entered()
-    await asyncio.to_thread(lambda: asyncio.run(holding.stop(60)))
-    assert holding.task.cancelled()
+    lock_task = LockTask(lock.hold)
+    assert await lock_task.entered()
+    await asyncio.to_thread(lambda: asyncio.run(lock_task.stop(60)))
+    assert lock_task.task.cancelled()
     assert not lock.lock.locked()
 
 

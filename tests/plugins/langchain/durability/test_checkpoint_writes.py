@@ -144,7 +144,7 @@ async def test_what_was_seen_or_is_stored_at_the_exit_is_not_looked_for() -> Non
     assert saver.left == 0
 
 
-async def test_a_checkpoint_that_never_comes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_checkpoint_that_never_comes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_writes, "_CHECKPOINT_SECONDS", 0.05)
     saver = Saver(looks=10**9)
     async with asyncio.timeout(60):

@@ -24,7 +24,7 @@ async def test_a_cancelled_run_leaves_no_lock(tmp_path: Path) -> None:
     locks = FileLocks(place)
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             await asyncio.Event().wait()
 
     for steps in range(6):
@@ -33,7 +33,7 @@ async def test_a_cancelled_run_leaves_no_lock(tmp_path: Path) -> None:
             await asyncio.sleep(0.002)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    async with FileLocks(place).held("eval") as waited:
+    async with FileLocks(place).lock("eval") as waited:
         assert not waited
     assert locks._file is None
 
@@ -42,7 +42,7 @@ def test_a_run_whose_loop_was_closed_leaves_no_lock(tmp_path: Path) -> None:
     locks = FileLocks(str(tmp_path / "checkpoints.db"))
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             await asyncio.Event().wait()
 
     loop = asyncio.new_event_loop()
@@ -73,7 +73,7 @@ def test_a_run_that_is_thrown_away_while_it_waits_for_a_lock_leaves_none(
     monkeypatch.setattr(locks, "take", slow)
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             raise AssertionError("nobody waits for the lock any more")
 
     loop = asyncio.new_event_loop()
@@ -120,7 +120,7 @@ def test_a_loop_that_closes_right_before_or_after_a_lock_is_taken_leaves_none(
     monkeypatch.setattr(locks, "take_on", take_slowly)
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             raise AssertionError("nobody waits for the lock any more")
 
     async def begin(running: Any) -> None:
@@ -156,7 +156,7 @@ def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: P
     locks, inside = FileLocks(str(tmp_path / "checkpoints.db")), list[str]()
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             inside.append("hold")
             try:
                 await asyncio.Event().wait()
@@ -179,15 +179,15 @@ def test_a_run_that_is_thrown_away_with_another_error_leaves_no_lock(tmp_path: P
     task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-async def test_a_wait_for_another_process_is_told_once_and_bounded(
+async def test_a_wait_for_another_process_is_reported_once_and_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(database_locks, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(database_locks, "_LOG_SECONDS", 0.0)
     place = str(tmp_path / "checkpoints.db")
     locks = FileLocks(place)
     monkeypatch.setattr(locks, "take", lambda number: False)
     with pytest.raises(TimeoutError, match=r"another process has run eval my-eval for 0\.1 s"):
-        async with locks.held("my-eval", 0.1):
+        async with locks.lock("my-eval", 0.1):
             raise AssertionError("the other process has it")
     ours = [one for one in caplog.records if one.name == database_locks.__name__]
     (line,) = [one.getMessage() for one in ours]
@@ -203,7 +203,7 @@ def test_a_holder_that_was_lost_takes_no_lock_from_the_next_one(
     locks = FileLocks(place)
 
     async def hold() -> None:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             await asyncio.Event().wait()
 
     loop = asyncio.new_event_loop()
@@ -214,7 +214,7 @@ def test_a_holder_that_was_lost_takes_no_lock_from_the_next_one(
     loop.close()
 
     async def next_one() -> bool:
-        async with locks.held("eval"):
+        async with locks.lock("eval"):
             (number,) = locks._held
             lost.close()
             return taken_elsewhere(place, number)

@@ -27,10 +27,10 @@ async def test_checkpointers_on_one_place_share_its_database(store: Any) -> None
     ):
         assert one is other
         assert one.locks is not None
-    assert not any(held.users for held in databases._known.values())
+    assert not any(known.users for known in databases._known.values())
 
 
-async def test_places_are_told_apart(tmp_path: Path) -> None:
+async def test_places_are_distinguished(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         savers: list[Any] = [InMemorySaver(), InMemorySaver()]
         for place in (":memory:", ":memory:", str(tmp_path / "a.db"), str(tmp_path / "b.db")):
@@ -61,7 +61,7 @@ async def test_a_connection_of_another_thread_is_a_database_of_its_own(tmp_path:
 
 
 async def test_one_run_at_a_time_and_the_later_one_knows(tmp_path: Path) -> None:
-    told: list[tuple[str, bool]] = []
+    answers: list[tuple[str, bool]] = []
     running = 0
 
     async def run(saver: Any, name: str) -> None:
@@ -69,7 +69,7 @@ async def test_one_run_at_a_time_and_the_later_one_knows(tmp_path: Path) -> None
         async with open_database(saver) as database, database.alone("eval") as waited:
             running += 1
             assert running == 1
-            told.append((name, waited))
+            answers.append((name, waited))
             await asyncio.sleep(0.05)
             running -= 1
 
@@ -79,8 +79,8 @@ async def test_one_run_at_a_time_and_the_later_one_knows(tmp_path: Path) -> None
     ):
         await asyncio.gather(run(first, "first"), run(second, "second"))
         await run(second, "third")
-    assert sorted(waited for _, waited in told) == [False, False, True]
-    assert told[2] == ("third", False)
+    assert sorted(waited for _, waited in answers) == [False, False, True]
+    assert answers[2] == ("third", False)
 
 
 async def test_a_database_without_runs_is_forgotten_but_for_calls_that_were_left() -> None:

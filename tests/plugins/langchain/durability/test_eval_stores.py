@@ -64,7 +64,7 @@ async def test_runs_of_one_eval_go_one_after_another_and_others_beside_them(requ
             if label == "first":
                 ready.set()
                 await other_eval
-            assert store.flights is not None
+            assert store.in_flight is not None
             log.append(f"{label} ends")
 
     first = asyncio.ensure_future(run("a", "first"))

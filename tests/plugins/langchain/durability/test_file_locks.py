@@ -86,7 +86,7 @@ def test_a_file_that_may_not_be_opened_is_not_waited_for(
     assert "Permission denied" in caplog.text
 
 
-def test_a_folder_that_cannot_be_written_is_told_once(
+def test_a_folder_that_cannot_be_written_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     locks = FileLocks(str(tmp_path / "gone" / "checkpoints.db"))

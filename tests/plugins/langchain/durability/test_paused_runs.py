@@ -1,4 +1,4 @@
-"""Paused runs in a graph's store: kept, found, dropped, and swept up when nobody goes on."""
+"""Paused runs in a graph's store: stored, found, dropped, and swept up after their time."""
 
 from __future__ import annotations
 

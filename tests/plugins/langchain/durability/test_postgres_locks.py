@@ -84,7 +84,7 @@ def test_no_limit_of_the_server_ends_a_session_that_holds_a_lock(postgres: Any) 
     assert not PostgresLocks(parameters).take(1)
 
 
-def test_a_server_that_does_not_answer_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_does_not_answer_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     locks = PostgresLocks({"host": "/nowhere", "dbname": "none"})
     assert [locks.take(1), locks.take(2)] == [True, True]
     locks.give_back(1)
@@ -133,5 +133,5 @@ def _end(admin: PostgresLocks, locks: PostgresLocks) -> None:
     while admin._conn.execute(look).fetchone():
         assert time.monotonic() < until
         time.sleep(0.01)
-        # Within a transaction, which holds the locks, the first look would be the only one.
+        # Within a transaction, which holds the locks, the first reading would be the only one.
         admin._conn.execute("SELECT pg_stat_clear_snapshot()")

@@ -75,8 +75,8 @@ async def test_evals_of_a_turn_share_a_budget(
 ) -> None:
     chat = talk(tools=[note], ptc=["note"], budget=budget)
     refused = f'["BudgetExceeded", "{kind}", 6, 0, "tools.note"]'
-    told = await chat.run(EACH, EACH)
-    assert told == ["<result>[4, null]</result>", f"<result>[2, {refused}]</result>"]
+    answers = await chat.run(EACH, EACH)
+    assert answers == ["<result>[4, null]</result>", f"<result>[2, {refused}]</result>"]
     assert len(noted) == 6
     assert (await chat.run("await tools.note({text: 'y'})")) == ["<result>7</result>"]
 
@@ -89,9 +89,9 @@ async def test_evals_of_one_message_share_it_and_modes_do_not_matter(
         noted.clear()
         chat = talk(tools=[note], ptc=["note"], mode=mode, budget=Budget(requests=5))
         code = "await Promise.allSettled([1, 2, 3].map(() => tools.note({text: 'x'}))); 'end'"
-        told = await chat.run(evals(code, code), "await tools.note({text: 'x'})", thread=mode)
-        assert told[:2] == ["<result>end</result>"] * 2
-        assert told[2].startswith(f"{OVER}the budget of this turn is used up")
+        answers = await chat.run(evals(code, code), "await tools.note({text: 'x'})", thread=mode)
+        assert answers[:2] == ["<result>end</result>"] * 2
+        assert answers[2].startswith(f"{OVER}the budget of this turn is used up")
         assert len(noted) == 5
 
 
@@ -106,17 +106,17 @@ async def test_time_and_output_of_a_turn(talk: Any) -> None:
     assert await chat.run("1") == ["<result>1</result>"]
 
     chat = talk(budget=Budget(wall_seconds=0.5))
-    told = await chat.run("await new Promise(r => setTimeout(r, 60000))", "1")
-    assert ["0.5 of 0.5 seconds" in one for one in told] == [True, True]
+    answers = await chat.run("await new Promise(r => setTimeout(r, 60000))", "1")
+    assert ["0.5 of 0.5 seconds" in one for one in answers] == [True, True]
 
     chat = talk(budget=Budget(output_bytes=10))
-    told = await chat.run("'x'.repeat(8)", "'y'.repeat(8)", "1")
-    assert told[0] == "<result>xxxxxxxx</result>"
-    assert told[1].endswith("<result>yy… [truncated 6 chars]</result>")
-    assert told[1].startswith(
+    answers = await chat.run("'x'.repeat(8)", "'y'.repeat(8)", "1")
+    assert answers[0] == "<result>xxxxxxxx</result>"
+    assert answers[1].endswith("<result>yy… [truncated 6 chars]</result>")
+    assert answers[1].startswith(
         "<notice>the budget of this turn is used up: 10 of 10 bytes of output"
     )
-    assert told[2].startswith(OVER)
+    assert answers[2].startswith(OVER)
 
 
 # -- tokens and cost -----------------------------------------------------------------------
@@ -143,10 +143,10 @@ async def test_what_the_agents_own_model_uses_counts(
     chat = talk(tools=[note], ptc=["note"], budget=budget, **options)
     call = "await tools.note({text: 'x'})"
     steps = [model_message(f"{call}  // {n}", **fields) for n in range(4)]
-    told = await chat.run(*steps)
-    assert told[:2] == ["<result>1</result>", "<result>2</result>"]
+    answers = await chat.run(*steps)
+    assert answers[:2] == ["<result>1</result>", "<result>2</result>"]
     spent = ("30 of 25 tokens", "40 of 25 tokens") if budget.tokens else ("3 of 2.5", "4 of 2.5")
-    for answer, amount in zip(told[2:], spent, strict=True):
+    for answer, amount in zip(answers[2:], spent, strict=True):
         assert answer.startswith(f"{OVER}the budget of this turn is used up: {amount}")
     assert len(noted) == 2
     assert chat.model.seen[-1][-1].type == "tool", "the model itself is not stopped"
@@ -184,7 +184,7 @@ def test_wrong_arguments(options: Any, error: type[Exception], match: str) -> No
 
 
 class Replying(BaseChatModel):
-    """Runs one piece of code for each answer it has not got, then says what it was told."""
+    """Runs one piece of code for each answer it has not got, then says which answers it got."""
 
     codes: list[str]
     tokens: int = 0
@@ -197,12 +197,12 @@ class Replying(BaseChatModel):
         return self
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
-        told = [m.text for m in messages if isinstance(m, ToolMessage)]
+        answer = [m.text for m in messages if isinstance(m, ToolMessage)]
         reported: Any = {"usage_metadata": usage(self.tokens)} if self.tokens else {}
-        if len(told) < len(self.codes):
-            message = model_message(self.codes[len(told)], **reported)
+        if len(answer) < len(self.codes):
+            message = model_message(self.codes[len(answer)], **reported)
         else:
-            message = AIMessage("|".join(told), **reported)
+            message = AIMessage("|".join(answer), **reported)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -277,8 +277,8 @@ async def test_a_subagents_evals_draw_on_the_dispatching_turn(
     own = {"budget": Budget(requests=7)}
     kid = THREE.replace("'x'", "'k'")
     team = crew([f"{THREE}; {DISPATCH}", THREE], [kid], note, own, {"budget": inner})
-    told = await team.run(use_async)
-    assert told == ["<result>&lt;result&gt;end&lt;/result&gt;</result>", "<result>end</result>"]
+    answers = await team.run(use_async)
+    assert answers == ["<result>&lt;result&gt;end&lt;/result&gt;</result>", "<result>end</result>"]
     assert "".join(noted) == made
 
 
@@ -289,8 +289,8 @@ async def test_dispatches_are_counted(crew: Any, note: Any, use_async: bool) -> 
     JSON.stringify(all.map(one => one.reason?.budget ?? one.status))
     """
     team = crew([code], [], note, {"budget": Budget(dispatches=2)}, {})
-    (told,) = await team.run(use_async)
-    found = json.loads(told.removeprefix("<result>").removesuffix("</result>"))
+    (answer,) = await team.run(use_async)
+    found = json.loads(answer.removeprefix("<result>").removesuffix("</result>"))
     assert sorted(found) == ["dispatches", "dispatches", "fulfilled", "fulfilled"]
 
 
@@ -306,9 +306,9 @@ async def test_tokens_of_subagents_count_once(
         own = {"budget": Budget(tokens=budget)}
         codes = [f"{code} //1", f"{code} //2", "1"]
         team = crew(codes, ["1"], note, own, {"budget": inner}, tokens=(1, 100))
-        told = await team.run(use_async)
-        assert told[:2] == ["<result>ran</result>"] * 2
-        assert told[2].startswith(third)
+        answers = await team.run(use_async)
+        assert answers[:2] == ["<result>ran</result>"] * 2
+        assert answers[2].startswith(third)
 
 
 @both
@@ -317,10 +317,10 @@ async def test_code_can_catch_that_tokens_are_used_up(
 ) -> None:
     code = f"""
     {DISPATCH};
-    const told = [];
+    const seen = [];
     for (const call of [async () => {DISPATCH}, () => tools.note({{text: 'x'}})])
-      try {{ await call() }} catch (e) {{ told.push(e.name, e.budget, e.tool) }}
-    told.join(" ")
+      try {{ await call() }} catch (e) {{ seen.push(e.name, e.budget, e.tool) }}
+    seen.join(" ")
     """
     team = crew([code], [], note, {"budget": Budget(tokens=50)}, {}, tokens=(1, 60))
     assert await team.run(use_async) == [
@@ -330,7 +330,7 @@ async def test_code_can_catch_that_tokens_are_used_up(
 
 
 class Endless(Replying):
-    """Goes on calling a tool, whatever it was told; it is called `calls` times at most."""
+    """Goes on calling a tool, whatever the answers are; it is called `calls` times at most."""
 
     calls: int = 40
     made: list[int] = Field(default_factory=list)
@@ -348,7 +348,7 @@ class Endless(Replying):
 @both
 @pytest.mark.parametrize("inner", [None, Budget(), Budget(tokens=10)])
 @pytest.mark.parametrize(
-    ("budget", "told"),
+    ("budget", "limit"),
     [(Budget(tokens=300), "300 of 300 tokens"), (Budget(cost=3), "3 of 3 cost")],
     ids=["tokens", "cost"],
 )
@@ -359,13 +359,13 @@ async def test_a_running_subagent_is_stopped_when_nothing_is_left(
     use_async: bool,
     inner: Budget | None,
     budget: Budget,
-    told: str,
+    limit: str,
 ) -> None:
     code = f"try {{ {DISPATCH} }} catch (e) {{ [e.name, e.tool, e.message].join('; ') }}"
     kid = Endless(codes=[], tokens=100)
     team = crew([code, "1"], kid, note, {"budget": budget}, {"budget": inner})
     first, second = await team.run(use_async)
-    why = f"the budget of this turn is used up: {told}"
+    why = f"the budget of this turn is used up: {limit}"
     assert first == f"<result>BudgetExceeded; task; {why}</result>"
     assert second == f"{OVER}{why}</error>", "what the subagent spent counts"
     assert (len(kid.made), len(noted)) == (3, 3)
@@ -402,8 +402,8 @@ async def test_an_agents_own_model_is_not_stopped_by_an_account_of_the_host(
     account = Account(Budget(tokens=5), name="the user")
     chat = talk(tools=[note], ptc=["note"], budget=Budget())
     with account.use():
-        told = await chat.run(model_message("1", usage_metadata=usage(10)))
-    assert told == [f"{OVER}the budget of the user is used up: 10 of 5 tokens</error>"]
+        answers = await chat.run(model_message("1", usage_metadata=usage(10)))
+    assert answers == [f"{OVER}the budget of the user is used up: 10 of 5 tokens</error>"]
 
 
 @both
@@ -415,9 +415,9 @@ async def test_a_cost_function_of_either_interpreter_is_used(
         ({"budget": Budget(cost=3)}, {"budget": Budget(), "cost_of": lambda m: 2}),
     ):
         team = crew([DISPATCH, "1"], ["1"], note, own, inner)
-        told = await team.run(use_async)
-        assert told[1].startswith(OVER)
-        assert "of 3 cost<" in told[1]
+        answers = await team.run(use_async)
+        assert answers[1].startswith(OVER)
+        assert "of 3 cost<" in answers[1]
 
 
 # -- the host's own accounts ---------------------------------------------------------------
@@ -440,9 +440,9 @@ async def test_turns_draw_on_an_account_of_the_host(
 PAUSES = """
 await Promise.all([1, 2].map(() => tools.note({text: "a"})));
 await tools.pay({});
-let told = 'no';
-try { await tools.note({text: "b"}); await tools.note({text: "c"}) } catch (e) { told = e.message }
-told
+let seen = 'no';
+try { await tools.note({text: "b"}); await tools.note({text: "c"}) } catch (e) { seen = e.message }
+seen
 """
 
 
@@ -479,8 +479,8 @@ async def test_an_eval_that_is_run_again_draws_once(
         state = await resumed.agent.ainvoke(given, config)
     else:
         state = await asyncio.to_thread(resumed.agent.invoke, given, config)
-    told = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
-    assert told == ["<result>the budget of this turn is used up: 4 of 4 requests</result>"]
+    answer = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
+    assert answer == ["<result>the budget of this turn is used up: 4 of 4 requests</result>"]
     assert noted == ["a", "a", "b"]
 
 
@@ -538,14 +538,14 @@ class Breaks(AgentMiddleware[Any, Any, Any]):
 
 @both
 @pytest.mark.parametrize("left", ["at a pause", "between evals"])
-@pytest.mark.parametrize(("budget", "told"), KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize(("budget", "limit"), KINDS.values(), ids=KINDS.keys())
 async def test_what_was_drawn_counts_where_another_process_goes_on(
     talk: Any,
     note: Any,
     noted: list[str],
     left: str,
     budget: Budget,
-    told: str,
+    limit: str,
     use_async: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -586,7 +586,7 @@ async def test_what_was_drawn_counts_where_another_process_goes_on(
     answers = [m.text for m in state["messages"] if isinstance(m, ToolMessage)]
     assert "x" * 60 in answers[0]
     assert answers[1] == "<result>second</result>"
-    assert told in answers[2]
+    assert limit in answers[2]
     assert await other.run("1") == ["<result>1</result>"], "the next turn has a budget of its own"
 
 

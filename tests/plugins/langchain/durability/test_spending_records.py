@@ -16,14 +16,14 @@ from interpstack_langchain.durability.spending_records import SpendingRecorder
 
 @pytest.fixture
 def happened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    told: list[Any] = []
+    answers: list[Any] = []
 
     async def awaited() -> None:
-        told.append("recorded")
+        answers.append("recorded")
 
     monkeypatch.setattr(spending_records, "record_drawn", awaited)
-    monkeypatch.setattr(spending_records, "record_drawn_soon", lambda: told.append("soon"))
-    return told
+    monkeypatch.setattr(spending_records, "record_drawn_soon", lambda: answers.append("soon"))
+    return answers
 
 
 @pytest.fixture

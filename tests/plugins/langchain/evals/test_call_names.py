@@ -56,7 +56,7 @@ def _name(*calls: Any, **place: Any) -> str:
     return SiblingCalls.of(_request(*calls, **place)).name
 
 
-def test_two_calls_of_one_id_are_told_apart() -> None:
+def test_two_calls_of_one_id_are_distinguished() -> None:
     first, second = call("a", code="1"), call("a", code="2")
     by_task = [_name(first, first, second, path=("__pregel_push", n)) for n in (0, 1)]
     assert by_task == ["a", "a#2"]

@@ -88,9 +88,9 @@ async def one_after(queue: CallQueue, error: BaseException) -> Any:
 async def test_evals_behind_one_that_will_run_again_wait_for_it(
     queue: CallQueue, error: BaseException
 ) -> None:
-    with pytest.raises(GraphInterrupt) as held:
+    with pytest.raises(GraphInterrupt) as pending:
         await one_after(queue, error)
-    assert held.value.args == ((),), "it asks nothing of its own"
+    assert pending.value.args == ((),), "it asks nothing of its own"
 
 
 async def test_an_eval_behind_one_that_failed_runs(queue: CallQueue) -> None:

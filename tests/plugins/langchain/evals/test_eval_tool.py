@@ -59,7 +59,7 @@ async def test_code_runs_for_the_eval_that_is_under_way(tool: EvalTool) -> None:
     assert [running, running] == SEEN
 
 
-def test_the_model_is_told_the_language(tool: EvalTool, language: Any) -> None:
+def test_the_model_reads_the_language(tool: EvalTool, language: Any) -> None:
     schema = tool.args_schema.model_json_schema()
     assert list(schema["properties"]) == ["code"]
     assert schema["properties"]["code"]["description"].startswith("JavaScript to run.")

@@ -1,4 +1,4 @@
-"""Output of an eval that may be put aside, as far as the model has not seen it."""
+"""Output of a suspended eval that the model has not seen."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def watched(shown: SeenOutput, *heard: str) -> Watched:
 
 def test_only_new_output_is_shown() -> None:
     shown, still = SeenOutput(), StillRunning(())
-    assert watched(shown, "a", "\nb").aside(still).console == "a\nb"
-    assert watched(shown, "a\nb\nc").aside(still).console == "c"
+    assert watched(shown, "a", "\nb").suspended(still).console == "a\nb"
+    assert watched(shown, "a\nb\nc").suspended(still).console == "c"
     assert watched(shown).unseen(Outcome(text="1", console="a\nb\nc\nd")) == Outcome(
         text="1", console="d"
     )
@@ -28,8 +28,8 @@ def test_each_image_is_shown_once_and_other_objects_stay() -> None:
     shown, note = SeenOutput(), ValueError("of a listener")
     one, two = (Attachment(b"GIF89a" + bytes([n]), "image/gif") for n in (1, 2))
     seen: list[Any] = [
-        watched(shown).aside(StillRunning((), [one])).attachments,
-        watched(shown).aside(StillRunning((), [one])).attachments,
+        watched(shown).suspended(StillRunning((), [one])).attachments,
+        watched(shown).suspended(StillRunning((), [one])).attachments,
         watched(shown).unseen(Outcome(attachments=(one, note, two))).attachments,
     ]
     assert seen == [(one,), (), (note, two)]

@@ -89,7 +89,9 @@ async def test_a_decision_resumes_the_run(
     assert text in ((await source.eval("t", 1)).answer or "")
 
 
-async def test_a_decision_that_does_not_fit_has_no_effect_and_is_told(source: AgentSource) -> None:
+async def test_a_decision_that_does_not_fit_has_no_effect_and_is_reported(
+    source: AgentSource,
+) -> None:
     found = await answered(source, {"decisions": []})
     assert "give one decision for each action request" in found.problem
     assert len(found.questions) == 1

@@ -22,25 +22,25 @@ class Source(CheckpointerSource):
     options = ReadingOptions()
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
-        self.saver, self.runs, self.looks = saver, MemoryRuns(), 0
+        self.saver, self.runs, self.readings = saver, MemoryRuns(), 0
 
     @property
     def title(self) -> str:
         return "memory"
 
-    async def _look(self, read: Callable[[BaseCheckpointSaver[Any]], Any]) -> Any:
-        self.looks += 1
+    async def _read_saver(self, read: Callable[[BaseCheckpointSaver[Any]], Any]) -> Any:
+        self.readings += 1
         return read(self.saver)
 
     async def _read_runs(self, read: Callable[[WorkflowStore], Awaitable[Any]]) -> Any:
-        self.looks += 1
+        self.readings += 1
         return await read(self.runs)
 
     def _written_runs(self) -> AbstractAsyncContextManager[WorkflowStore]:
         return nullcontext(self.runs)
 
 
-async def test_each_question_is_one_look() -> None:
+async def test_each_question_opens_the_checkpointer_once() -> None:
     saver = InMemorySaver()
     source, made = Source(saver), agent(saver)
     await made.ainvoke(turn("1 + 1"), config("talk"))
@@ -49,8 +49,8 @@ async def test_each_question_is_one_look() -> None:
     assert await source.conversations(containing="other") == []
     assert (await source.conversation("talk")).name == "talk"
     assert (await source.eval("talk", 1)).summary.code == "1 + 1"
-    assert source.looks == 5
+    assert source.readings == 5
     assert list(await source.workflows()) == []
-    assert source.looks == 6
+    assert source.readings == 6
     await made.ainvoke(turn("2"), config("talk"))
     assert await source.version("talk") != before

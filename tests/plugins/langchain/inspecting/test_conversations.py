@@ -48,13 +48,13 @@ class Talk(Thread):
         return read_conversation(saver, "t", ReadingOptions(prices=Prices(prices)))
 
 
-def _agent(text: str, read: int, written: int, *calls: Any, **told: Any) -> AIMessage:
+def _agent(text: str, read: int, written: int, *calls: Any, **answers: Any) -> AIMessage:
     tokens = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
     return AIMessage(
         text,
         id=f"{text}-{read}",
         tool_calls=[*calls],
-        usage_metadata={**tokens, **told},  # type: ignore[typeddict-item]
+        usage_metadata={**tokens, **answers},  # type: ignore[typeddict-item]
         response_metadata={"model_name": "acme-large"},
     )
 
@@ -94,7 +94,7 @@ def test_tokens_and_their_cost_are_added_up() -> None:
     assert use.unpriced == ()
 
 
-def test_an_error_that_ended_the_run_is_told_until_its_task_has_run() -> None:
+def test_an_error_that_ended_the_run_is_reported_until_its_task_has_run() -> None:
     talk = Talk()
     talk.say(HumanMessage("go", id="h"), begins=True)
     failed = [("task", "__error__", "ConnectionError('gone')")]
@@ -161,7 +161,7 @@ def test_evals_whose_input_was_deleted_come_first() -> None:
     assert (turn.number, turn.text, len(turn.evals)) == (0, "", 1)
 
 
-def test_damage_is_told_in_one_line() -> None:
+def test_damage_is_reported_in_one_line() -> None:
     thread = Thread()
     thread.step({"name": "eval", "args": None, "id": "a", "type": "tool_call"})
     saver: Any = thread

@@ -39,13 +39,13 @@ async def test_a_writer_that_comes_while_it_is_read_has_it_read_once_more(tmp_pa
             raise ConfigurationError("it changed")
 
     fails = False
-    await there._look(read)
+    await there._read_saver(read)
     assert looks == [True, False]
     for end in ("-wal", "-shm"):
         (tmp_path / f"a.db{end}").unlink()
     fails = True
     with pytest.raises(ConfigurationError, match="it changed"):
-        await there._look(read)
+        await there._read_saver(read)
     assert looks == [True, False, True, False]
 
 

@@ -43,9 +43,9 @@ def answer(program: Program) -> str:
     return str(json.loads(program.stdout.readline()))
 
 
-def landed(program: Program) -> None:
+def recorded(program: Program) -> None:
     """Wait until the calls in flight of a process have ended, and the process, too."""
-    assert program.stdout.readline() == "landed\n"
+    assert program.stdout.readline() == "recorded\n"
     assert program.wait() == 0
 
 
@@ -67,15 +67,15 @@ def test_another_process_continues_a_cell_and_repeats_no_call(
     first = start(engine, "eval", code=code)
     cell = cell_of(answer(first))
     (tmp_path / "go-1").touch()
-    landed(first)
+    recorded(first)
     second = start(engine, "wait", id=cell, seconds=0.3)
     assert "tools.slow(" in answer(second)
     (tmp_path / "go-2").touch()
-    landed(second)
+    recorded(second)
     third = start(engine, "wait", id=cell, seconds=60)
     ended = answer(third)
     assert re.fullmatch(r"(<notice>.*</notice>\n)?<result>'?12'?</result>", ended)
-    landed(third)
+    recorded(third)
     assert effects(tmp_path) == ["begun 1", "begun 2"]
     given = ["replay", "t", "--checkpointer", str(tmp_path / "checkpoints.db"), "--json"]
     done = CliRunner().invoke(main, [*given, "--engine", engine], catch_exceptions=False)
@@ -90,10 +90,10 @@ def test_a_process_does_not_take_calls_that_another_one_makes(start: Start, tmp_
     cell = cell_of(answer(first))
     second = start("quickjs", "wait", id=cell, seconds=0.1)
     assert "calls in flight in another process" in answer(second)
-    landed(second)
+    recorded(second)
     (tmp_path / "go-1").touch()
-    landed(first)
+    recorded(first)
     third = start("quickjs", "wait", id=cell, seconds=60)
     assert answer(third) == "<result>1</result>"
-    landed(third)
+    recorded(third)
     assert effects(tmp_path) == ["begun 1"]

@@ -138,7 +138,7 @@ async def test_an_answer_of_a_person_takes_the_place_of_the_call(
     assert (result.status, result.content) == ("success", "paid in cash")
 
 
-async def test_the_model_is_told_of_an_edit(talk: Any, use_async: bool) -> None:
+async def test_the_model_sees_an_edit(talk: Any, use_async: bool) -> None:
     agent = Direct(talk, use_async=use_async)
     await agent.begin(PAY)
     edited = {"name": "pay", "args": {"to": "Ann", "euros": 5}}

@@ -137,7 +137,7 @@ def test_counts_are_positive_integers(name: str, value: Any) -> None:
         CodeInterpreterMiddleware(**{name: value})
 
 
-def test_the_least_memory_is_told_as_a_number() -> None:
+def test_the_least_memory_is_reported_as_a_number() -> None:
     with pytest.raises(ConfigurationError, match="at least 4194304; got 1"):
         CodeInterpreterMiddleware(memory_limit=1)
 
@@ -308,7 +308,7 @@ def test_a_plain_stack_has_tools_too() -> None:
 
 
 def test_structured_tools_keep_their_schema() -> None:
-    from interpstack_langchain.tools.tool_twins import native_tool
+    from interpstack_langchain.tools.wrapped_tools import native_tool
 
     made = StructuredTool.from_function(coroutine=_shout, name="s", description="S.")
     assert native_tool(made).get_input_schema() is made.get_input_schema()

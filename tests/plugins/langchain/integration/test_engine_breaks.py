@@ -41,7 +41,7 @@ class Broken(Execution):
 
 
 class Fragile(QuickJS):  # type: ignore[misc, valid-type]
-    """QuickJS that breaks when it is told to."""
+    """QuickJS that breaks on demand."""
 
     broken = False
     shut = False
@@ -78,44 +78,44 @@ def fragile(talk: Any, **options: Any) -> tuple[Any, Fragile]:
 @both
 async def test_the_state_of_the_last_good_eval_is_kept(talk: Any) -> None:
     chat, _ = fragile(talk)
-    told = await chat.run("let a = 1", "a = 2; await tools.sabotage(); a = 3", "a")
-    assert told[1] == (
+    answers = await chat.run("let a = 1", "a = 2; await tools.sabotage(); a = 3", "a")
+    assert answers[1] == (
         '<error type="EngineFailure">the engine broke: out of order; see the log'
         "; variables are as they were before this call</error>"
     )
-    assert told[2] == "<result>1</result>"
+    assert answers[2] == "<result>1</result>"
     assert await chat.run("a") == ["<result>1</result>"]
 
 
 @both
 async def test_an_error_that_code_names_like_that_is_an_error_of_the_code(talk: Any) -> None:
     chat, _ = fragile(talk)
-    told = await chat.run(
+    answers = await chat.run(
         "let a = 1", "a = 2; throw Object.assign(Error('b; c'), {name: 'EngineFailure'})", "a"
     )
-    assert told[1].startswith('<error type="EngineFailure">b; c')
-    assert "before this call" not in told[1]
-    assert told[2] == "<result>2</result>"
+    assert answers[1].startswith('<error type="EngineFailure">b; c')
+    assert "before this call" not in answers[1]
+    assert answers[2] == "<result>2</result>"
 
 
 @both
 async def test_the_evals_before_it_in_the_same_message_are_kept(talk: Any, evals: Any) -> None:
     chat, _ = fragile(talk)
     await chat.turn("let a = 1")
-    told = await chat.run(evals("a = 5", "a = 6; await tools.sabotage()", "a"))
-    assert told[2] == "<result>5</result>"
+    answers = await chat.run(evals("a = 5", "a = 6; await tools.sabotage()", "a"))
+    assert answers[2] == "<result>5</result>"
     assert await chat.run("a") == ["<result>5</result>"]
 
 
 @both
-async def test_what_an_eval_did_is_told_even_if_its_state_cannot_be_kept(talk: Any) -> None:
-    """A model that is not told of a payment pays again."""
+async def test_what_an_eval_did_is_reported_even_if_its_state_cannot_be_kept(talk: Any) -> None:
+    """A model that does not hear of a payment pays again."""
     chat, engine = fragile(talk)
     await chat.turn("let a = 1")
     engine.stateless = True
-    (told,) = await chat.run("a = 2; console.log('paid'); 'receipt'")
+    (answer,) = await chat.run("a = 2; console.log('paid'); 'receipt'")
     engine.stateless = False
-    assert told == (
+    assert answer == (
         "<notice>Variables could not be kept: too much of it.</notice>\n"
         "<notice>Variables are as they were before this call.</notice>\n"
         "<stdout>\npaid\n</stdout>\n<result>receipt</result>"
@@ -125,17 +125,17 @@ async def test_what_an_eval_did_is_told_even_if_its_state_cannot_be_kept(talk: A
 
 async def test_in_turn_mode_variables_are_kept_with_a_checkpointer(talk: Any) -> None:
     chat, _ = fragile(talk, mode="turn")
-    told = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
-    assert "variables are as they were before this call" in told[1]
-    assert told[2] == "<result>number</result>"
+    answers = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
+    assert "variables are as they were before this call" in answers[1]
+    assert answers[2] == "<result>number</result>"
     assert await chat.run("typeof a") == ["<result>undefined</result>"]
 
 
-async def test_in_turn_mode_without_a_checkpointer_the_loss_is_told(talk: Any) -> None:
+async def test_in_turn_mode_without_a_checkpointer_the_loss_is_reported(talk: Any) -> None:
     chat, _ = fragile(talk, mode="turn", checkpointer=None)
-    told = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
-    assert "all variables of earlier cells are lost" in told[1]
-    assert told[2] == "<result>undefined</result>"
+    answers = await chat.run("let a = 1", "await tools.sabotage()", "typeof a")
+    assert "all variables of earlier cells are lost" in answers[1]
+    assert answers[2] == "<result>undefined</result>"
 
 
 async def test_an_engine_that_does_not_start_is_an_answer(talk: Any) -> None:
@@ -143,8 +143,8 @@ async def test_an_engine_that_does_not_start_is_an_answer(talk: Any) -> None:
     await talk(checkpointer=saver).turn("let a = 1")
     chat, engine = fragile(talk, checkpointer=saver)
     engine.shut = True
-    (told,) = await chat.run("a")
-    assert '<error type="EngineFailure">' in told
+    (answer,) = await chat.run("a")
+    assert '<error type="EngineFailure">' in answer
     engine.shut = False
     again, _ = fragile(talk, checkpointer=saver)
     assert await again.run("a") == ["<result>1</result>"]

@@ -25,8 +25,8 @@ class Noting(AgentState[Any]):
 @tool
 def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
     """Note something in the graph's state."""
-    told = [ToolMessage("noted", tool_call_id=tool_call_id), HumanMessage(f"noted {text}")]
-    return Command(update={"notes": [text], "messages": told})
+    answers = [ToolMessage("noted", tool_call_id=tool_call_id), HumanMessage(f"noted {text}")]
+    return Command(update={"notes": [text], "messages": answers})
 
 
 @tool
@@ -43,7 +43,7 @@ def pay() -> str:
 
 
 class Dying(InMemorySaver):
-    """Fails, when it is told to, after it has kept the entry of that number."""
+    """Fails on demand, after it has stored the entry of that number."""
 
     dies_after = 0
 

@@ -43,20 +43,20 @@ _LATE = ("deepagents", "click", "jsrun", "prompt_toolkit", "pydantic_monty", "qu
 _OWN_LATE = ("interpstack_js_repl", "interpstack_langchain.background.background")
 
 
-def _told(code: str) -> Any:
+def _output_of(code: str) -> Any:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
 def test_importing_the_middleware_loads_no_package_that_may_not_be_used() -> None:
-    added = _told(_ADDED)
+    added = _output_of(_ADDED)
     assert "interpstack_langchain.middleware" in added
     assert [name for name in added if name.partition(".")[0] in _LATE] == []
     assert [name for name in added if name.startswith(_OWN_LATE)] == []
 
 
 def test_a_store_of_workflows_needs_no_agent() -> None:
-    modules = _told(_STORE)
+    modules = _output_of(_STORE)
     assert "interpstack_state.sqlite" in modules
     others = ("langchain", "langgraph", "interpstack_langchain", "psycopg", "redis")
     assert [name for name in modules if name.startswith(others)] == []
@@ -70,7 +70,7 @@ def test_a_middleware_is_loaded_by_its_name() -> None:
 
 
 def test_names_for_other_packages_are_loaded_one_by_one() -> None:
-    modules = _told(_RECORDED)
+    modules = _output_of(_RECORDED)
     assert "interpstack_langchain.replay.recorded_surfaces" in modules
     others = ("interpstack_langchain.evals", "interpstack_langchain.middleware", "langchain_core")
     assert [name for name in modules if name.startswith(others)] == []

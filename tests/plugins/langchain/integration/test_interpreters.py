@@ -30,7 +30,7 @@ def Script(tool: str = "eval") -> _Script:  # noqa: N802 - a model
     return _Script(tool=tool)
 
 
-def told(result: Any) -> list[str]:
+def answer_of(result: Any) -> list[str]:
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
 
 
@@ -128,7 +128,7 @@ async def test_code_of_one_may_run_code_of_the_other(two: Any, evals: Any) -> No
     assert paused["__interrupt__"][0].value == "?"
     agent.python._interpreter.sessions._known.clear()  # as in another process
     result = await agent.chat.agent.ainvoke(Command(resume="go"), config)
-    assert told(result) == ["<result>&lt;result&gt;3&lt;/result&gt;</result>"]
+    assert answer_of(result) == ["<result>&lt;result&gt;3&lt;/result&gt;</result>"]
     agent.python._interpreter.sessions._known.clear()
     assert await agent.chat.run(evals("n", name="python")) == ["<result>3</result>"]
 
@@ -223,14 +223,14 @@ async def test_code_inside_code_is_not_run_again_from_its_start(
             agent.chat.say([])
         result = await agent.send(given)
     assert agent.done == [5, 1, 2, 3, 4]
-    assert told(result) == ["<result>&lt;result&gt;7&lt;/result&gt;</result>"]
+    assert answer_of(result) == ["<result>&lt;result&gt;7&lt;/result&gt;</result>"]
 
 
 WRONG = [[], [{"type": "no"}], [{"type": "reject"}]]
 
 
 @both
-async def test_a_wrong_decision_for_code_inside_code_is_told_and_forgotten(
+async def test_a_wrong_decision_for_code_inside_code_is_reported_and_forgotten(
     nested: Any, use_async: bool
 ) -> None:
     agent = nested()
@@ -496,12 +496,12 @@ def test_variables_of_the_peer_are_announced_once(payload: bytes) -> None:
     say(before)
     with CodeInterpreterMiddleware() as middleware:
         now = create_agent(Script(), tools=[], middleware=[middleware], checkpointer=saver)
-        answers = told(say(now, "var x = 1", "x"))
+        answers = answer_of(say(now, "var x = 1", "x"))
         assert (NOT_THERE in answers[0]) == bool(payload)
         assert answers[1] == "<result>1</result>"
     with CodeInterpreterMiddleware() as middleware:  # in another process
         again = create_agent(Script(), tools=[], middleware=[middleware], checkpointer=saver)
-        assert told(say(again, "x + 1"))[-1] == "<result>2</result>"
+        assert answer_of(say(again, "x + 1"))[-1] == "<result>2</result>"
 
 
 def test_variables_of_a_renamed_interpreter_are_announced_once() -> None:
@@ -511,10 +511,10 @@ def test_variables_of_a_renamed_interpreter_are_announced_once() -> None:
         say(agent, "var x = 1")
     with CodeInterpreterMiddleware(tool_name="js") as second:
         agent = create_agent(Script("js"), tools=[], middleware=[second], checkpointer=saver)
-        answers = told(say(agent, "var y = 1", "y"))[1:]
+        answers = answer_of(say(agent, "var y = 1", "y"))[1:]
         assert NOT_THERE in answers[0]
         assert answers[1] == "<result>1</result>"
-        assert told(say(agent, "y + 1"))[-1] == "<result>2</result>"
+        assert answer_of(say(agent, "y + 1"))[-1] == "<result>2</result>"
 
 
 def test_an_interpreter_that_joins_another_announces_nothing() -> None:
@@ -524,7 +524,7 @@ def test_an_interpreter_that_joins_another_announces_nothing() -> None:
         say(agent, "var x = 1")
         both_of_them = [first, second]
         agent = create_agent(Script("js"), tools=[], middleware=both_of_them, checkpointer=saver)
-        assert told(say(agent, "var y = 1"))[-1] == "<result>undefined</result>"
+        assert answer_of(say(agent, "var y = 1"))[-1] == "<result>undefined</result>"
 
 
 async def test_a_state_that_only_another_engine_can_restore(talk: Any, monkeypatch: Any) -> None:

@@ -61,7 +61,7 @@ async def test_variables_live_as_long_as_the_mode_says(
 @pytest.mark.engines("javascript")
 @both
 @pytest.mark.parametrize("between", ["turn", "call"])
-async def test_what_another_mode_replaced_is_told_once(talk: Any, between: str) -> None:
+async def test_what_another_mode_replaced_is_reported_once(talk: Any, between: str) -> None:
     saver = InMemorySaver()
     first, other = (talk(mode=mode, checkpointer=saver) for mode in ("thread", between))
     assert await first.run("var a = 1; a") == ["<result>1</result>"]
@@ -69,9 +69,9 @@ async def test_what_another_mode_replaced_is_told_once(talk: Any, between: str) 
     if between == "call":
         assert await first.run("[a, typeof b].join()") == ["<result>1,undefined</result>"]
         return
-    told, again = await first.run("[typeof a, typeof b].join()", "var c = 3; typeof a")
-    assert told.endswith("<result>undefined,undefined</result>")
-    assert "Variables of earlier turns are not available: the last turn with code ran" in told
+    answers, again = await first.run("[typeof a, typeof b].join()", "var c = 3; typeof a")
+    assert answers.endswith("<result>undefined,undefined</result>")
+    assert "Variables of earlier turns are not available: the last turn with code ran" in answers
     assert again == "<result>undefined</result>"
     (later,) = await talk(mode="thread", checkpointer=saver).run("c")
     assert without_restored(later) == "<result>3</result>"
@@ -120,9 +120,9 @@ async def test_evals_of_one_message_run_in_its_order(talk: Any, evals: Any) -> N
             if chat.use_async
             else chat.agent.get_state(at("t"))
         )
-        told = [m.text for m in state.values["messages"] if isinstance(m, ToolMessage)][-4:]
+        answer = [m.text for m in state.values["messages"] if isinstance(m, ToolMessage)][-4:]
         expected = [",".join(map(str, range(i + 1))) for i in range(4)]
-        assert told == [f"<result>{text}</result>" for text in expected]
+        assert answer == [f"<result>{text}</result>" for text in expected]
     assert await chat.run("log.length") == ["<result>4</result>"]
 
 
@@ -176,9 +176,9 @@ async def test_an_eval_commits_its_state_with_its_message(talk: Any) -> None:
     chat = talk()
     await chat.turn("let a = 1", "a = 2")
     for state in chat.agent.get_state_history(at("t")):
-        told = [m for m in state.values["messages"] if isinstance(m, ToolMessage)]
+        answers = [m for m in state.values["messages"] if isinstance(m, ToolMessage)]
         records = state.values.get("interpreter_record")
-        assert (records[-1]["sequence"] if records else 0) == len(told)
+        assert (records[-1]["sequence"] if records else 0) == len(answers)
 
 
 @both
@@ -236,8 +236,8 @@ async def test_an_older_checkpoint_has_its_own_state(talk: Any) -> None:
     await chat.turn("let a = 1")
     old = chat.agent.get_state(at("t")).config["configurable"]["checkpoint_id"]
     await chat.turn("a = 2")
-    (told,) = await chat.run("a += 10; a", config=at("t", old))
-    assert without_restored(told) == "<result>11</result>"
+    (answer,) = await chat.run("a += 10; a", config=at("t", old))
+    assert without_restored(answer) == "<result>11</result>"
     assert await chat.run("a") == ["<result>11</result>"]  # the fork is the newest now
 
 
@@ -263,8 +263,8 @@ async def test_replaying_a_step_runs_it_from_where_it_started(talk: Any, evals: 
         if chat.use_async
         else await asyncio.to_thread(chat.agent.invoke, None, step.config)
     )
-    told = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
-    assert told[-2:] == ["<result>2</result>", "<result>20</result>"]
+    answer = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert answer[-2:] == ["<result>2</result>", "<result>20</result>"]
 
 
 @pytest.mark.engines("javascript")
@@ -309,9 +309,9 @@ async def test_two_runs_of_one_thread_at_once_both_start_from_its_state(talk: An
     agents = [_one_eval_agent(chat, f"a += {n}; a") for n in (10, 100)]
     given = {"messages": [("user", "go")]}
     results = await asyncio.gather(*[agent.ainvoke(given, at("t")) for agent in agents])
-    told = {r["messages"][-2].text for r in results}
-    assert told <= {"<result>11</result>", "<result>101</result>", "<result>111</result>"}
-    assert "<result>11</result>" in told or "<result>101</result>" in told
+    answer = {r["messages"][-2].text for r in results}
+    assert answer <= {"<result>11</result>", "<result>101</result>", "<result>111</result>"}
+    assert "<result>11</result>" in answer or "<result>101</result>" in answer
 
 
 @pytest.mark.engines("javascript")
@@ -474,11 +474,11 @@ async def test_a_state_that_cannot_be_trusted_is_left_alone(
     (good,) = chat.agent.get_state(at("t")).values["interpreter_record"]
     bad = {**change(dict(good), dict(other)), "id": "bad"}
     chat.agent.update_state(at("t"), {"interpreter_record": Overwrite([bad])})
-    told = await chat.run("typeof a + typeof secret", "globalThis.b = 1", "b")
-    assert "<notice>" in told[0]
-    assert "could not be restored" in told[0]
-    assert told[0].endswith("<result>undefinedundefined</result>")
-    assert told[2] == "<result>1</result>"  # it goes on in memory, and tells only once
+    answers = await chat.run("typeof a + typeof secret", "globalThis.b = 1", "b")
+    assert "<notice>" in answers[0]
+    assert "could not be restored" in answers[0]
+    assert answers[0].endswith("<result>undefinedundefined</result>")
+    assert answers[2] == "<result>1</result>"  # it goes on in memory, and tells only once
     assert chat.agent.get_state(at("t")).values["interpreter_record"] == [bad]
 
 
@@ -493,9 +493,9 @@ async def test_a_state_of_an_older_turn_is_refused(
     old = chat.agent.get_state(at("t")).values["interpreter_record"]
     await chat.turn("a = -1")
     chat.agent.update_state(at("t"), {"interpreter_record": Overwrite(old)})
-    (told,) = await chat.run("typeof a")
-    assert "of another turn" in told
-    assert told.endswith("<result>undefined</result>")
+    (answer,) = await chat.run("typeof a")
+    assert "of another turn" in answer
+    assert answer.endswith("<result>undefined</result>")
     assert chat.agent.get_state(at("t")).values["interpreter_record"] == old
 
 
@@ -561,11 +561,11 @@ async def test_a_chain_with_a_missing_link_is_refused(
     records = chat.agent.get_state(at("t")).values["interpreter_record"]
     rest = [record for index, record in enumerate(records) if index != missing]
     chat.agent.update_state(at("t"), {"interpreter_record": Overwrite(rest)})
-    (told,) = await talk(checkpointer=chat.agent.checkpointer, snapshot_signing_key=key).run(
+    (answer,) = await talk(checkpointer=chat.agent.checkpointer, snapshot_signing_key=key).run(
         "typeof a"
     )
-    assert "an earlier record that it builds on is missing" in told
-    assert told.endswith("<result>undefined</result>")
+    assert "an earlier record that it builds on is missing" in answer
+    assert answer.endswith("<result>undefined</result>")
 
 
 async def test_a_record_never_builds_on_one_that_was_changed_meanwhile(talk: Any) -> None:
@@ -615,11 +615,11 @@ async def test_values_come_back_when_the_engine_was_built_anew(talk: Any) -> Non
     await talk(checkpointer=saver).turn("let a = [1, new Date(0)]; const f = () => 1")
     # Without a console the guest starts from another heap: for images, another build.
     chat = talk(checkpointer=saver, capture_console=False)
-    told = await chat.run("a[1].getTime()", "f()", "a = 5")
-    assert "<notice>" in told[0]
-    assert "f" in told[0].partition("Not restored:")[2]
-    assert told[0].endswith("<result>0</result>")
-    assert "was not restored because it is not serializable (type: function)" in told[1]
+    answers = await chat.run("a[1].getTime()", "f()", "a = 5")
+    assert "<notice>" in answers[0]
+    assert "f" in answers[0].partition("Not restored:")[2]
+    assert answers[0].endswith("<result>0</result>")
+    assert "was not restored because it is not serializable (type: function)" in answers[1]
     assert await talk(checkpointer=saver, capture_console=False).run("a") == ["<result>5</result>"]
 
 
@@ -631,13 +631,13 @@ async def test_an_empty_state_of_another_build_is_no_failure(talk: Any) -> None:
     assert await talk(checkpointer=saver, capture_console=False).run("a") == ["<result>1</result>"]
 
 
-async def test_a_state_too_large_is_told_once_and_values_are_kept(talk: Any) -> None:
+async def test_a_state_too_large_is_reported_once_and_values_are_kept(talk: Any) -> None:
     saver = InMemorySaver()
     limits = {"checkpointer": saver, "max_snapshot_bytes": 600}
     chat = talk(**limits)
-    told = await chat.run("let a = 1; const f = () => 1", "a", "f()")
-    assert ["more than the 600" in text for text in told] == [True, False, False]
-    assert told[2] == "<result>1</result>"
+    answers = await chat.run("let a = 1; const f = () => 1", "a", "f()")
+    assert ["more than the 600" in text for text in answers] == [True, False, False]
+    assert answers[2] == "<result>1</result>"
     (again,) = await talk(**limits).run("[a, typeof Object.getOwnPropertyDescriptor]")
     assert "Not restored: f" in again
     assert again.endswith('<result>[1, "function"]</result>')
@@ -646,8 +646,8 @@ async def test_a_state_too_large_is_told_once_and_values_are_kept(talk: Any) -> 
 async def test_a_state_with_no_room_at_all_does_not_end_storing(talk: Any) -> None:
     saver = InMemorySaver()
     await talk(checkpointer=saver, max_snapshot_bytes=1).turn("let a = 1")
-    (told,) = await talk(checkpointer=saver).run("globalThis.b = typeof a")
-    assert "too large" in told
+    (answer,) = await talk(checkpointer=saver).run("globalThis.b = typeof a")
+    assert "too large" in answer
     assert await talk(checkpointer=saver).run("b") == ["<result>undefined</result>"]
 
 

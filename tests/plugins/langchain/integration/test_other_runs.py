@@ -131,7 +131,7 @@ async def test_ids_differ_where_a_model_uses_its_own_again(talk: Any, till: Till
     assert ann != bob
 
 
-def twins(*codes: str, ids: tuple[str, ...] = ("c0", "c0")) -> AIMessage:
+def same_ids(*codes: str, ids: tuple[str, ...] = ("c0", "c0")) -> AIMessage:
     """A message in which a model gives several evals one id."""
     calls = [
         {"name": "eval", "args": {"code": code}, "id": call_id}
@@ -140,25 +140,25 @@ def twins(*codes: str, ids: tuple[str, ...] = ("c0", "c0")) -> AIMessage:
     return AIMessage("", tool_calls=calls)
 
 
-TWINS = [
+SAME_IDS = [
     ("let n = 1; await tools.pay({to: 'Ann'})", "n += 1; await tools.pay({to: 'Bob'}) + n"),
     ("await tools.pay({to: 'Ann'})", "await tools.pay({to: 'Ann'})"),
 ]
-TOLD = [["receipt of Ann", "receipt of Bob2"], ["receipt of Ann", "receipt of Ann"]]
+ANSWERS = [["receipt of Ann", "receipt of Bob2"], ["receipt of Ann", "receipt of Ann"]]
 
 
 @pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize(
-    ("codes", "told"), list(zip(TWINS, TOLD, strict=True)), ids=["other", "same"]
+    ("codes", "answers"), list(zip(SAME_IDS, ANSWERS, strict=True)), ids=["other", "same"]
 )
 @pytest.mark.parametrize("waits", [False, True], ids=["at once", "approved"])
 async def test_two_evals_of_one_message_with_one_id_are_two_evals(
-    talk: Any, till: Till, codes: Any, told: list[str], waits: bool, use_async: bool
+    talk: Any, till: Till, codes: Any, answers: list[str], waits: bool, use_async: bool
 ) -> None:
     saver = InMemorySaver()
     given = {"tools": till.tools if use_async else till.sync_tools, "ptc": till.names}
     chat = talk(**given, checkpointer=saver, interrupt_on={"pay": True} if waits else None)
-    result = await chat.turn(twins(*codes))
+    result = await chat.turn(same_ids(*codes))
     while waits and "__interrupt__" in result:  # each goes on in another process
         chat = talk(**given, checkpointer=saver, interrupt_on={"pay": True})
         chat.say([])
@@ -167,7 +167,7 @@ async def test_two_evals_of_one_message_with_one_id_are_two_evals(
         else:
             result = await asyncio.to_thread(chat.agent.invoke, decide("approve"), CONFIG)
     texts = [m.text for m in result["messages"] if m.type == "tool"]
-    assert [without_restored(text) for text in texts] == [f"<result>{t}</result>" for t in told]
+    assert [without_restored(text) for text in texts] == [f"<result>{t}</result>" for t in answers]
     assert len(till.paid) == len({key for _, key in till.paid}) == 2
 
 
@@ -177,7 +177,7 @@ def test_names_of_calls_are_unique() -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "told", "payees"),
+    ("decision", "answer", "payees"),
     [
         ("approve", "receipt of 9", [9]),
         ("reject", "a reviewer rejected this call", []),
@@ -186,14 +186,14 @@ def test_names_of_calls_are_unique() -> None:
     ],
 )
 async def test_a_decision_holds_where_nothing_needs_one_any_more(
-    talk: Any, till: Till, decision: Any, told: str, payees: list[int]
+    talk: Any, till: Till, decision: Any, answer: str, payees: list[int]
 ) -> None:
     saver = InMemorySaver()
     given = {"tools": till.tools, "ptc": till.names, "checkpointer": saver}
     await talk(interrupt_on={"pay": True}, **given).turn("await tools.pay({to: 9})")
     other = talk(**given)
     other.say([])
-    assert told in last(await other.agent.ainvoke(decide(decision), CONFIG))
+    assert answer in last(await other.agent.ainvoke(decide(decision), CONFIG))
     assert till.payees == payees
 
 
@@ -226,9 +226,9 @@ async def test_any_value_can_wait_for_an_approval(talk: Any, till: Till, value: 
     chat = talk(tools=till.tools, ptc=till.names, interrupt_on={"pay": True})
     result = await chat.turn(f"(await tools.pay({{to: {value}}})).slice(0, 7)")
     assert result["__interrupt__"]
-    told = last(await chat.agent.ainvoke(decide("approve"), CONFIG))
+    answers = last(await chat.agent.ainvoke(decide("approve"), CONFIG))
     # Python itself writes no such integer as a decimal, which is the tool's affair.
-    assert told == "<result>receipt</result>" or "Exceeds the limit" in told
+    assert answers == "<result>receipt</result>" or "Exceeds the limit" in answers
 
 
 async def test_what_ends_while_the_guest_computes_is_recorded(talk: Any) -> None:
@@ -396,14 +396,14 @@ async def test_two_answers_at_once_are_no_answer_to_what_is_asked_next(
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)  # it waits for the first run by now
     go_on.set()
-    told = [result["__interrupt__"] for result in await asyncio.gather(*runs)]
-    assert told[0] == told[1]
+    answers = [result["__interrupt__"] for result in await asyncio.gather(*runs)]
+    assert answers[0] == answers[1]
     assert paid == ["Ann"]
     await resume()
     assert paid == ["Ann", "Bob"]
 
 
-async def test_output_before_a_failure_is_told_where_a_journal_is_kept(talk: Any) -> None:
+async def test_output_before_a_failure_is_shown_where_a_journal_is_kept(talk: Any) -> None:
     chat = talk(memory_limit=16 * 2**20)
-    (told,) = await chat.run("console.log('before'); for (const a = [];;) a.push('x'.repeat(1e5));")
-    assert told.startswith('<stdout>\nbefore\n</stdout>\n<error type="OutOfMemory">')
+    (text,) = await chat.run("console.log('before'); for (const a = [];;) a.push('x'.repeat(1e5));")
+    assert text.startswith('<stdout>\nbefore\n</stdout>\n<error type="OutOfMemory">')

@@ -33,7 +33,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         program.close()
 
 
-def told(program: Program) -> Any:
+def answer_of(program: Program) -> Any:
     """Where its thread has come to."""
     line = program.stdout.readline()
     if not line:
@@ -56,7 +56,7 @@ def effects(folder: Path) -> list[str]:
 def pause(start: Start, way: str) -> Program:
     """A process whose eval pauses, with a call that runs."""
     program = start(way, "start")
-    assert told(program)["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
+    assert answer_of(program)["still_running"] == [{"name": "tools.slow", "input": '{"n": 1}'}]
     return program
 
 
@@ -67,7 +67,7 @@ def test_another_process_waits_for_a_call_that_runs(start: Start, way: str, tmp_
     assert 'the last pause left running: tools.slow({"n": 1})' in waits(other)
     assert effects(tmp_path) == ["slow"]
     (tmp_path / "go").touch()
-    assert told(other) == ANSWER
+    assert answer_of(other) == ANSWER
     assert effects(tmp_path) == ["slow", "pay"]
 
 
@@ -76,20 +76,20 @@ def test_another_process_takes_the_answer_of_a_call_that_has_ended(
 ) -> None:
     first = pause(start, "async")
     (tmp_path / "go").touch()
-    assert first.stdout.readline() == "landed\n"
+    assert first.stdout.readline() == "recorded\n"
     first.kill()
-    assert told(start("async", "approve")) == ANSWER
+    assert answer_of(start("async", "approve")) == ANSWER
     assert effects(tmp_path) == ["slow", "pay"]
 
 
 def test_the_wait_is_bounded_and_names_the_call(start: Start, tmp_path: Path) -> None:
     pause(start, "async")
-    refused = told(start("async", "approve", "0.1"))
+    refused = answer_of(start("async", "approve", "0.1"))
     assert 'the last pause left running: tools.slow({"n": 1})' in refused
     assert "no call was made here" in refused
     assert effects(tmp_path) == ["slow"]
     (tmp_path / "go").touch()
-    assert told(start("async", "approve")) == ANSWER
+    assert answer_of(start("async", "approve")) == ANSWER
     assert effects(tmp_path) == ["slow", "pay"]
 
 
@@ -100,7 +100,7 @@ def test_a_call_of_a_killed_process_is_made_again_with_its_id(start: Start, tmp_
     first.kill()
     first.wait()
     (tmp_path / "go").touch()
-    assert told(other) == ANSWER
+    assert answer_of(other) == ANSWER
     calls = (tmp_path / "effects").read_text().splitlines()
     assert effects(tmp_path).count("pay") == 1
     assert len(calls) == 3

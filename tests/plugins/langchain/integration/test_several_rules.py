@@ -56,7 +56,7 @@ def edit(euros: int) -> dict[str, Any]:
     return {"type": "edit", "edited_action": action}
 
 
-def told(result: Any) -> str:
+def answer_of(result: Any) -> str:
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
 
 
@@ -85,7 +85,7 @@ async def test_each_rule_is_asked(talk: Any) -> None:
     assert not paid
     with pytest.raises(ValueError, match="decided with reject"):
         await chat.decide(APPROVE)
-    assert "no" in told(await chat.decide(REJECT))
+    assert "no" in answer_of(await chat.decide(REJECT))
     assert not paid
 
 
@@ -94,7 +94,7 @@ async def test_the_next_rule_is_asked_about_the_edited_call(talk: Any) -> None:
     await chat.turn(PAY)
     shown, allowed = asked(await chat.decide(edit(7)))
     assert (shown, allowed) == ({"to": "Ann", "euros": 7}, ["approve"])
-    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 7</result>"
+    assert answer_of(await chat.decide(APPROVE)) == "<result>receipt Ann 7</result>"
     assert paid == ["Ann 7"]
 
 
@@ -123,7 +123,7 @@ async def test_an_edit_to_another_tool_is_asked_about_by_the_rules_of_that_tool(
     shown, allowed = asked(await chat.decide({"type": "edit", "edited_action": action}))
     assert (shown, allowed) == ({"data": {"a": 1}}, ["approve", "reject"])
     assert not paid
-    assert told(await chat.decide(APPROVE)) == "<result>1</result>"
+    assert answer_of(await chat.decide(APPROVE)) == "<result>1</result>"
     assert paid == ["saved"]
 
 
@@ -134,7 +134,7 @@ async def test_an_edit_to_another_tool_of_the_same_rule_is_not_asked_about_again
     await chat.turn(PAY)
     action = {"name": "save", "args": {"data": {}}}
     ended = await chat.decide({"type": "edit", "edited_action": action})
-    assert told(ended) == "<result>0</result>"
+    assert answer_of(ended) == "<result>0</result>"
     assert paid == ["saved"]
 
 
@@ -150,7 +150,7 @@ async def test_a_rule_of_another_interpreter_holds(talk: Any) -> None:
     chat = _python(talk, None)
     assert asked(await chat.turn(PAY))[0] == {"to": "Ann", "euros": 50}
     assert not paid
-    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
+    assert answer_of(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
     assert paid == ["Ann 50"]
 
 
@@ -196,7 +196,7 @@ async def test_a_call_that_a_rule_changes_is_made_as_it_is_shown(talk: Any) -> N
     rule = {"allowed_decisions": ["approve"], "when": raises}
     chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": rule})
     assert asked(await chat.turn(PAY))[0] == {"to": "Ann", "euros": 99}
-    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 99</result>"
+    assert answer_of(await chat.decide(APPROVE)) == "<result>receipt Ann 99</result>"
     assert paid == ["Ann 99"]
 
 
@@ -215,11 +215,11 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_of_each_call_open
         (still,) = (await chat.agent.aget_state(CONFIG)).interrupts
         assert still.id == found.id
     result = await chat.send(Command(resume={found.id: APPROVE}))
-    assert told(result) == "<result>receipt Ann 50</result>"
+    assert answer_of(result) == "<result>receipt Ann 50</result>"
     assert paid == ["Ann 50"]
 
 
 async def test_keys_beside_the_decisions_are_ignored(talk: Any) -> None:
     chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True})
     await chat.turn(PAY)
-    assert told(await chat.decide(APPROVE, note=1)) == "<result>receipt Ann 50</result>"
+    assert answer_of(await chat.decide(APPROVE, note=1)) == "<result>receipt Ann 50</result>"

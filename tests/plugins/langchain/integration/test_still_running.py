@@ -53,8 +53,8 @@ class Bank:
         self.go = threading.Event()
 
         def update(text: str, call_id: str) -> Command[Any]:
-            told = [ToolMessage(f"noted {text}", tool_call_id=call_id)]
-            return Command(update={"notes": [text], "messages": told})
+            answers = [ToolMessage(f"noted {text}", tool_call_id=call_id)]
+            return Command(update={"notes": [text], "messages": answers})
 
         @tool
         def slow(n: int, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
@@ -171,9 +171,9 @@ async def test_a_late_result_does_not_revive_a_deleted_thread(
         else:
             saver.delete_thread("t")
         async with databases.open_database(saver) as database:
-            assert database.landings
+            assert database.late_recorders
             bank.go.set()
-            while database.landings:  # noqa: ASYNC110
+            while database.late_recorders:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
         async def rows(table: str) -> int:
@@ -204,9 +204,9 @@ async def test_its_answer_is_recorded_although_the_run_in_between_came_to_nothin
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running
-        (database,) = (one for one in databases._known.values() if one.landings)
+        (database,) = (one for one in databases._known.values() if one.late_recorders)
         bank.go.set()
-        while database.landings:  # noqa: ASYNC110 - until it is recorded
+        while database.late_recorders:  # noqa: ASYNC110 - until it is recorded
             await asyncio.sleep(0.01)
         databases.forget_all()  # as another process, which has never known the call
         other = talk(**bank.options(checkpointer=saver))

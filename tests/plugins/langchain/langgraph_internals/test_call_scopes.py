@@ -94,7 +94,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("key", "broken"), KEYS.items())
-def test_a_task_is_told_what_scopes_need(key: str, broken: str) -> None:
+def test_a_task_has_what_scopes_need(key: str, broken: str) -> None:
     assert in_task(lambda config: getattr(names, key) in config["configurable"]), broken
 
 
@@ -110,7 +110,7 @@ def test_a_checkpoint_is_found_and_is_the_one_the_step_started_from() -> None:
     assert not found.stored_at_exit
 
 
-def test_durability_is_told() -> None:
+def test_durability_is_reported() -> None:
     at_exit = in_task(Checkpoint.of, durability="exit")
     assert at_exit.stored_at_exit, "evals wait for a checkpoint that comes only after them"
     assert not in_task(Checkpoint.of, durability="sync").stored_at_exit
@@ -229,7 +229,7 @@ def test_a_subgraph_knows_the_interrupts_of_the_outermost_graph() -> None:
     assert [list(one) for one in seen] == [[], [asked.id], []]
 
 
-def test_answers_by_id_are_told() -> None:
+def test_answers_by_id_are_reported() -> None:
     seen: list[Any] = []
     graph, _ = paused_graph(lambda config: seen.append(answers_given(config)))
     (asked,) = graph.get_state(CONFIG).interrupts
@@ -259,7 +259,7 @@ def test_an_interrupt_in_a_scope_has_the_id_that_the_scope_says() -> None:
     (a, asked_a), (b, asked_b) = in_task(look)
     assert a == asked_a, "answers by id do not find the inner call"
     assert b == asked_b
-    assert a != b, "inner calls that wait at once cannot be told apart"
+    assert a != b, "inner calls that wait at once cannot be distinguished"
 
 
 def test_a_later_interrupt_of_a_scope_has_an_id_of_its_own() -> None:
@@ -300,23 +300,23 @@ def test_subgraphs_of_scopes_keep_their_own_checkpoints() -> None:
         return {"seen": [interrupt("?")]}
 
     def node(state: State) -> State:
-        config, told = get_config(), []
+        config, answers = get_config(), []
         waiting: list[Interrupt] = []
         for name in "ab":
             with entered(config, scope(config, name, [], answers_given(config))):
                 try:
-                    told += inner.invoke({"seen": []})["seen"]
+                    answers += inner.invoke({"seen": []})["seen"]
                 except GraphInterrupt as raised:
                     waiting += raised.args[0]
         if waiting:
             raise GraphInterrupt(tuple(waiting))
-        return {"seen": told}
+        return {"seen": answers}
 
     inner = graph_of(ask)
     graph = graph_of(node, InMemorySaver())
     graph.invoke({"seen": []}, CONFIG)
     asked = graph.get_state(CONFIG).interrupts
-    assert len({one.id for one in asked}) == 2, "subagents that wait at once cannot be told apart"
+    assert len({one.id for one in asked}) == 2, "subagents that wait cannot be distinguished"
     given = {one.id: number for number, one in enumerate(asked)}
     assert graph.invoke(Command(resume=given), CONFIG) == {"seen": [0, 1]}
 

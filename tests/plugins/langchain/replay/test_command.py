@@ -334,14 +334,14 @@ async def test_a_tool_that_interrupts(record: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("waits", "told", "calls"),
+    ("waits", "in_flight", "calls"),
     [
         ("tools.wait({seconds: 900})", 'tools.wait({"seconds":900})', 2),
         ("new Promise(done => setTimeout(done, 900000))", "timer(900000)", 1),
     ],
 )
 async def test_an_eval_that_was_left_in_flight(
-    record: Any, waits: str, told: str, calls: int
+    record: Any, waits: str, in_flight: str, calls: int
 ) -> None:
     agent = record()
     code = f"await tools.pay({{to: 'Ann', euros: 1}}); await {waits}"
@@ -353,7 +353,7 @@ async def test_an_eval_that_was_left_in_flight(
     await asyncio.wait({running})
     assert found == await agent.one()
     assert found["status"] == "in flight"
-    assert found["text"] == f"in flight when the record ends: {told}"
+    assert found["text"] == f"in flight when the record ends: {in_flight}"
     assert (found["recorded_answer"], len(found["timeline"])) == (None, 1)
 
 
@@ -375,21 +375,21 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
     shown = await agent.command()
     running.cancel()
     await asyncio.wait({running})
-    # An answer that comes before the question is told the code at once, in a step of its own.
+    # An answer that comes before the question reaches the code at once, in a step of its own.
     step = found["timeline"][0]["step"]
-    untold = "ended, but not received by the code: tools.pay" in found["text"]
-    assert (found["status"], untold) == ("in flight", step is None)
+    undelivered = "ended, but not received by the code: tools.pay" in found["text"]
+    assert (found["status"], undelivered) == ("in flight", step is None)
     assert found["text"].startswith(
         'in flight when the record ends: tools.ask({"what":"when?"}), tools.wait({"seconds":900})'
     )
     calls = [(call["bridge"], call["kept"], call["step"]) for call in found["timeline"]]
     assert calls == [
-        ("tools.pay", untold, step),
+        ("tools.pay", undelivered, step),
         ("tools.ask", False, None),
         ("tools.wait", False, None),
     ]
     assert found["timeline"][1]["answer"] is None
-    assert ("not received" in " ".join(shown.stdout.split())) == untold
+    assert ("not received" in " ".join(shown.stdout.split())) == undelivered
 
 
 # -- what differs --------------------------------------------------------------------------
@@ -474,15 +474,15 @@ async def test_an_engine_of_another_language_is_refused(record: Any) -> None:
     await agent.turn("let n = 41", "await tools.pay({to: 'Ann', euros: n + 1})")
     for number in ("1", "2"):  # the first has no journal, and is known by its image
         args = ["--eval", number, "--engine", "monty"]
-        told = f"eval {number} was recorded in javascript, and engine 'monty' runs python"
-        await _told_on_one_line(agent, args, told)
+        answers = f"eval {number} was recorded in javascript, and engine 'monty' runs python"
+        await _fails_on_one_line(agent, args, answers)
 
 
 async def test_a_paused_eval_of_another_language_asks_for_an_engine(record: Any) -> None:
     paused = record(engine="monty", interrupt_on={"pay": True})
     await paused.turn("await tools.pay(to='Ann', euros=1)")
-    told = "was recorded in python, and engine 'quickjs' runs javascript; name an engine"
-    await _told_on_one_line(paused, ["--eval", "1"], told)
+    answers = "was recorded in python, and engine 'quickjs' runs javascript; name an engine"
+    await _fails_on_one_line(paused, ["--eval", "1"], answers)
 
 
 @pytest.mark.parametrize(
@@ -572,42 +572,42 @@ async def test_values_encrypted_by_langgraph(
     found = await agent.one("--aes-key-env", "AES")
     assert found["text"] == found["recorded_answer"] == "<result>receipt Ann 1</result>"
     monkeypatch.setenv("AES", "o" * 16)
-    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
+    await _fails_on_one_line(agent, ["--aes-key-env", "AES"], "--aes-key-env is not what wrote it")
     monkeypatch.setenv("AES", "short")
-    await _told_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
-    await _told_on_one_line(
+    await _fails_on_one_line(agent, ["--aes-key-env", "AES"], "it holds 5 bytes")
+    await _fails_on_one_line(
         agent, ["--aes-key-env", "NO_SUCH"], "this environment variable is not set"
     )
 
 
 async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
     agent = await encrypted()
-    await _told_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
-    for name, told in (
+    await _fails_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
+    for name, answers in (
         ("replay_serializers:gone", "it cannot be loaded: AttributeError"),
         ("no_such_module:make", "it cannot be loaded: ModuleNotFoundError"),
         ("replay_serializers:number", "it cannot be loaded: TypeError"),
         ("replay_serializers:Reversed", "a Reversed is not a serializer"),
         ("replay_serializers", "takes MODULE:ATTR"),
     ):
-        await _told_on_one_line(agent, ["--serializer", name], told)
+        await _fails_on_one_line(agent, ["--serializer", name], answers)
 
 
-async def _told_on_one_line(agent: Recorder, args: list[str], told: str) -> None:
+async def _fails_on_one_line(agent: Recorder, args: list[str], answer: str) -> None:
     done = await agent.command(*args)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert answer in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("table", ["checkpoints", "writes"])
-async def test_damage_is_told_on_one_line(record: Any, table: str) -> None:
+async def test_damage_is_fails_on_one_line(record: Any, table: str) -> None:
     """Random bytes of stored values; some of them change nothing that is looked at."""
     agent = record()
     await agent.turn("let n = 1", "await tools.pay({to: 'Ann', euros: n})")
     column = {"checkpoints": "checkpoint", "writes": "value"}[table]
     query = f"SELECT rowid, {column} FROM {table} WHERE length({column}) > 8"
-    chance, told = random.Random(7), 0
+    chance, answers = random.Random(7), 0
     with sqlite3.connect(agent.url) as database:
         rows = database.execute(query).fetchall()
     database.close()
@@ -620,11 +620,11 @@ async def test_damage_is_told_on_one_line(record: Any, table: str) -> None:
         done = await agent.command()
         assert done.exit_code in (0, 1, 2, 3)
         if done.exit_code == 2:
-            told += 1
+            answers += 1
             assert len(done.stderr.splitlines()) == 1
             assert done.stderr.startswith("Error: ")
         _store(agent.url, table, column, row, value)
-    assert told > 3
+    assert answers > 3
     database.close()
 
 
@@ -634,7 +634,7 @@ def _store(place: str, table: str, column: str, row: int, value: bytes) -> None:
     database.close()
 
 
-async def test_a_journal_of_another_shape_is_told_on_one_line(record: Any) -> None:
+async def test_a_journal_of_another_shape_is_fails_on_one_line(record: Any) -> None:
     agent = record()
     await agent.turn("await tools.pay({to: 'Ann', euros: 1})")
     for change in (
@@ -734,20 +734,20 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("args", "told"), WRONG)
-async def test_mistakes_are_told_on_one_line(record: Any, args: list[str], told: str) -> None:
+@pytest.mark.parametrize(("args", "answer"), WRONG)
+async def test_mistakes_are_fails_on_one_line(record: Any, args: list[str], answer: str) -> None:
     agent = record()
     await agent.turn("1")
     done = await agent.command(*args)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert answer in done.stderr
     assert "secret" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize("memory", ["3", "99999999999"])
-async def test_a_wrong_memory_is_told_with_its_unit(record: Any, memory: str) -> None:
+async def test_a_wrong_memory_is_reported_with_its_unit(record: Any, memory: str) -> None:
     agent = record()
     await agent.turn("1")
     done = await agent.command("--memory", memory)

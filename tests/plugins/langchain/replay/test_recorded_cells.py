@@ -63,7 +63,7 @@ def cell_of(text: str) -> str:
     return found[1]
 
 
-async def look(agent: Any, said: Any, cell: str, until: str) -> list[str]:
+async def wait_until(agent: Any, said: Any, cell: str, until: str) -> list[str]:
     """Look at a cell until it waits for a call, or has ended; the answers."""
     answers: list[str] = []
     while not answers or until not in answers[-1]:
@@ -71,28 +71,28 @@ async def look(agent: Any, said: Any, cell: str, until: str) -> list[str]:
     return answers
 
 
-async def test_a_cell_with_its_looks(thread: Any, slow: Slow, said: Any) -> None:
+async def test_a_cell_with_its_calls(thread: Any, slow: Slow, said: Any) -> None:
     agent = thread(interpreter(), tools=slow.tools)
-    (aside,) = await agent.turn(said(("eval", {"code": TWO})))
-    cell = cell_of(aside)
-    answers = [aside, *await look(agent, said, cell, "tools.slow(")]
+    (suspended,) = await agent.turn(said(("eval", {"code": TWO})))
+    cell = cell_of(suspended)
+    answers = [suspended, *await wait_until(agent, said, cell, "tools.slow(")]
     (found,) = await agent.replayed()
     assert found["status"] == "in flight"
     assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
     assert found["recorded_answer"] is None
     assert (found["cell"]["id"], found["cell"]["ended"]) == (cell, None)
-    assert [one["answer"] for one in found["cell"]["looks"]] == answers
+    assert [one["answer"] for one in found["cell"]["calls"]] == answers
     slow.gate(1).set()
-    answers += await look(agent, said, cell, '"n": 2')
+    answers += await wait_until(agent, said, cell, '"n": 2')
     slow.gate(2).set()
-    answers += await look(agent, said, cell, "<result>")
+    answers += await wait_until(agent, said, cell, "<result>")
     calls = [*slow.calls]
     (found,) = await agent.replayed()
     assert slow.calls == calls == [1, 2]
     assert (found["status"], found["notes"]) == ("ended", [])
     assert found["text"] == found["recorded_answer"] == answers[-1]
     assert found["cell"]["ended"] == "it has ended, and its result was returned"
-    assert [one["answer"] for one in found["cell"]["looks"]] == answers
+    assert [one["answer"] for one in found["cell"]["calls"]] == answers
     # What the code printed and showed stands once in all answers together.
     everything = "".join(answers)
     assert [everything.count(word) for word in ("begun", "half", "end\n", "Shown 1:")] == [1] * 4
@@ -116,11 +116,11 @@ async def test_an_eval_that_ends_at_once_is_no_cell(thread: Any, slow: Slow, sai
 async def test_evals_around_a_cell(thread: Any, slow: Slow, said: Any) -> None:
     agent = thread(interpreter(), tools=slow.tools)
     code = "var n = 1; n += await tools.slow({n: 1}); n"
-    (aside,) = await agent.turn(said(("eval", {"code": code})))
+    (suspended,) = await agent.turn(said(("eval", {"code": code})))
     await agent.turn(said(("eval", {"code": "n"})))
     slow.gate(1).set()
-    wait = ("wait", {"id": cell_of(aside), "seconds": 60})
-    # The eval after the cell is in the message of the look that ends it.
+    wait = ("wait", {"id": cell_of(suspended), "seconds": 60})
+    # The eval after the cell is in the message of the call that ends it.
     await agent.turn(said(wait, ("eval", {"code": "n += 5; n"})), said(("eval", {"code": "n"})))
     cell, refused, same, after = await agent.replayed()
     assert cell["text"] == "<result>2</result>"
@@ -136,13 +136,13 @@ async def test_a_terminated_cell(thread: Any, slow: Slow, said: Any) -> None:
     agent = thread(interpreter(), tools=slow.tools)
     await agent.turn(said(("eval", {"code": "var n = 1"})))
     code = "n = 2; console.log('begun'); await tools.slow({n: 1}); n"
-    (aside,) = await agent.turn(said(("eval", {"code": code})))
-    (over,) = await agent.turn(said(("terminate", {"id": cell_of(aside)})))
+    (suspended,) = await agent.turn(said(("eval", {"code": code})))
+    (over,) = await agent.turn(said(("terminate", {"id": cell_of(suspended)})))
     await agent.turn(said(("eval", {"code": "n"})))
     _, found, after = await agent.replayed()
     assert found["status"] == "terminated"
     assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
-    assert [look["answer"] for look in found["cell"]["looks"]] == [aside, over]
+    assert [call["answer"] for call in found["cell"]["calls"]] == [suspended, over]
     assert found["cell"]["ended"] == "it was terminated"
     assert after["text"] == after["recorded_answer"] == "<result>1</result>"  # it was undone
 
@@ -150,9 +150,9 @@ async def test_a_terminated_cell(thread: Any, slow: Slow, said: Any) -> None:
 async def test_an_approval_inside_a_cell(thread: Any, slow: Slow, said: Any) -> None:
     agent = thread(interpreter(interrupt_on={"pay": True}), tools=slow.tools)
     code = "const n = await tools.slow({n: 1}); [n, await tools.pay({n: 7})]"
-    (aside,) = await agent.turn(said(("eval", {"code": code})))
+    (suspended,) = await agent.turn(said(("eval", {"code": code})))
     slow.gate(1).set()
-    await agent.turn(said(("wait", {"id": cell_of(aside), "seconds": 60})))
+    await agent.turn(said(("wait", {"id": cell_of(suspended), "seconds": 60})))
     (found,) = await agent.replayed()
     assert (found["status"], found["text"]) == ("paused", 'waiting for approval of pay({"n": 7})')
     assert slow.calls == [1]
@@ -172,12 +172,12 @@ async def test_a_cell_that_another_interpreter_continues(
 ) -> None:
     """The other one shares nothing but the database, as one in another process."""
     first = thread(interpreter(engine=engine), tools=slow.tools)
-    (aside,) = await first.turn(said(("eval", {"code": TWO})))
+    (suspended,) = await first.turn(said(("eval", {"code": TWO})))
     slow.gate(1).set()
     slow.gate(2).set()
     await first.middleware[0].aclose()
     second = thread(interpreter(engine=engine), tools=slow.tools)
-    (ended,) = await second.turn(said(("wait", {"id": cell_of(aside), "seconds": 60})))
+    (ended,) = await second.turn(said(("wait", {"id": cell_of(suspended), "seconds": 60})))
     (found,) = await second.replayed("--engine", engine)
     assert found["text"] == found["recorded_answer"] == ended
     assert "<result>3</result>" in ended
@@ -187,9 +187,9 @@ async def test_a_renamed_surface(thread: Any, slow: Slow, said: Any) -> None:
     options = BackgroundOptions(0.05, tools=("more", "stop"))
     agent = thread(interpreter(tool_name="js", background=options), tools=slow.tools)
     code = "var n = await tools.slow({n: 1}); n"
-    (aside,) = await agent.turn(said(("js", {"code": code})))
+    (suspended,) = await agent.turn(said(("js", {"code": code})))
     slow.gate(1).set()
-    more = ("more", {"id": cell_of(aside), "seconds": 60})
+    more = ("more", {"id": cell_of(suspended), "seconds": 60})
     await agent.turn(said(more, ("js", {"code": "n + 1"})))
     found = await agent.replayed("--tool-name", "js")
     assert [one["text"] for one in found] == ["<result>1</result>", "<result>2</result>"]
@@ -213,9 +213,9 @@ async def test_a_cell_that_asks_for_something_else_diverges(
 ) -> None:
     agent = thread(interpreter(), tools=slow.tools)
     code = "await tools.slow({n: String(isNaN).length})"  # engines lay native code out differently
-    (aside,) = await agent.turn(said(("eval", {"code": code})))
+    (suspended,) = await agent.turn(said(("eval", {"code": code})))
     slow.gate(slow.calls[0]).set()
-    await agent.turn(said(("wait", {"id": cell_of(aside), "seconds": 60})))
+    await agent.turn(said(("wait", {"id": cell_of(suspended), "seconds": 60})))
     (found,) = await agent.replayed("--engine", "v8", status=3)
     assert found["status"] == "diverged"
-    assert found["cell"]["id"] == cell_of(aside)
+    assert found["cell"]["id"] == cell_of(suspended)

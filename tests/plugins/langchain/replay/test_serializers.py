@@ -36,7 +36,7 @@ def test_without_an_option_it_is_langgraphs_own() -> None:
         (None, "SHORT", "it holds 5 bytes; a key of AES has 16, 24 or 32"),
     ],
 )
-def test_wrong_options_are_told(
+def test_wrong_options_are_reported(
     named: str | None, variable: str | None, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHORT", "short")
@@ -57,7 +57,7 @@ def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
         ("msgpack+aes", "", r"are encrypted \('aes'\): name the variable"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_line(kind: str, option: str, message: str) -> None:
+def test_what_cannot_be_read_is_reported_in_one_line(kind: str, option: str, message: str) -> None:
     saver: Any = InMemorySaver()
     Checked.install(saver, option)
     assert saver.serde.loads_typed(saver.serde.dumps_typed({"a": 1})) == {"a": 1}
@@ -66,6 +66,6 @@ def test_what_cannot_be_read_is_told_in_one_line(kind: str, option: str, message
 
 
 def test_a_record_that_nests_too_deep_is_damaged() -> None:
-    told = "thread x: its record cannot be read, so it is damaged \\(RecursionError"
-    with pytest.raises(ConfigurationError, match=told), reading("thread x"):
+    answers = "thread x: its record cannot be read, so it is damaged \\(RecursionError"
+    with pytest.raises(ConfigurationError, match=answers), reading("thread x"):
         json.loads("[" * 100_000)

@@ -170,6 +170,6 @@ def test_the_offer_says_which_names_were_listed() -> None:
         {"computed": ["early", "late"]},
     ],
 )
-def test_damage_is_told(damage: dict[str, Any]) -> None:
+def test_damage_is_reported(damage: dict[str, Any]) -> None:
     with pytest.raises(UnreadableJournal, match="is damaged"):
         read_timeline([FIRST, {**step(1.5, [asked(1)]), **damage}])

@@ -51,7 +51,7 @@ def till() -> Till:
     return Till()
 
 
-def told(result: Any) -> str:
+def answer_of(result: Any) -> str:
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
 
 
@@ -89,7 +89,7 @@ async def test_a_sibling_asks_as_the_interpreter_would(
     (config,) = found.value["review_configs"]
     expected = ["approve", "edit", "reject", "respond"] if rule is True else None
     assert config["allowed_decisions"] == (expected or rule["allowed_decisions"])
-    assert told(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
+    assert answer_of(await chat.decide(APPROVE)) == "<result>receipt Ann 50</result>"
     assert till.paid == (["Bob 5", "Ann 50"] if rule is RULES[2] else ["Ann 50"])
 
 
@@ -100,7 +100,7 @@ async def test_a_decision_that_a_sibling_does_not_allow_is_refused(talk: Any, ti
     await chat.turn(PAY)
     with pytest.raises(ValueError, match="pay can be decided with reject; got 'approve'"):
         await chat.decide(APPROVE)
-    assert "too much" in told(await chat.decide({"type": "reject", "message": "too much"}))
+    assert "too much" in answer_of(await chat.decide({"type": "reject", "message": "too much"}))
     assert not till.paid
 
 
@@ -145,7 +145,7 @@ async def test_a_sibling_that_asks_about_each_call_asks_once(talk: Any, till: Ti
     assert found.value["type"] == "tool_approval"
     assert not till.paid
     result = await chat.send(Command(resume={found.id: APPROVE}))
-    assert told(result) == "<result>receipt Ann 50</result>"
+    assert answer_of(result) == "<result>receipt Ann 50</result>"
     assert till.paid == ["Ann 50"]
 
 
@@ -269,4 +269,4 @@ def test_interrupt_on_of_a_deep_agent_holds_for_subagents_that_code_sends(till: 
         result = agent.invoke({"messages": [("user", "go")]}, CONFIG)
         assert result["__interrupt__"][0].value["action_requests"][0]["name"] == "task"
         done = agent.invoke(Command(resume={"decisions": [APPROVE]}), CONFIG)
-        assert told(done) == "<result>helped</result>"
+        assert answer_of(done) == "<result>helped</result>"

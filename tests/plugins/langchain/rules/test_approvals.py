@@ -72,7 +72,7 @@ async def waiting(chat: Any) -> list[Any]:
     return list((await chat.agent.aget_state(CONFIG)).interrupts)
 
 
-def told(result: Any) -> str:
+def answer_of(result: Any) -> str:
     """What the last eval answered."""
     return [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
 
@@ -170,7 +170,7 @@ async def test_what_a_rule_makes_of_a_number_is_made_as_it_is_shown(talk: Any) -
     conversation = talk(tools=[keep], ptc=["keep"], interrupt_on={"keep": rule})
     (asked,) = (await conversation.turn("await tools.keep({value: 1})"))["__interrupt__"]
     assert asked.value["action_requests"][0]["args"] == {"value": True}
-    assert told(await conversation.decide(APPROVE)) == "<result>kept True</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>kept True</result>"
 
 
 async def awaited(*given: Any) -> bool:
@@ -306,8 +306,8 @@ async def test_a_decision_does_what_it_says(
     given: Any = {"decisions": [decision]}
     result = await conversation.send(Command(resume={asked.id: given} if by_id else given))
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
-    told = [without_restored(text) for text in texts[1:]]
-    assert told == [f"<result>{answer}</result>", "<result>1</result>"]
+    answers = [without_restored(text) for text in texts[1:]]
+    assert answers == [f"<result>{answer}</result>", "<result>1</result>"]
     assert effects == done
 
 
@@ -356,7 +356,7 @@ WRONG = [
 @both
 @pytest.mark.parametrize("by_id", [False, True], ids=["plain", "by id"])
 @pytest.mark.parametrize(("given", "why"), WRONG)
-async def test_a_wrong_decision_is_told_and_can_be_made_again(
+async def test_a_wrong_decision_is_reported_and_can_be_made_again(
     chat: Any, effects: Effects, given: Any, why: str, by_id: bool
 ) -> None:
     if given is None and not by_id:
@@ -370,7 +370,7 @@ async def test_a_wrong_decision_is_told_and_can_be_made_again(
     again = await conversation.send(None)
     assert again["__interrupt__"] == [asked]
     assert not effects
-    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -384,7 +384,7 @@ async def test_a_rejection_takes_text_alone(
     with pytest.raises(ValueError, match=f'reject pay with a "message" of text.*{why}'):
         await conversation.decide({"type": "reject", "message": message})
     result = await conversation.decide({"type": "reject", "message": None})
-    assert told(result).startswith(f"<result>{REJECTED}; do not repeat it")
+    assert answer_of(result).startswith(f"<result>{REJECTED}; do not repeat it")
     assert not effects
 
 
@@ -394,7 +394,7 @@ async def test_a_right_decision_can_follow_a_wrong_one_at_once(chat: Any, effect
     await conversation.turn(PAY)
     with pytest.raises(ValueError, match="got 0"):
         await conversation.decide()
-    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -435,7 +435,7 @@ async def test_calls_that_wait_at_once_are_one_interrupt(chat: Any, effects: Eff
     result = await conversation.decide(
         {"type": "reject", "message": "no"}, edited("mail", {"to": "Ben"}), APPROVE
     )
-    assert told(result) == (
+    assert answer_of(result) == (
         "<result>a reviewer rejected this call of pay: no; mailed Ben; receipt Eve 2; "
         "mailed Mia; 3</result>"
     )
@@ -461,7 +461,7 @@ async def test_only_an_invalid_one_of_several_decisions_is_asked_for_again(
     assert effects == ["mail Mia"]  # no call is made before the last decision
     with pytest.raises(ValueError, match="got 'wrong'"):
         await conversation.decide({"type": "wrong"})
-    assert told(await conversation.decide(APPROVE)) == (
+    assert answer_of(await conversation.decide(APPROVE)) == (
         "<result>a reviewer rejected this call of pay: no; receipt Bob 1; receipt Eve 2; "
         "mailed Mia; 3</result>"
     )
@@ -492,7 +492,7 @@ async def test_answers_beside_an_invalid_decision_are_not_lost(chat: Any, effect
     ]
     assert not effects
     result = await conversation.decide(APPROVE)
-    assert told(result) == "<result>yes,receipt Ann 5</result>"
+    assert answer_of(result) == "<result>yes,receipt Ann 5</result>"
     assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
 
 
@@ -529,7 +529,7 @@ async def test_an_eval_can_pause_again(chat: Any, effects: Effects) -> None:
     ]
     assert effects == ["pay Ann 1", "pay Ben 9"]
     assert len({first.id, second.id, third.id}) == 3
-    assert told(await conversation.decide(APPROVE)) == "<result>3</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>3</result>"
     assert effects == ["pay Ann 1", "pay Ben 9", "pay Eve 3"]
 
 
@@ -541,7 +541,7 @@ async def test_a_call_that_was_rejected_can_be_tried_again(chat: Any, effects: E
     for _ in range(3):
         assert (await conversation.decide({"type": "reject"}))["__interrupt__"]
     assert not effects
-    assert told(await conversation.decide(APPROVE)) == "<result>4</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>4</result>"
     assert effects == ["pay Ann 5"]
 
 
@@ -554,7 +554,7 @@ async def test_going_on_without_a_decision_asks_again(chat: Any, effects: Effect
         assert (await conversation.send(None))["__interrupt__"] == [asked]
         assert await waiting(conversation) == [asked]
     assert effects == ["mail Mia"]
-    assert told(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>receipt Ann 5</result>"
     assert effects == ["mail Mia", "pay Ann 5"]
 
 
@@ -570,7 +570,7 @@ async def test_questions_of_tools_and_approvals_at_once(chat: Any, effects: Effe
     assert some["__interrupt__"] == [asked[1]]
     assert effects == ["pay Ann 5"]
     result = await conversation.send(Command(resume={asked[1].id: "yes"}))
-    assert told(result) == "<result>yes,receipt Ann 5</result>"
+    assert answer_of(result) == "<result>yes,receipt Ann 5</result>"
     assert effects == ["pay Ann 5", "asked sure? yes"]
 
 
@@ -582,7 +582,7 @@ async def test_an_answer_alone_waits_for_the_decision(chat: Any, effects: Effect
     some = await conversation.send(Command(resume={question.id: "yes"}))
     assert some["__interrupt__"] == [decision]
     assert not effects
-    assert told(await conversation.decide(APPROVE)) == "<result>yes,receipt Ann 5</result>"
+    assert answer_of(await conversation.decide(APPROVE)) == "<result>yes,receipt Ann 5</result>"
     assert sorted(effects) == ["asked sure? yes", "pay Ann 5"]
 
 
@@ -653,7 +653,7 @@ async def test_a_decision_is_not_used_for_other_code(chat: Any, effects: Effects
     conversation = chat({"pay": True}, before=[rewriting])
     await conversation.turn("await tools.pay({to: 'Ann', euros: EUROS})")
     rewriting.euros = "9000"
-    text = told(await conversation.decide(APPROVE))
+    text = answer_of(await conversation.decide(APPROVE))
     assert text.startswith('<error type="ReplayDivergence">the journal records a run of')
     assert not effects
 
@@ -672,7 +672,7 @@ async def test_a_decision_is_not_used_for_another_tool(talk: Any, effects: Effec
     await agent("pay_out").turn(code)
     other = agent("payOut")
     other.say([])
-    text = told(await other.decide(APPROVE))
+    text = answer_of(await other.decide(APPROVE))
     assert text.startswith('<error type="ReplayDivergence">the decision on pay_out cannot be used')
     assert "payOut" in text
     assert not effects
@@ -695,7 +695,7 @@ async def test_a_decision_that_could_not_be_recorded_does_not_count(
             await conversation.decide(APPROVE)
     assert len(await waiting(conversation)) == 1
     assert not effects
-    text = told(await conversation.decide({"type": second}))
+    text = answer_of(await conversation.decide({"type": second}))
     assert ("receipt" in text) == (second == "approve")
     assert effects == (["pay Ann 5"] if second == "approve" else [])
 
@@ -768,6 +768,6 @@ WRONG_OPTIONS = [
 
 
 @pytest.mark.parametrize(("wanted", "kind", "why"), WRONG_OPTIONS)
-def test_wrong_options_are_told_at_once(wanted: Any, kind: type[Exception], why: str) -> None:
+def test_wrong_options_are_reported_at_once(wanted: Any, kind: type[Exception], why: str) -> None:
     with pytest.raises(kind, match=why):
         CodeInterpreterMiddleware(interrupt_on=wanted)

@@ -122,12 +122,12 @@ async def test_progress_reaches_the_custom_stream(
         (done,) = {event["id"] for event in events if event.get("total") == steps}
         own = [event for event in events if event["id"] == done]
         assert [event["phase"] for event in own][:: len(own) - 1] == ["start", "complete"]
-        told = [event for event in own if event["phase"] == "progress"]
+        answers = [event for event in own if event["phase"] == "progress"]
         assert {event["tool"] for event in own} == {"mcp.tools.count"}
-        assert told[0]["progress"] == 1
-        assert told[0]["message"] == "step 1"
-        assert [event["progress"] for event in told] == sorted(
-            {event["progress"] for event in told}
+        assert answers[0]["progress"] == 1
+        assert answers[0]["message"] == "step 1"
+        assert [event["progress"] for event in answers] == sorted(
+            {event["progress"] for event in answers}
         )
 
 

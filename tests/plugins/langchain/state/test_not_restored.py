@@ -49,7 +49,7 @@ async def test_another_signing_key_leaves_the_pause_and_the_approval(
             await send(again, NEW)
         assert "snapshot_signing_key" in str(caught.value)
     state = made(OLD).get_state(CONFIG)
-    assert state.values["messages"] == before.values["messages"], "the model was told nothing"
+    assert state.values["messages"] == before.values["messages"], "the model received nothing"
     assert (account.looks, account.paid) == ([1], [])
     result = await send(given if by_id else None, OLD)
     assert (account.looks, account.paid) == ([1], [11])

@@ -250,8 +250,8 @@ def test_outside_a_graph_nothing_is_written() -> None:
 async def test_answers_of_failed_evals_say_so(talk: Any, code: str, use_async: bool) -> None:
     chat = talk(ptc=[mark])
     result = await chat.turn("1", code)
-    told = [m.status for m in result["messages"] if isinstance(m, ToolMessage)]
-    assert told == ["success", "error"]
+    answers = [m.status for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert answers == ["success", "error"]
 
 
 async def test_reducers_are_looked_up_for_updates_of_tools_alone(

@@ -85,7 +85,7 @@ def test_a_value_that_contains_itself_is_refused() -> None:
         to_guest(ring)
 
 
-def test_plain_lists_are_copied_without_a_look_at_each_item() -> None:
+def test_plain_lists_are_copied_without_reading_each_item() -> None:
     class Item(int):
         """Needs no conversion either, but may answer to any name."""
 

@@ -154,8 +154,8 @@ VALUES = [
 @pytest.mark.engines("all")
 async def test_the_model_is_shown_where_its_code_is_at_fault(talk: Any) -> None:
     chat = talk()
-    (told,) = await chat.run("a = 1\nb = a < a a")
-    assert told.splitlines()[-2:] == ["2 | b = a &lt; a a", "  |              ^</error>"]
+    (answer,) = await chat.run("a = 1\nb = a < a a")
+    assert answer.splitlines()[-2:] == ["2 | b = a &lt; a a", "  |              ^</error>"]
 
 
 @pytest.mark.engines("javascript")
@@ -163,8 +163,8 @@ async def test_the_model_is_shown_where_its_code_is_at_fault(talk: Any) -> None:
 async def test_code_gets_native_values(talk: Any, use_async: bool) -> None:
     for name, value, code, expected in VALUES:
         chat = talk(ptc=[returning(value)])
-        (told,) = await chat.run(f"const give = await tools.give(); {code}")
-        assert told == f"<result>{expected}</result>", name
+        (answer,) = await chat.run(f"const give = await tools.give(); {code}")
+        assert answer == f"<result>{expected}</result>", name
 
 
 @pytest.mark.engines("javascript")
@@ -180,8 +180,8 @@ async def test_moments_keep_their_zone_or_have_none(talk: Any) -> None:
     west = timezone(timedelta(hours=-7))
     for moment in (datetime(2020, 1, 1), datetime(2020, 1, 1, 12, tzinfo=west)):
         chat = talk(ptc=[at, returning(moment)])
-        (told,) = await chat.run("await tools.at({when: await tools.give()})")
-        assert told == f"<result>{moment.isoformat()}</result>"
+        (answer,) = await chat.run("await tools.at({when: await tools.give()})")
+        assert answer == f"<result>{moment.isoformat()}</result>"
         assert repr(seen.pop()) == repr(moment) or moment.tzinfo
     chat = talk(ptc=[at])
     await chat.run("await tools.at({when: new Date(0)})")
@@ -191,9 +191,9 @@ async def test_moments_keep_their_zone_or_have_none(talk: Any) -> None:
 @pytest.mark.parametrize("value", ["text", BLOCKS, {"a": 1}])
 async def test_an_artifact_is_not_for_code(talk: Any, value: Any) -> None:
     chat = talk(ptc=[returning((value, Plain()), response_format="content_and_artifact")])
-    (told,) = await chat.run("JSON.stringify(await tools.give()).length")
+    (answer,) = await chat.run("JSON.stringify(await tools.give()).length")
     expected = len(json.dumps(value, separators=(",", ":")))
-    assert told == f"<result>{expected}</result>"
+    assert answer == f"<result>{expected}</result>"
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ async def test_what_cannot_cross_is_an_error_in_the_guest(
     talk: Any, value: Any, message: str
 ) -> None:
     chat = talk(ptc=[returning(value)])
-    told = await chat.run(
+    answers = await chat.run(
         "let kept = 1; try { await tools.give() } catch (e) { e.message }", "kept"
     )
-    assert message in told[0]
-    assert told[1] == "<result>1</result>"
+    assert message in answers[0]
+    assert answers[1] == "<result>1</result>"
 
 
 async def test_a_message_as_answer_is_its_content(talk: Any) -> None:
@@ -274,13 +274,13 @@ CAUGHT = "try { await tools.%s } catch (e) { [e instanceof Error, e.name, e.tool
 
 @pytest.mark.engines("javascript")
 @both
-async def test_wrong_arguments_are_told_clearly(talk: Any) -> None:
+async def test_wrong_arguments_are_reported_clearly(talk: Any) -> None:
     chat = talk(ptc=[add])
-    (told,) = await chat.run(CAUGHT % "add({a: 'x'})")
-    assert told.startswith('<result>[true, "ToolError", "tools.add", ')
-    assert "a: Input should be a valid integer" in told
-    assert "Traceback" not in told
-    assert ".py" not in told
+    (answer,) = await chat.run(CAUGHT % "add({a: 'x'})")
+    assert answer.startswith('<result>[true, "ToolError", "tools.add", ')
+    assert "a: Input should be a valid integer" in answer
+    assert "Traceback" not in answer
+    assert ".py" not in answer
     (uncaught,) = await chat.run("await tools.add({a: 'x'})")
     assert '<error type="ToolError">' in uncaught
 
@@ -295,8 +295,8 @@ async def test_a_tool_of_one_field_takes_a_text_for_it(talk: Any) -> None:
     assert await talk(ptc=[greet, old]).run(
         "await tools.greet('Ann')", "await tools.greet('')", "await tools.old('x')"
     ) == ["<result>hello Ann</result>", "<result>hello </result>", "<result>got x</result>"]
-    (told,) = await talk(ptc=[greet]).run(CAUGHT % "greet(3)")
-    assert "tools.greet takes one object" in told
+    (answer,) = await talk(ptc=[greet]).run(CAUGHT % "greet(3)")
+    assert "tools.greet takes one object" in answer
 
 
 async def test_an_answer_that_is_read_once_has_no_signature(talk: Any) -> None:
@@ -311,13 +311,13 @@ async def test_an_answer_that_is_read_once_has_no_signature(talk: Any) -> None:
 
 
 async def test_what_is_no_object_is_refused(talk: Any) -> None:
-    told = await talk(ptc=[add]).run(CAUGHT % "add(1, 2)", CAUGHT % "add([1])")
-    assert all("tools.add takes one object" in text for text in told)
+    answers = await talk(ptc=[add]).run(CAUGHT % "add(1, 2)", CAUGHT % "add([1])")
+    assert all("tools.add takes one object" in text for text in answers)
 
 
 async def test_undefined_fields_take_their_defaults(talk: Any) -> None:
-    (told,) = await talk(ptc=[add]).run("await tools.add({a: 1, b: undefined})")
-    assert told == "<result>11</result>"
+    (answer,) = await talk(ptc=[add]).run("await tools.add({a: 1, b: undefined})")
+    assert answer == "<result>11</result>"
 
 
 @pytest.mark.engines("javascript")
@@ -372,21 +372,21 @@ async def test_a_tool_that_hangs_ends_with_the_wall_time(
     name = "hang" if chat.use_async else "block"
     code = f"await Promise.all([tools.{name}(), tools.later()])"
     try:
-        told = await chat.run("let kept = 1", code, "kept")
+        answers = await chat.run("let kept = 1", code, "kept")
     finally:
         release.set()
-    assert '<error type="Timeout">' in told[1]
-    assert f"tools.{name}" in told[1]
-    assert told[2] == "<result>1</result>"
+    assert '<error type="Timeout">' in answers[1]
+    assert f"tools.{name}" in answers[1]
+    assert answers[2] == "<result>1</result>"
 
 
 @pytest.mark.engines("javascript")
 async def test_the_budget_is_for_one_eval(talk: Any) -> None:
     chat = talk(ptc=[add], max_ptc_calls=2)
     code = "for (const a of [1, 2, 3]) await tools.add({a})"
-    told = await chat.run(code, "await tools.add({a: 1})")
-    assert '<error type="PTCCallBudgetExceeded">' in told[0]
-    assert told[1] == "<result>11</result>"
+    answers = await chat.run(code, "await tools.add({a: 1})")
+    assert '<error type="PTCCallBudgetExceeded">' in answers[0]
+    assert answers[1] == "<result>11</result>"
 
 
 @both
@@ -402,9 +402,9 @@ async def test_sync_and_async_tools(talk: Any) -> None:
         return "async"
 
     chat = talk(ptc=[slow, quick])
-    told = await chat.run("await tools.slow()", CAUGHT % "quick()")
-    assert told[0] == "<result>sync</result>"
-    assert told[1] == "<result>async</result>"
+    answers = await chat.run("await tools.slow()", CAUGHT % "quick()")
+    assert answers[0] == "<result>sync</result>"
+    assert answers[1] == "<result>async</result>"
 
 
 # -- injection -----------------------------------------------------------------------------
@@ -454,18 +454,18 @@ async def test_state_store_runtime_and_call_id_are_injected(talk: Any, evals: An
         result = await chat.agent.ainvoke(given, config)
     else:
         result = await asyncio.to_thread(chat.agent.invoke, given, config)
-    told = result["messages"][-2].text
+    answer = result["messages"][-2].text
     for expected in ('"messages":true', '"notes":"n!"', '"stored":5', '"same":true', '"host"'):
-        assert expected in told
-    assert message.tool_calls[0]["id"] + ":" in told
+        assert expected in answer
+    assert message.tool_calls[0]["id"] + ":" in answer
 
 
 @pytest.mark.engines("javascript")
 @pytest.mark.parametrize("field", ["state", "notes", "store", "call_id", "runtime", "secret"])
 async def test_code_cannot_forge_injected_arguments(talk: Any, field: str) -> None:
     chat = talk(ptc=[look])
-    (told,) = await chat.run(CAUGHT % f"look({{key: 'k', {field}: 'forged'}})")
-    assert f"look has no field '{field}'; its fields are: key" in told
+    (answer,) = await chat.run(CAUGHT % f"look({{key: 'k', {field}: 'forged'}})")
+    assert f"look has no field '{field}'; its fields are: key" in answer
 
 
 async def test_code_cannot_forge_what_only_the_signature_injects(talk: Any) -> None:
@@ -476,9 +476,9 @@ async def test_code_cannot_forge_what_only_the_signature_injects(talk: Any) -> N
 
     made = StructuredTool.from_function(read, name="read", description="R.", args_schema=schema)
     chat = talk(ptc=[made])
-    told = await chat.run(CAUGHT % "read({key: 'k', owner: 'me'})", "await tools.read({key: ''})")
-    assert "read has no field 'owner'" in told[0]
-    assert told[1] == "<result>host</result>"
+    texts = await chat.run(CAUGHT % "read({key: 'k', owner: 'me'})", "await tools.read({key: ''})")
+    assert "read has no field 'owner'" in texts[0]
+    assert texts[1] == "<result>host</result>"
 
 
 async def test_a_tool_with_a_plain_schema_takes_any_name_of_it(talk: Any) -> None:
@@ -520,11 +520,11 @@ async def test_commands_update_the_graph(talk: Any) -> None:
     result = await chat.turn("[await tools.note({text: 'a'}), await tools.note({text: 'b'})]")
     assert result["notes"] == "b"
     messages = result["messages"]
-    told = [m for m in messages if isinstance(m, ToolMessage)]
-    assert [m.text for m in told] == ['<result>["noted a", "noted b"]</result>']
+    answers = [m for m in messages if isinstance(m, ToolMessage)]
+    assert [m.text for m in answers] == ['<result>["noted a", "noted b"]</result>']
     assert [m.text for m in messages if isinstance(m, HumanMessage)].count("from note") == 2
     calls = {c["id"] for m in messages for c in getattr(m, "tool_calls", ())}
-    assert {m.tool_call_id for m in told} <= calls
+    assert {m.tool_call_id for m in answers} <= calls
     assert await chat.run("1 + 1") == ["<result>2</result>"]  # the record was kept beside it
 
 
@@ -558,8 +558,8 @@ async def test_a_command_that_would_answer_an_interrupt_fails_in_the_code(talk: 
         return Command(resume=text)
 
     chat = talk(ptc=[answer])
-    (told,) = await chat.run("await tools.answer({text: 'yes'}).catch(e => e.message)")
-    assert told.startswith("<result>answer was called, but it returned a Command(resume=…), which ")
+    (text,) = await chat.run("await tools.answer({text: 'yes'}).catch(e => e.message)")
+    assert text.startswith("<result>answer was called, but it returned a Command(resume=…), which ")
     assert made == ["yes"]
 
 
@@ -757,13 +757,13 @@ async def test_middleware_that_asks_twice_gets_the_last_answer(talk: Any, where:
 
 async def test_unknown_and_foreign_tools_are_not_there(talk: Any) -> None:
     chat = talk(tools=[add, look], ptc=["add", "eval", "missing"], late_tools=["missing"])
-    told = await chat.run(
+    answers = await chat.run(
         "Object.keys(tools).join()",
         "await tools.look({key: 'k'})",
         "await tools.missing({})",
     )
-    assert told[0] == "<result>add</result>"
-    assert all("<error" in text for text in told[1:])
+    assert answers[0] == "<result>add</result>"
+    assert all("<error" in text for text in answers[1:])
 
 
 @pytest.mark.engines("javascript")
@@ -784,9 +784,9 @@ async def test_a_tool_that_was_taken_away_is_refused(talk: Any) -> None:
     chat = talk(tools=[add], ptc=["add"], before=[Filter()])
     assert (await chat.run("const kept = tools.add; await kept({a: 1})"))[0].startswith("<result>")
     Filter.on = True
-    told = await chat.run(CAUGHT.replace("tools.%s", "kept({a: 1})"), "typeof tools?.add")
-    assert "not offered in this session, or no longer" in told[0]
-    assert told[1] == "<result>undefined</result>"
+    answers = await chat.run(CAUGHT.replace("tools.%s", "kept({a: 1})"), "typeof tools?.add")
+    assert "not offered in this session, or no longer" in answers[0]
+    assert answers[1] == "<result>undefined</result>"
 
 
 # -- interrupts ----------------------------------------------------------------------------
@@ -849,8 +849,8 @@ async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any)
     await chat.turn(evals("let a = 1", "a += 1; await tools.ask(); a", "typeof a"))
     result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
-    told = [without_restored(text) for text in texts]
-    assert told[:2] == ["<result>undefined</result>", "<result>2</result>"]
+    answers = [without_restored(text) for text in texts]
+    assert answers[:2] == ["<result>undefined</result>", "<result>2</result>"]
 
 
 async def test_cancelling_the_run_leaves_the_last_state(talk: Any) -> None:
@@ -893,13 +893,13 @@ async def test_inner_calls_are_traced_below_their_eval(talk: Any, evals: Any) ->
 
 
 @both
-async def test_callbacks_are_told_the_input_without_what_is_injected(talk: Any) -> None:
-    told: list[Any] = []
+async def test_callbacks_receive_the_input_without_injected_arguments(talk: Any) -> None:
+    answers: list[Any] = []
 
     class Inputs(BaseCallbackHandler):
         def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
             if serialized["name"] == "look":
-                told.append(kwargs["inputs"])
+                answers.append(kwargs["inputs"])
 
     @tool
     def look(key: str, runtime: ToolRuntime, more: str = "") -> str:
@@ -911,7 +911,7 @@ async def test_callbacks_are_told_the_input_without_what_is_injected(talk: Any) 
     code = f"const found = []; for (const one of {given}) found.push(await tools.look(one)); found"
     answer = await talk(ptc=[look]).run(code, config=config)
     assert answer == ['<result>["a True", "bc True", "d True"]</result>']
-    assert told == [{"key": "a"}, {"key": "b", "more": "c"}, {"key": "d"}]
+    assert answers == [{"key": "a"}, {"key": "b", "more": "c"}, {"key": "d"}]
 
 
 async def test_astream_events_shows_inner_calls(talk: Any, evals: Any) -> None:
@@ -950,7 +950,7 @@ async def test_events_of_one_call_have_one_namespace(talk: Any, evals: Any, save
 
 
 @both
-async def test_progress_is_told_on_the_custom_stream(talk: Any, evals: Any) -> None:
+async def test_progress_is_reported_on_the_custom_stream(talk: Any, evals: Any) -> None:
     chat = talk(ptc=[add])
     message = evals("await tools.add({a: 1}); await tools.add({a: 'x'}).catch(() => 0)")
     chat.say([message])
@@ -1007,7 +1007,7 @@ class _BrokenWriter(AgentMiddleware[Any, Any, Any]):
         return await handler(request.override(runtime=runtime))
 
 
-async def test_progress_that_cannot_be_told_fails_no_call(
+async def test_progress_that_cannot_be_reported_fails_no_call(
     talk: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: list[int] = []
@@ -1022,9 +1022,9 @@ async def test_progress_that_cannot_be_told_fails_no_call(
     code = "[await tools.book({seat: 1}), await tools.book({seat: 2})].join(', ')"
     assert await chat.run(code) == ["<result>booked 1, booked 2</result>"]
     assert done == [1, 2]
-    told = [r for r in caplog.records if r.name == "interpstack_agents.progress"]
-    assert [r.levelname for r in told] == ["WARNING"]
-    assert "the stream is gone" in str(told[0].exc_info)
+    answers = [r for r in caplog.records if r.name == "interpstack_agents.progress"]
+    assert [r.levelname for r in answers] == ["WARNING"]
+    assert "the stream is gone" in str(answers[0].exc_info)
 
 
 class _Configured(BaseTool):

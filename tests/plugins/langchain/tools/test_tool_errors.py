@@ -1,4 +1,4 @@
-"""Exceptions of tools that code does not catch: told to the model, or raised out of the agent."""
+"""Exceptions of tools that code does not catch: the model sees them, or the agent raises them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Shop:
         async def pay(what: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
             """Pay."""
             self.done.append(what)
-            told = ToolMessage(f"paid {what}", tool_call_id=call_id)
-            return Command(update={"paid": [what], "messages": [told]})
+            answers = ToolMessage(f"paid {what}", tool_call_id=call_id)
+            return Command(update={"paid": [what], "messages": [answers]})
 
         @tool
         def flaky(text: str = "") -> str:
@@ -84,7 +84,7 @@ def chat(talk: Any, shop: Shop) -> Callable[..., Any]:
     return make
 
 
-# -- told ----------------------------------------------------------------------------------
+# -- reported ------------------------------------------------------------------------------
 
 
 @both
@@ -93,12 +93,12 @@ async def test_the_model_reads_tool_class_and_message(
     chat: Any, engine: str, use_async: bool
 ) -> None:
     result = await chat(engine=engine).turn("await tools.flaky()")
-    (told,) = [m for m in result["messages"] if isinstance(m, ToolMessage)]
+    (answer,) = [m for m in result["messages"] if isinstance(m, ToolMessage)]
     for word in ("ToolError", "no route to the shop", "OutOfReach", "tools.flaky"):
-        assert word in told.text
-    assert told.status == "error"
-    assert "Traceback" not in told.text
-    assert __file__ not in told.text
+        assert word in answer.text
+    assert answer.status == "error"
+    assert "Traceback" not in answer.text
+    assert __file__ not in answer.text
 
 
 async def test_code_that_catches_reads_the_message_alone(chat: Any) -> None:
@@ -128,16 +128,16 @@ async def test_an_exception_that_no_thread_can_pass_on_is_an_error_of_the_tool(
 
 
 async def test_wrong_input_says_which_tool(chat: Any) -> None:
-    (told,) = await chat().run("await tools.whole({number: 'x'})")
-    assert "valid integer" in told
-    assert "tools.whole" in told
+    (answer,) = await chat().run("await tools.whole({number: 'x'})")
+    assert "valid integer" in answer
+    assert "tools.whole" in answer
 
 
 async def test_an_own_error_of_the_code_names_no_tool(chat: Any) -> None:
     code = "try { await tools.flaky() } catch (e) { throw new Error('gave up') }"
-    (told,) = await chat().run(code)
-    assert told.startswith('<error type="Error">gave up\n    at')
-    assert "tools.flaky" not in told
+    (answer,) = await chat().run(code)
+    assert answer.startswith('<error type="Error">gave up\n    at')
+    assert "tools.flaky" not in answer
 
 
 def test_an_outcome_tells_of_the_request_that_failed() -> None:
@@ -195,9 +195,9 @@ async def test_what_code_catches_does_not_leave(chat: Any, code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["await tools.whole({number: 'x'})", "null.x", "throw 'x'"])
-async def test_other_errors_are_told(chat: Any, code: str) -> None:
-    (told,) = await chat(tool_errors="raise").run(code)
-    assert told.startswith("<error ")
+async def test_other_errors_are_reported(chat: Any, code: str) -> None:
+    (answer,) = await chat(tool_errors="raise").run(code)
+    assert answer.startswith("<error ")
 
 
 CODES = {
@@ -227,12 +227,12 @@ async def test_a_retry_repeats_the_failed_calls_alone(
     shop.failures = 3
     talking = chat(retrying(), tool_errors="raise")
     result = await talking.turn("globalThis.runs = 1", CODES[name])
-    told = [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
+    answer = [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-1]
     between = '"ok"'
     if name == "side by side":
-        assert told == '<result>["paid a", "ok", "paid b"]</result>'
+        assert answer == '<result>["paid a", "ok", "paid b"]</result>'
     else:
-        assert told == f'<result>["paid a", {between}, "paid b"]</result>'
+        assert answer == f'<result>["paid a", {between}, "paid b"]</result>'
     assert sorted(one for one in shop.done if one != "flaky") == ["a", "b"]
     assert sorted(result["paid"]) == ["a", "b"]
     assert shop.done.count("flaky") == 4

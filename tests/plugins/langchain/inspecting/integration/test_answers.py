@@ -134,9 +134,11 @@ async def test_a_refused_answer_is_one_line_of_the_log(caplog: pytest.LogCapture
         await sent(client, {**await shown_form(client), **wrong})
         assert "cannot be edited to this call of pay" in (await ended(client)).words
     await there.aclose()
-    (told,) = [record for record in caplog.records if record.name.startswith("interpstack")]
-    assert told.getMessage().startswith("an answer in conversation 't' was refused: pay cannot be")
-    assert told.exc_info is None
+    (logged,) = [record for record in caplog.records if record.name.startswith("interpstack")]
+    assert logged.getMessage().startswith(
+        "an answer in conversation 't' was refused: pay cannot be"
+    )
+    assert logged.exc_info is None
     assert PAID == []
 
 

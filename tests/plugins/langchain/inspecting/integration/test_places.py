@@ -26,7 +26,7 @@ def _state(folder: Path) -> dict[str, str]:
     }
 
 
-async def _looks(place: str, *paths: str) -> list[str]:
+async def _pages(place: str, *paths: str) -> list[str]:
     async with Server.of(source(place)).browser() as client:
         return [(await looked_at(client, path)).words for path in paths]
 
@@ -36,7 +36,7 @@ async def test_looking_changes_nothing(tmp_path: Path) -> None:
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = _state(tmp_path)
-    listed, found, one = await _looks(place, "/", "/conversation?name=t", "/eval?name=t&number=1")
+    listed, found, one = await _pages(place, "/", "/conversation?name=t", "/eval?name=t&number=1")
     assert "waits for a person" in listed
     assert "paused" in found
     assert "approval of pay" in one
@@ -92,7 +92,7 @@ async def test_a_file_without_conversations(tmp_path: Path, later: bytes) -> Non
 async def test_a_new_database_has_no_conversations_yet(tmp_path: Path) -> None:
     with SqliteSaver.from_conn_string(str(tmp_path / "a.db")) as saver:
         saver.setup()
-    (words,) = await _looks(str(tmp_path / "a.db"), "/")
+    (words,) = await _pages(str(tmp_path / "a.db"), "/")
     assert "There are no conversations yet." in words
 
 

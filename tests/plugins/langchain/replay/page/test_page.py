@@ -64,14 +64,14 @@ def test_calls_pauses_and_the_answer_are_shown(tmp_path: Path) -> None:
     failed = attrs.evolve(OPEN, id=4, answered=2.5, step=2, answer="Error: no", failed=True)
     one = shown(PAID, PAUSED, OPEN, KEPT, failed, code="await tools.pay()", notes=["a note"])
     parsed = Parsed(page(tmp_path, one))
-    told = " ".join(parsed.text.split())
-    assert all(text in told for text in WORDS)
+    reply = " ".join(parsed.text.split())
+    assert all(text in reply for text in WORDS)
     bars = [(float(one["x"] or 0), float(one["width"] or 0)) for one in parsed.of("rect")]
     assert bars[0] == (0.0, 500.0)  # 1.25 of 2.5 seconds
     assert bars[1] == (500.0, 4.0)  # a moment is seen, too
     assert bars[2] == bars[-1] == (500.0, 500.0)  # what is open goes on to the end
-    assert "0.000 s" in told
-    assert "Recorded answer" not in told
+    assert "0.000 s" in reply
+    assert "Recorded answer" not in reply
     assert "Recorded answer" in page(tmp_path, shown(answer="3"))
 
 
@@ -120,7 +120,7 @@ def test_a_language_without_a_lexer_is_plain_text(tmp_path: Path) -> None:
     assert "a &lt; b" in page(tmp_path, shown(code="a < b", language="made up"))
 
 
-def test_what_cannot_be_written_is_told_before_anything_runs(
+def test_what_cannot_be_written_is_reported_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigurationError, match="there is no folder"):

@@ -1,4 +1,4 @@
-"""Calls that a pause left running, and the lock that is held until they are recorded."""
+"""Late results of calls that a pause left running, and the lock held until they are recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interpstack_durable.api import InFlightCalls
 from interpstack_langchain.background.lock_tasks import LockTask
 from interpstack_langchain.durability.database_locks import DatabaseLocks
 
-__all__ = ["Landing", "land"]
+__all__ = ["LateResultRecorder", "record_late_results"]
 
 _log = logging.getLogger(__name__)
 
@@ -21,49 +21,49 @@ _STOP_SECONDS: Final = 5.0
 
 
 @attrs.define(eq=False, repr=False)
-class Landing:
-    """Records the answers of calls that a pause left running, in a task of its own.
+class LateResultRecorder:
+    """Records late results of calls that a pause left running, in a task of its own.
 
     The lock on the eval is held until the last of the calls has ended. Other processes wait for
-    it, so they find the answers; the next run in this process stops the landing instead.
+    it, so they find the results; the next run in this process stops the recorder instead.
 
     Attributes:
         locks: The locks of the database.
         key: Identifies the eval.
         calls: The calls.
-        ended: Called when the landing is over.
+        ended: Called when the recorder has stopped.
     """
 
     locks: DatabaseLocks
     key: str
     calls: InFlightCalls
-    ended: Callable[[Landing], None]
-    _holding: LockTask | None = attrs.field(default=None, init=False)
+    ended: Callable[[LateResultRecorder], None]
+    _lock_task: LockTask | None = attrs.field(default=None, init=False)
 
     async def begin(self) -> None:
-        """Begin in the run of the eval; returns once the lock is held for the calls, too."""
-        self._holding = LockTask(self._run)
-        self._holding.task.add_done_callback(lambda task: self.ended(self))
-        await self._holding.entered()
+        """Begin in the run of the eval; return once the lock is held for the calls, too."""
+        self._lock_task = LockTask(self._run)
+        self._lock_task.task.add_done_callback(lambda task: self.ended(self))
+        await self._lock_task.entered()
 
     async def _run(self, entered: Callable[[], None]) -> None:
-        async with self.locks.held(self.key):
+        async with self.locks.lock(self.key):
             entered()
-            await land(self.calls, self.key)
+            await record_late_results(self.calls, self.key)
 
     async def stop(self) -> None:
         """Stop recording, for the next run in this process; the calls continue.
 
         A record that is being written is finished first.
         """
-        if self._holding is not None:
-            await self._holding.stop(_STOP_SECONDS)
+        if self._lock_task is not None:
+            await self._lock_task.stop(_STOP_SECONDS)
 
 
-async def land(calls: InFlightCalls, key: str) -> None:
-    """Record the answers of an eval's calls; returns once all calls have ended.
+async def record_late_results(calls: InFlightCalls, key: str) -> None:
+    """Record the late results of an eval's calls; return once all calls have ended.
 
-    Other processes must not make the calls before that, although a record fails.
+    Other processes must not make the calls before that, even if a record fails.
     """
     try:
         await calls.record_late_results()

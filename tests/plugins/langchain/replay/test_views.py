@@ -10,8 +10,8 @@ import pytest
 from replayed import KEPT, OPEN, PAID, PAUSED, shown
 from rich.console import Console
 
-from interpstack_langchain.replay.shown import EvalView
 from interpstack_langchain.replay.timeline import RecordedCall
+from interpstack_langchain.replay.views import EvalView
 
 
 def printed(one: EvalView, *, width: int = 120, code: bool = False) -> str:

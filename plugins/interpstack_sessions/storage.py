@@ -1,4 +1,4 @@
-"""Keeps the state of one session in a store."""
+"""Stores the state of one session in a store of states, under a claim."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from interpstack import (
     Image,
     ImageError,
     Outcome,
+    SessionStorage,
     SessionView,
-    StateKeeper,
     StateSlot,
     UnsupportedValue,
 )
@@ -24,7 +24,7 @@ from interpstack_sessions.claims import Claim
 from interpstack_sessions.packing import pack, rejected, unpack
 from interpstack_state import StateError
 
-__all__ = ["StoreKeeper"]
+__all__ = ["ClaimedStorage"]
 
 _log = logging.getLogger(__name__)
 #: Bytes of the largest image that is saved with portable values beside it.
@@ -42,8 +42,8 @@ def _wants_values(image: Image) -> bool:
 
 
 @attrs.define(eq=False)
-class StoreKeeper(StateKeeper):
-    """Keeps the state of one session in a store.
+class ClaimedStorage(SessionStorage):
+    """Stores the state of one session in a store of states, under a claim.
 
     Attributes:
         session: The session.
@@ -65,7 +65,7 @@ class StoreKeeper(StateKeeper):
         self._slot = slot
 
     async def _fetch(self, slot: StateSlot) -> None:
-        """Claim the session, and hold its saved state in place of the one in memory."""
+        """Claim the session, and replace the state in memory by the saved one."""
         await self._let_go(slot)
         data = await self.claim.take()
         if data is None:

@@ -1,4 +1,4 @@
-"""Answers of calls that a pause left running, recorded under the lock on their eval."""
+"""Late results of calls that a pause left running, recorded under the lock on their eval."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def locks(tmp_path: Path) -> FileLocks:
 
 async def _pause(database: Database, calls: Calls) -> None:
     async with database.alone("eval"):
-        await database.land("eval", calls)  # type: ignore[arg-type]
+        await database.record_late_results("eval", calls)  # type: ignore[arg-type]
 
 
 async def test_the_lock_is_held_until_the_calls_have_ended(
@@ -116,14 +116,14 @@ async def test_the_lock_is_kept_while_one_run_hands_it_on_to_the_next(
         async with database.alone("eval"):
             await go.wait()
 
-    holding = asyncio.ensure_future(hold())
+    running = asyncio.ensure_future(hold())
     await _until(lambda: process.held)
     async with database.across("eval"):
         go.set()
-        await holding
+        await running
         assert process.held
-        holding = asyncio.ensure_future(hold())
-        await holding
+        running = asyncio.ensure_future(hold())
+        await running
         assert not process.held, "it belongs to the next run"
     assert process.freed == 1
 
@@ -136,7 +136,7 @@ async def test_a_lock_of_another_process_is_not_waited_for(
         pass
 
 
-async def test_a_failed_record_is_logged_and_the_lock_held_on(
+async def test_a_failed_record_is_logged_and_the_lock_stays_held(
     locks: FileLocks, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     process, calls, database = Process(locks, monkeypatch), Calls(OSError("full")), Database(locks)

@@ -35,7 +35,7 @@ async def test_after_terminate_nothing_of_the_cell_runs(
 ) -> None:
     agent = chat()
     cell = await begun(agent)
-    said, gone, q = await agent.run(
+    said, expired, q = await agent.run(
         together(
             call("terminate", id=cell),
             call("wait", id=cell, seconds=seconds),
@@ -43,13 +43,13 @@ async def test_after_terminate_nothing_of_the_cell_runs(
         )
     )
     assert "it was terminated; its changes to variables are undone" in said
-    assert f"cell {cell}: it was terminated; no cell is running" in gone
+    assert f"cell {cell}: it was terminated; no cell is running" in expired
     assert q == "<result>before</result>"
     assert (bank.begun, bank.paid) == ([1], 0)
     bank.gate(1).set()
     assert await agent.run("q") == ["<result>before</result>"]
-    (gone,) = await agent.run(call("wait", id=cell, seconds=seconds))
-    assert "it was terminated" in gone
+    (expired,) = await agent.run(call("wait", id=cell, seconds=seconds))
+    assert "it was terminated" in expired
     assert (bank.begun, bank.paid) == ([1], 0)
 
 
@@ -59,11 +59,11 @@ async def test_a_cell_that_ended_by_itself_says_so(chat: Any, bank: Bank, use_as
     cell = await begun(agent)
     bank.gate(1).set()
     waits = [call("wait", id=cell, seconds=60) for _ in range(2)]
-    said, again, gone, q = await agent.run(
+    said, again, expired, q = await agent.run(
         together(*waits, call("terminate", id=cell), call("eval", code="q"))
     )
     assert said == "<result>1paid</result>"
-    for other in (again, gone):
+    for other in (again, expired):
         assert f"cell {cell}: it has ended, and its result was returned" in other
     assert q == "<result>after</result>"
     assert await agent.run("q") == ["<result>after</result>"]
@@ -78,16 +78,16 @@ async def test_an_approval_is_pending(chat: Any, bank: Bank, first: str) -> None
     await until(lambda: bank.ended == [1])
     calls = [call("wait", id=cell, seconds=60), call("terminate", id=cell)]
     if first == "terminate":
-        gone = await agent.run(together(*reversed(calls)))
-        assert "it was terminated" in gone[1]
+        expired = await agent.run(together(*reversed(calls)))
+        assert "it was terminated" in expired[1]
     else:
         asked = await agent.turn(together(*calls))
         assert asked["__interrupt__"]
         resume = Command(resume={"decisions": [{"type": "approve"}]})
         result = await agent.agent.ainvoke(resume, CONFIG)
-        told = [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-2:]
-        assert told[0] == "<result>1paid</result>"
-        assert "it has ended, and its result was returned" in told[1]
+        texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)][-2:]
+        assert texts[0] == "<result>1paid</result>"
+        assert "it has ended, and its result was returned" in texts[1]
     assert bank.paid == (first == "wait")
     after = "after" if first == "wait" else "before"
     assert await agent.run("q") == [f"<result>{after}</result>"]
@@ -115,19 +115,19 @@ async def test_two_agents_terminate_and_wait(chat: Any, bank: Bank, release: boo
     assert bank.begun == [1]
 
 
-async def test_terminate_ends_a_look_of_another_agent(chat: Any, bank: Bank) -> None:
+async def test_terminate_ends_a_time_slice_of_another_agent(chat: Any, bank: Bank) -> None:
     saver = InMemorySaver()
     one, two = chat(checkpointer=saver), chat(checkpointer=saver)
     (first,) = await one.run(TWO + "; await tools.pay({})")
     cell = cell_of(first)
     bank.gate(1).set()
     await until(lambda: bank.ended == [1])
-    looking = asyncio.ensure_future(two.run(call("wait", id=cell, seconds=3000)))
+    waiting = asyncio.ensure_future(two.run(call("wait", id=cell, seconds=3000)))
     await until(lambda: bank.begun == [1, 2])
     (said,) = await one.run(call("terminate", id=cell))
     assert "it was terminated; its changes to variables are undone" in said
-    (gone,) = await looking
-    assert f"cell {cell}: it was terminated" in gone
+    (expired,) = await waiting
+    assert f"cell {cell}: it was terminated" in expired
     assert (bank.cancelled, bank.paid) == ([2], 0)
 
 

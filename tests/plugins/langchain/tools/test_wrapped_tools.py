@@ -16,11 +16,11 @@ from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool
 from pydantic import BaseModel, PrivateAttr
 
 from interpstack_langchain.tools.native_calls import NativeCall, noting
-from interpstack_langchain.tools.tool_twins import (
-    is_twin_of,
+from interpstack_langchain.tools.wrapped_tools import (
     native_tool,
     with_native_tool,
     without_blocking_form,
+    wraps_tool,
 )
 
 
@@ -66,8 +66,8 @@ def asked(name: str, **args: Any) -> dict[str, Any]:
 
 
 def test_the_value_is_noted_and_the_message_is_the_tool_s_own(call: NativeCall) -> None:
-    original, twin = Doubling(), native_tool(Doubling())
-    answer = twin.invoke(asked("double", number=4))
+    original, wrapped = Doubling(), native_tool(Doubling())
+    answer = wrapped.invoke(asked("double", number=4))
     assert answer == original.invoke(asked("double", number=4))
     assert call.value == {"twice": 8}
     assert call.unchanged(answer)
@@ -84,14 +84,14 @@ async def test_a_tool_with_a_blocking_form_alone_runs_by_it(call: NativeCall) ->
 
 
 def test_a_copy_looks_like_its_tool() -> None:
-    original, twin = Doubling(), native_tool(Doubling())
-    assert isinstance(twin, Doubling)
-    assert type(twin).__qualname__ == "Doubling"
-    assert twin.args == original.args
-    assert twin.get_input_schema().model_json_schema() == (
+    original, wrapped = Doubling(), native_tool(Doubling())
+    assert isinstance(wrapped, Doubling)
+    assert type(wrapped).__qualname__ == "Doubling"
+    assert wrapped.args == original.args
+    assert wrapped.get_input_schema().model_json_schema() == (
         original.get_input_schema().model_json_schema()
     )
-    assert inspect.signature(twin._run) == inspect.signature(original._run)
+    assert inspect.signature(wrapped._run) == inspect.signature(original._run)
 
 
 class Counting(Doubling):
@@ -102,22 +102,22 @@ class Counting(Doubling):
     ("name", "value"),
     [("description", "Look again."), ("tags", ["new"]), ("func", print), ("args_schema", None)],
 )
-def test_a_copy_is_no_twin_of_a_tool_that_was_changed(name: str, value: Any) -> None:
+def test_a_wrapped_tool_does_not_fit_a_changed_tool(name: str, value: Any) -> None:
     one = look.model_copy()
-    twin = native_tool(one)
-    assert is_twin_of(twin, one)
-    assert not is_twin_of(twin, look)
-    assert not is_twin_of(one, one)
+    wrapped = native_tool(one)
+    assert wraps_tool(wrapped, one)
+    assert not wraps_tool(wrapped, look)
+    assert not wraps_tool(one, one)
     setattr(one, name, value)
-    assert not is_twin_of(twin, one)
+    assert not wraps_tool(wrapped, one)
 
 
-def test_a_copy_is_no_twin_of_a_tool_whose_private_attributes_were_changed() -> None:
+def test_a_wrapped_tool_does_not_fit_changed_private_attributes() -> None:
     counting = Counting()
-    twin = native_tool(counting)
-    assert is_twin_of(twin, counting)
+    wrapped = native_tool(counting)
+    assert wraps_tool(wrapped, counting)
     counting._count += 1
-    assert not is_twin_of(twin, counting)
+    assert not wraps_tool(wrapped, counting)
 
 
 def test_copies_of_one_class_share_a_class() -> None:
@@ -163,9 +163,9 @@ def test_callbacks_get_no_injected_arguments_however_often_the_tool_runs(call: N
         return f"{to} {secret} {euros}"
 
     starts = Starts()
-    call.callbacks, twin = [starts], native_tool(pay)
+    call.callbacks, wrapped = [starts], native_tool(pay)
     for args in ({"to": "Ann"}, {"to": "Bo"}, {"to": "Cy", "euros": 2}):
-        twin.invoke(asked("pay", secret="s", **args))
+        wrapped.invoke(asked("pay", secret="s", **args))
     assert [sorted(one) for one in starts.inputs] == [["to"], ["to"], ["euros", "to"]]
     assert call.value == "Cy s 2"
 
@@ -195,9 +195,9 @@ def test_hints_that_cannot_be_resolved_are_left_to_langchain(call: NativeCall) -
 
     odd.__annotations__["number"] = "Missing"
     made = Tool(name="odd", description="Odd.", func=odd)
-    twin = native_tool(made)
-    assert isinstance(twin, Tool)
-    assert twin.func is odd
+    wrapped = native_tool(made)
+    assert isinstance(wrapped, Tool)
+    assert wrapped.func is odd
     plain = native_tool(Tool(name="up", description="Up.", func=lambda text: text.upper()))
     assert plain.invoke(asked("up", text="a")).content == "A"
 
@@ -211,9 +211,9 @@ async def test_a_copy_without_the_blocking_form_runs_by_the_other(call: NativeCa
         """Now."""
         return f"now {number}"
 
-    twin = native_tool(StructuredTool.from_function(now, coroutine=later, name="both"))
-    waits = without_blocking_form(twin)
-    twin.invoke(asked("both", number=1))
+    wrapped = native_tool(StructuredTool.from_function(now, coroutine=later, name="both"))
+    waits = without_blocking_form(wrapped)
+    wrapped.invoke(asked("both", number=1))
     assert call.value == "now 1"
     waits.invoke(asked("both", number=2))
     assert call.value == "later 2"

@@ -75,8 +75,8 @@ class EvalView:
         cell = self.found.cell
         if cell is None:
             return None
-        looks = [{"tool": look.tool, "answer": look.answer} for look in cell.looks]
-        return {"id": cell.id, "ended": cell.looks[-1].ended, "looks": looks}
+        calls = [{"tool": call.tool, "answer": call.answer} for call in cell.calls]
+        return {"id": cell.id, "ended": cell.calls[-1].ended, "calls": calls}
 
     def _event(self, event: RecordedCall | PauseEvent) -> dict[str, Any]:
         data = attrs.asdict(event)
@@ -106,9 +106,9 @@ class EvalView:
             console.print(self._table() if wide else self._list())
         else:
             console.print(Text("no calls are recorded", "dim"))
-        for look in found.cell.before if found.cell else ():
+        for call in found.cell.before if found.cell else ():
             console.print(
-                Text.assemble((f"{look.tool} answered: ", "bold"), printable(look.answer))
+                Text.assemble((f"{call.tool} answered: ", "bold"), printable(call.answer))
             )
         colour = _COLOURS[replay.status]
         console.print(Text.assemble((f"{replay.status}: ", colour), printable(replay.text)))
@@ -153,11 +153,11 @@ class EvalView:
         return table
 
     def _call(self, call: RecordedCall) -> tuple[str | Text, ...]:
-        told = "" if call.answered is None else _seconds(call.answered)
+        answered = "" if call.answered is None else _seconds(call.answered)
         return (
             "" if call.step is None else str(call.step),
             _seconds(call.asked),
-            told,
+            answered,
             Text(printable(call.bridge)),
             Text(printable(self.cut(call.input))),
             Text(printable(self.cut(call.answer)), "red" if call.failed else ""),

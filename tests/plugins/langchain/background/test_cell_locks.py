@@ -1,4 +1,4 @@
-"""Locks on cells, which outlast a look while calls are in flight."""
+"""Locks on cells, which outlast a time slice while calls are in flight."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 from interpstack import Request
 from interpstack_durable.api import ReplayDivergence, StillRunning, TimeSlice
-from interpstack_langchain.background import holds
-from interpstack_langchain.background.fates import TERMINATED, CellOver
-from interpstack_langchain.background.holds import Hold, Holds
+from interpstack_langchain.background import cell_locks
+from interpstack_langchain.background.cell_locks import CellLock, CellLocks
+from interpstack_langchain.background.terminations import TERMINATED, CellOver
 
 
 @attrs.define(eq=False)
 class Calls:
-    """Calls in flight that end when told to."""
+    """Calls in flight that end when the test sets `ended`."""
 
     keys: tuple[str, ...] = ("call",)
     running: tuple[Request, ...] = ()
@@ -46,10 +46,10 @@ class Calls:
 
 @attrs.define(eq=False)
 class Place:
-    """A lock, and the holds that want it."""
+    """A lock, and the cell locks that take it."""
 
     lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
-    holds: Holds = attrs.field(factory=Holds)
+    locks: CellLocks = attrs.field(factory=CellLocks)
     there: bool = True
     over: bool = False
     unreadable: bool = False
@@ -76,17 +76,17 @@ class Place:
         yield
         self.kept.append(self.lock.locked())
 
-    def hold(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> Hold:
-        look, admit, across = TimeSlice(seconds), self.admit, self.across
-        return Hold(self.holds, key, owner, self.alone, self.exists, look, admit, across)
+    def cell_lock(self, seconds: float = 60, key: str = "cell", owner: str = "me") -> CellLock:
+        time_slice, admit, across = TimeSlice(seconds), self.admit, self.across
+        return CellLock(self.locks, key, owner, self.alone, self.exists, time_slice, admit, across)
 
-    async def put_aside(self, calls: Any, **about: Any) -> None:
+    async def suspend(self, calls: Any, **about: Any) -> None:
         async def run() -> None:
-            hold = self.hold(**about)
-            async with hold:
+            lock = self.cell_lock(**about)
+            async with lock:
                 assert self.lock.locked()
                 if calls is not None:
-                    hold.look.leave(calls)
+                    lock.time_slice.leave(calls)
                 raise StillRunning(("a call",))
 
         with pytest.raises(StillRunning):
@@ -100,18 +100,18 @@ async def settled() -> None:
 
 async def test_a_run_that_ends_gives_the_lock_back() -> None:
     place = Place()
-    async with place.hold():
+    async with place.cell_lock():
         assert place.lock.locked()
     assert not place.lock.locked()
     with pytest.raises(ValueError, match="x"):
-        async with place.hold():
+        async with place.cell_lock():
             raise ValueError("x")
     assert not place.lock.locked()
 
 
 async def test_calls_in_flight_hold_the_lock_until_they_have_ended() -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await settled()
     assert place.lock.locked()
     calls.ended.set()
@@ -122,14 +122,14 @@ async def test_calls_in_flight_hold_the_lock_until_they_have_ended() -> None:
 
 async def test_without_calls_in_flight_the_lock_is_given_back() -> None:
     place = Place()
-    await place.put_aside(None)
+    await place.suspend(None)
     assert not place.lock.locked()
 
 
-async def test_the_next_look_takes_the_lock_over_and_the_calls_continue() -> None:
+async def test_the_next_time_slice_takes_the_lock_over_and_the_calls_continue() -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
-    async with place.hold():
+    await place.suspend(calls)
+    async with place.cell_lock():
         assert place.lock.locked()
     assert not calls.stopped
     assert not place.lock.locked()
@@ -137,46 +137,48 @@ async def test_the_next_look_takes_the_lock_over_and_the_calls_continue() -> Non
 
 async def test_calls_of_a_cell_that_diverges_are_stopped() -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     with pytest.raises(ReplayDivergence):
-        async with place.hold():
+        async with place.cell_lock():
             raise ReplayDivergence("the code asks for nothing more")
     assert calls.stopped
     assert not place.lock.locked()
 
 
-async def test_a_lock_that_another_process_holds_is_waited_for_no_longer_than_the_look() -> None:
+async def test_a_cell_waits_for_a_lock_of_another_process_as_long_as_its_time_slice() -> None:
     place = Place()
     async with place.lock:
         with pytest.raises(StillRunning, match="calls in flight in another process"):
-            await place.hold(seconds=0).__aenter__()
+            await place.cell_lock(seconds=0).__aenter__()
     await settled()
     assert not place.lock.locked(), "nobody takes it later"
 
 
-async def test_other_processes_are_kept_out_between_two_looks() -> None:
+async def test_other_processes_are_kept_out_between_two_time_slices() -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await settled()
-    assert not place.kept, "without an earlier look, there is nothing to hand on"
-    async with place.hold():
+    assert not place.kept, "without an earlier time slice, there is nothing to hand on"
+    async with place.cell_lock():
         assert place.kept == [True, True]
 
 
 @pytest.mark.parametrize("ends", ["fails", "is cancelled", "is not admitted", "cannot begin"])
-async def test_a_look_that_does_not_take_the_calls_has_them_recorded_on(ends: str) -> None:
+async def test_calls_that_the_next_time_slice_does_not_take_over_are_recorded(
+    ends: str,
+) -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await settled()
     place.unreadable = ends == "is not admitted"
-    looking = asyncio.ensure_future(_looks(place, ends))
+    running = asyncio.ensure_future(_runs_slice(place, ends))
     if ends == "cannot begin":  # another process has come first
         await place.lock.acquire()
     await settled()
     if ends in ("is cancelled", "cannot begin"):
-        looking.cancel()
+        running.cancel()
     with pytest.raises((ValueError, OSError, asyncio.CancelledError)):
-        await looking
+        await running
     if ends == "cannot begin":
         place.lock.release()
     place.unreadable = False
@@ -186,11 +188,11 @@ async def test_a_look_that_does_not_take_the_calls_has_them_recorded_on(ends: st
     calls.ended.set()
     await settled()
     assert not place.lock.locked()
-    assert not place.holds._held
+    assert not place.locks._outlasting
 
 
-async def _looks(place: Place, ends: str) -> None:
-    async with place.hold():
+async def _runs_slice(place: Place, ends: str) -> None:
+    async with place.cell_lock():
         if ends == "fails":
             raise ValueError("the variables cannot be restored")
         await asyncio.Event().wait()
@@ -198,11 +200,11 @@ async def _looks(place: Place, ends: str) -> None:
 
 async def test_the_calls_of_a_cell_that_is_over_are_stopped() -> None:
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await settled()
     place.over = True
     with pytest.raises(CellOver):
-        await place.hold().__aenter__()
+        await place.cell_lock().__aenter__()
     async with asyncio.timeout(30):
         await calls.ended.wait()
     await settled()
@@ -210,11 +212,11 @@ async def test_the_calls_of_a_cell_that_is_over_are_stopped() -> None:
     assert not place.lock.locked()
 
 
-async def test_a_failed_record_is_logged_and_the_lock_held_on(
+async def test_a_failed_record_is_logged_and_the_lock_stays_held(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     place, calls = Place(), Calls(error=OSError("full"))
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await settled()
     assert "could not be recorded (OSError: full)" in caplog.text
     assert place.lock.locked()
@@ -225,22 +227,22 @@ async def test_a_failed_record_is_logged_and_the_lock_held_on(
 
 async def test_calls_of_one_conversation_are_stopped() -> None:
     place, mine, others = Place(), Calls(), Calls()
-    await place.put_aside(mine, key="a")
+    await place.suspend(mine, key="a")
     await settled()
-    other = Place(holds=place.holds)
-    await other.put_aside(others, key="b", owner="somebody")
-    await place.holds.stop_all("me")
+    other = Place(locks=place.locks)
+    await other.suspend(others, key="b", owner="somebody")
+    await place.locks.stop_all("me")
     assert (mine.stopped, others.stopped) == (True, False)
     assert not place.lock.locked()
-    await place.holds.stop_all()
+    await place.locks.stop_all()
     assert others.stopped
     assert not other.lock.locked()
 
 
 async def test_calls_of_a_deleted_conversation_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holds, "_EXISTS_SECONDS", 0.01)
+    monkeypatch.setattr(cell_locks, "_EXISTS_SECONDS", 0.01)
     place, calls = Place(), Calls()
-    await place.put_aside(calls)
+    await place.suspend(calls)
     await asyncio.sleep(0.05)
     assert not calls.stopped
     place.there = False

@@ -26,55 +26,55 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.sync_tools import run_blocking
 
-__all__ = ["is_twin_of", "native_tool", "with_native_tool", "without_blocking_form"]
+__all__ = ["native_tool", "with_native_tool", "without_blocking_form", "wraps_tool"]
 
 
-#: The attribute in which a copy of a tool caches, by set of argument names, the names for
-#: callbacks.
-_TOLD = "_interpstack_told"
+#: The attribute in which a copy of a tool caches, by set of argument names, the names that
+#: callbacks see.
+_VISIBLE_NAMES = "_interpstack_visible_names"
 _KNOWN_INPUTS = 64
-#: Where a copy has the tool that it was made of.
+#: The attribute in which a copy keeps the tool that it was made of.
 _ORIGINAL = "_interpstack_tool"
 
 _classes: WeakKeyDictionary[type[BaseTool], type[BaseTool]] = WeakKeyDictionary()
 
 
 def native_tool(tool: BaseTool) -> BaseTool:
-    """A copy of a tool that reports to the `NativeCall` in `noting`."""
+    """Wrap a tool: return a copy that reports to the `NativeCall` in `noting`."""
     cls = type(tool)
     if cls not in _classes:
         _classes[cls] = _noting_class(cls)
-    twin = copy.copy(tool)
-    object.__setattr__(twin, "__class__", _classes[cls])
-    twin.__dict__[_TOLD] = {}
-    twin.__dict__[_ORIGINAL] = tool
+    wrapped = copy.copy(tool)
+    object.__setattr__(wrapped, "__class__", _classes[cls])
+    wrapped.__dict__[_VISIBLE_NAMES] = {}
+    wrapped.__dict__[_ORIGINAL] = tool
     if isinstance(tool, (StructuredTool, Tool)):
-        twin.__dict__["func"] = _resolved(tool.func)
-        twin.__dict__["coroutine"] = _resolved(tool.coroutine)
-    return twin
+        wrapped.__dict__["func"] = _resolved(tool.func)
+        wrapped.__dict__["coroutine"] = _resolved(tool.coroutine)
+    return wrapped
 
 
-def is_twin_of(twin: BaseTool, tool: BaseTool) -> bool:
-    """Whether a copy was made of a tool, which has had the same attributes since."""
-    if twin.__dict__.get(_ORIGINAL) is not tool:
+def wraps_tool(wrapped: BaseTool, tool: BaseTool) -> bool:
+    """Whether a wrapped tool was made of a tool whose attributes have not changed since."""
+    if wrapped.__dict__.get(_ORIGINAL) is not tool:
         return False
-    mine, own = twin.__pydantic_private__ or {}, tool.__pydantic_private__ or {}
+    mine, own = wrapped.__pydantic_private__ or {}, tool.__pydantic_private__ or {}
     if mine.keys() != own.keys() or any(mine[name] is not own[name] for name in own):
         return False
     fields = type(tool).model_fields
-    return all(_is_from(twin.__dict__.get(name), tool.__dict__.get(name)) for name in fields)
+    return all(_is_from(wrapped.__dict__.get(name), tool.__dict__.get(name)) for name in fields)
 
 
 def _is_from(mine: Any, own: Any) -> bool:
-    """Whether a copy's attribute is the tool's own, or the tool's function in another form."""
+    """Whether a copy's attribute is the tool's own, or wraps the tool's function."""
     return mine is own or (callable(own) and getattr(mine, "__wrapped__", None) is own)
 
 
-def without_blocking_form(twin: BaseTool) -> BaseTool:
-    """A copy of such a copy that always runs by its async form, if the tool has one."""
-    if not isinstance(twin, (StructuredTool, Tool)) or twin.coroutine is None:
-        return twin
-    made = copy.copy(twin)
+def without_blocking_form(wrapped: BaseTool) -> BaseTool:
+    """Return a copy of a wrapped tool that always runs by its async form, if it has one."""
+    if not isinstance(wrapped, (StructuredTool, Tool)) or wrapped.coroutine is None:
+        return wrapped
+    made = copy.copy(wrapped)
     made.__dict__["func"] = None
     return made
 
@@ -102,8 +102,8 @@ def _resolved(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     signature = signature.replace(parameters=parameters)
     run = _awaiting(function) if inspect.iscoroutinefunction(function) else _calling(function)
     # The others are neither configurations nor injected, and no schema is made of the copy.
-    told = {name: hint for name, hint in hints.items() if not _is_plain(name, hint)}
-    return _showing(run, signature, told)
+    relevant = {name: hint for name, hint in hints.items() if not _is_plain(name, hint)}
+    return _showing(run, signature, relevant)
 
 
 def _is_plain(name: str, hint: Any) -> bool:
@@ -202,10 +202,10 @@ def _filter_of(cls: type[BaseTool]) -> Callable[..., dict[str, Any]]:
     """
 
     def filtered(self: BaseTool, given: dict[str, Any]) -> dict[str, Any]:
-        known, names = self.__dict__[_TOLD], tuple(given)
-        told = known.get(names)
-        if told is not None:
-            return {name: given[name] for name in told}
+        known, names = self.__dict__[_VISIBLE_NAMES], tuple(given)
+        visible = known.get(names)
+        if visible is not None:
+            return {name: given[name] for name in visible}
         found = cls._filter_injected_args(self, given)
         if len(known) < _KNOWN_INPUTS:
             known[names] = list(found)
