@@ -44,8 +44,14 @@ class _EvalRun:
     arrived: Future[None] = attrs.field(factory=Future)
     ended: Future[None] = attrs.field(factory=Future)
     raised: type[BaseException] | None = None
-    #: How often it was run, this time included.
+    #: Whether an eval before it is paused, so that it runs later.
+    is_pending: bool = False
+    #: The run of the message that it belongs to, counted from 1.
     attempt: int = 1
+
+    def wait_for_next_run(self) -> None:
+        """Note that an eval before it is paused."""
+        self.is_pending = True
 
     def fail(self, error: BaseException) -> None:
         """Note the class of the exception that the eval raised."""
@@ -90,7 +96,7 @@ class EvalQueue:
             return
         with self._lock:
             # Somebody may wait for this one already; a call that has ended is run once more.
-            call = self._next((message, name))
+            call = self._next(message, names, name)
             while len(self._calls) > _MAX_CALLS:
                 self._calls.popitem(last=False)
         _set(call.arrived)
@@ -128,8 +134,10 @@ class EvalQueue:
         for earlier in names[:index]:
             if earlier in done:
                 continue
-            raised = await self._end_of(message, earlier, name, is_coming)
+            raised = await self._end_of(message, names, earlier, name, is_coming)
             if raised is not None and issubclass(raised, self._pauses):
+                if call := self._calls.get((message, name)):
+                    call.wait_for_next_run()
                 raise self._pending()
         return QueuePosition(message, index)
 
@@ -145,16 +153,36 @@ class EvalQueue:
                 for key in keys:
                     del self._calls[key]
 
-    def _next(self, key: tuple[str, str]) -> _EvalRun:
+    def _next(self, message: str, names: Sequence[str], name: str) -> _EvalRun:
         """The run of a call that is to come; one that has begun is of an earlier time."""
-        call = self._calls.get(key)
+        call = self._calls.get((message, name))
         if call is None or call.arrived.done():
-            call = _EvalRun(attempt=1 if call is None else call.attempt + 1)
-            self._calls[key] = call
+            call = _EvalRun(attempt=self._attempt(message, names, name))
+            self._calls[message, name] = call
         return call
 
+    def _attempt(self, message: str, names: Sequence[str], name: str) -> int:
+        """The run of the message in which a call comes next.
+
+        Not all calls take part in each run. A run in which the call has begun, or in which one
+        behind it has run to its end, is over for the call.
+        """
+        calls = {each: self._calls.get((message, each)) for each in names}
+        last = max((call.attempt for call in calls.values() if call), default=1)
+        over = any(
+            call and call.attempt == last and call.ended.done() and not call.is_pending
+            for call in (calls[each] for each in names[names.index(name) + 1 :])
+        )
+        mine = calls[name]
+        return last + 1 if over or (mine and mine.attempt == last) else last
+
     async def _end_of(
-        self, message: str, call_id: str, waiting: str, is_coming: Callable[[str], bool | None]
+        self,
+        message: str,
+        names: Sequence[str],
+        call_id: str,
+        waiting: str,
+        is_coming: Callable[[str], bool | None],
     ) -> type[BaseException] | None:
         """Wait for the end of an eval, and return the class of its exception, if it raised one."""
         with self._lock:
@@ -166,7 +194,7 @@ class EvalQueue:
                     return None
                 call = None
             if call is None:
-                call = self._next((message, call_id))
+                call = self._next(message, names, call_id)
         arrived = asyncio.wrap_future(call.arrived)
         while not (await asyncio.wait({arrived}, timeout=self.GRACE_SECONDS))[0]:
             if not is_coming(call_id):

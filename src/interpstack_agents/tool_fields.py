@@ -15,6 +15,8 @@ __all__ = ["unknown_field"]
 #: Schemas that may describe one value, by references and alternatives: beyond, nothing is refused.
 _BRANCHES: Final = 200
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
+#: Of these, one schema holds.
+_ALTERNATIVE: Final = ("anyOf", "oneOf")
 _BRANCHED: Final = ("if", "then", "else")
 #: Schemas that hold if the object has a field; in older versions, also lists of further fields.
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
@@ -36,10 +38,12 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """
     if not schema.get("properties") and not any(key in schema for key in (*_COMBINED, "$ref")):
         described = isinstance(schema.get("properties"), Mapping)
-        takes_any = not described or schema.get("additionalProperties", False)
+        takes_any = schema.get("additionalProperties", not described)
         given = {
             key: item for key, item in given.items() if key not in _list(schema.get("required"))
         }
+        if isinstance(takes_any, Mapping):
+            return _Search(schema).object(given, [schema], "")
         if takes_any is not False or not given or "patternProperties" in schema:
             return ""
         return f"has no field {_shown(next(iter(given)))}; it takes no fields"
@@ -72,7 +76,7 @@ class _Search:
         return ""
 
     def object(self, given: Mapping[str, Any], schemas: _Schemas, path: str) -> str:
-        branches = self._branches(schemas)
+        branches = self._branches(schemas, given)
         known: dict[str, _Schemas] = {}
         for branch in branches or ():
             for name, about in _mapping(branch.get("properties")).items():
@@ -83,8 +87,9 @@ class _Search:
                 name for branch in branches or () for name in _list(branch.get("required"))
             ]:
                 known.setdefault(str(name), [])
-        if not branches or not known or any(map(_takes_more, branches)):
-            known = {key: known.get(key, []) for key in given}
+        more = [_further(branch) for branch in branches or () if _takes_more(branch)]
+        if not branches or not known or more:
+            known = {key: known.get(key, more) for key in given}
         for key, item in given.items():
             place = f"{path}.{key}" if path else str(key)
             if key not in known:
@@ -96,14 +101,23 @@ class _Search:
                 return found
         return ""
 
-    def _branches(self, schemas: _Schemas) -> _Schemas | None:
-        """The schemas, and the ones that they refer to; `None` if they are too many."""
+    def _branches(
+        self, schemas: _Schemas, given: Mapping[str, Any] | None = None
+    ) -> _Schemas | None:
+        """The schemas, and the ones that they refer to; `None` if they are too many.
+
+        Of alternatives, those are left out whose tag the object does not have, such as a `type` of
+        one value: what validates the call takes another one, and drops the fields that it lacks.
+        """
         found, seen = list(schemas), set[int]()
         for one in found:
             if id(one) in seen:
                 continue
             seen.add(id(one))
-            inner = [item for key in _COMBINED for item in _list(one.get(key))]
+            inner = _list(one.get("allOf"))[:]
+            for key in _ALTERNATIVE:
+                items = _list(one.get(key))
+                inner += [item for item in items if self._fits(item, given)] or items
             inner += [one[key] for key in _BRANCHED if key in one]
             dependent = [item for key in _DEPENDENT for item in _mapping(one.get(key)).values()]
             inner += [item for item in dependent if not isinstance(item, list)]
@@ -112,6 +126,20 @@ class _Search:
             if len(found) > _BRANCHES:
                 return None
         return found
+
+    def _fits(self, schema: Any, given: Mapping[str, Any] | None) -> bool:
+        """Whether no field of an object contradicts the one value that a schema allows for it."""
+        if given is None:
+            return True
+        about = _schema(schema)
+        if "$ref" in about and "properties" not in about:
+            about = _schema(self._target(about["$ref"]))
+        for name, field in _mapping(about.get("properties")).items():
+            if name in given and isinstance(given[name], str) and isinstance(field, Mapping):
+                allowed = [field["const"]] if "const" in field else _list(field.get("enum"))
+                if allowed and given[name] not in allowed:
+                    return False
+        return True
 
     def _target(self, reference: Any) -> Any:
         """The schema that a reference names; for one out of the root, it takes everything."""
@@ -136,6 +164,11 @@ def _takes_more(schema: Mapping[str, Any]) -> bool:
     if schema.get("type") == "object":
         return "properties" not in schema and not combined
     return not combined and not any(key in schema for key in _TELLING)
+
+
+def _further(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a field that an object takes without describing it; an empty one if unknown."""
+    return {} if "patternProperties" in schema else _schema(schema.get("additionalProperties"))
 
 
 def _items(branches: _Schemas, at: int) -> Iterator[Mapping[str, Any]]:

@@ -23,7 +23,7 @@ _TOO_LARGE = [
     f"new Uint8Array({_MOST + 48})",
     "new Uint8Array(13e6)",
     "new ArrayBuffer(13e6)",
-    "new Float64Array(1.6e6)",
+    "new Uint8ClampedArray(13e6)",
     "new Uint8Array(13e6).subarray(1)",
     "[new Uint8Array(7e6), new Uint8Array(7e6)]",
     "new Map([[1, new Uint8Array(13e6)]])",

@@ -29,6 +29,9 @@ def test_a_built_in_object_without_fields_is_refused_with_a_remedy(engine: str) 
         "/a/g": "RegExp cannot be passed to the host; pass its source",
         "new WeakMap()": "WeakMap cannot be passed to the host; pass plain data",
         "new DataView(new ArrayBuffer(2))": "DataView cannot be passed to the host; pass plain",
+        "new Float32Array([1.5])": "Float32Array cannot be passed to the host; make an array of it",
+        "new Uint16Array([258])": "Uint16Array cannot be passed to the host; make an array of it",
+        "new Int8Array([-1])": "Int8Array cannot be passed to the host; make an array of it",
     }
     found = _evaluated(engine, *(f"await echo({{a: [{kind}]}})" for kind in kinds))
     for outcome, words in zip(found, kinds.values(), strict=True):
@@ -46,6 +49,8 @@ def test_objects_of_code_that_are_empty_or_have_fields_cross(engine: str) -> Non
         "await echo(new class A {})",
         "await echo(new class A { x = 1; get [Symbol.toStringTag]() { return 'A' } })",
         "await echo(Object.assign(/a/, {x: 1}))",
+        "await echo(new Uint8ClampedArray([300, 1]))",
+        "await echo([...new Float32Array([1.5])])",
     ]
     texts = [outcome.text for outcome in _evaluated(engine, *sources)]
-    assert texts == ["{}", "{}", "{}", "{x: 1}", "{x: 1}"]
+    assert texts == ["{}", "{}", "{}", "{x: 1}", "{x: 1}", "Uint8Array(2) [255, 1]", "[1.5]"]

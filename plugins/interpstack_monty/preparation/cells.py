@@ -44,7 +44,8 @@ def prepare(
         pause: Called every few milliseconds; an exception from it ends the work.
 
     Raises:
-        RefusedSource: It has a NUL, or a `return` outside a function, which would be the value.
+        RefusedSource: It has a NUL, a `return` outside a function, which would be the value, or a
+            method that Monty would not call, such as `__bool__`.
     """
     if "\0" in source:
         at = source.index("\0")
@@ -54,6 +55,12 @@ def prepare(
         raise RefusedSource(
             "'return' outside function; end the cell with the expression itself",
             _line(source, found.returns),
+        )
+    if found is not None and found.ignored is not None:
+        name, at = found.ignored
+        raise RefusedSource(
+            f"the sandbox's Python never calls {name}; give the method another name, and call it",
+            _line(source, at),
         )
     if found is None or found.value is None:
         return f"{source}\nNone"

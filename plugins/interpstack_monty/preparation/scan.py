@@ -1,4 +1,4 @@
-"""One pass over Python source that finds its last statement, and each `return` outside functions.
+"""One pass over Python source that finds its last statement, and what Monty would run wrongly.
 
 The scan takes time in proportion to the source, uses no recursion, and asks its caller every few
 thousand tokens whether to continue. Text that the scan does not understand is left for Monty to
@@ -44,6 +44,11 @@ _EVENT: Final = re.compile(
 )
 _LEADS: Final = " \t\f\\"
 _FUNCTION: Final = re.compile(rf"(?:async(?:[ \t\f]|{_JOINT})++)?def(?!\w)|class(?!\w)")
+#: Methods that Monty takes and never calls, so that code would go on with a wrong answer.
+_IGNORED: Final = re.compile(
+    rf"def(?:[ \t\f]|{_JOINT})++"
+    r"(__(?:bool|len|ne|format|new|setattr|getattribute)__)(?!\w)"
+)
 _WORD: Final = re.compile(r"\w+|@")
 #: How lines begin of which no part is a statement of the top level.
 _COMPOUND: Final = frozenset(
@@ -72,10 +77,12 @@ class ScanResult:
     Attributes:
         value: Start and end of the expression that the source ends with, if it does.
         returns: The position of the first `return` outside a function, if there is one.
+        ignored: Name and position of the first method that Monty would not call, if there is one.
     """
 
     value: tuple[int, int] | None
     returns: int | None
+    ignored: tuple[str, int] | None = None
 
 
 def scan(source: str, pause: Callable[[], None]) -> ScanResult | None:
@@ -104,6 +111,7 @@ class _Scan:
         _plain: Whether the statement can still be an expression.
         _value: The last statement, if it is an expression of the top level.
         _functions: Columns of the heads of functions and classes around the line.
+        _classes: Which of these columns are of classes.
         _begins: Where the statement's first token may be, if that was not seen; else -1.
     """
 
@@ -111,11 +119,13 @@ class _Scan:
         self._source = source
         self._brackets: list[_Bracket] = []
         self._functions: list[int] = []
+        self._classes = set[int]()
         self._column = self._line = self._start = self._begins = 0
         self._plain = True
         self._lambdas = 0
         self._value: tuple[int, int] | None = None
         self._returns: int | None = None
+        self._ignored: tuple[str, int] | None = None
 
     def run(self, pause: Callable[[], None]) -> ScanResult:
         source, left = self._source, 0
@@ -150,7 +160,7 @@ class _Scan:
         if self._brackets:
             raise _Unclear
         self._end_statement(len(source))
-        return ScanResult(self._value, self._returns)
+        return ScanResult(self._value, self._returns, self._ignored)
 
     # -- tokens: each returns where to go on, if that is not at its end --------------------------
 
@@ -225,9 +235,14 @@ class _Scan:
             return
         functions = self._functions
         while functions and functions[-1] >= self._column:
-            functions.pop()
+            self._classes.discard(functions.pop())
         if _FUNCTION.match(source, first):
+            if functions and functions[-1] in self._classes and self._ignored is None:
+                method = _IGNORED.match(source, first)
+                self._ignored = (method[1], first) if method else None
             functions.append(self._column)
+            if source.startswith("class", first):
+                self._classes.add(self._column)
 
     def _indent(self, start: int, end: int) -> str:
         """The white space between the last line break and `end`."""

@@ -110,10 +110,13 @@ async def _taken(parts: RunParts, run_id: str, *, wait: bool) -> TakenRun:
 
 
 def _changed(run_id: str, found: ScriptDifference) -> str:
-    unused = listed(
-        found.unused, _LISTED, lambda step: f"{step.kind} {step.what!r}", separator="; "
+    unused, anew = (
+        listed(steps, _LISTED, lambda step: f"{step.kind} {step.what!r}", separator="; ")
+        for steps in (found.unused, found.anew)
     )
-    why = found.error or f"it leaves {len(found.unused)} recorded steps unused: {unused}"
+    # Nothing runs in the comparison, so that what the script does after a new step is unknown.
+    unless = f", unless it reaches them after a new one ({anew})" if anew else ""
+    why = found.error or f"it leaves {len(found.unused)} recorded steps unused{unless}: {unused}"
     return (
         f"The script is not the one that run {run_id} began with, and {why}. Compare them with"
         " diff(run_id, source), or resume with accept_changes=True (--accept-changes)"

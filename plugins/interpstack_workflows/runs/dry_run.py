@@ -54,7 +54,7 @@ class ScriptDifference:
     Attributes:
         answered: Steps with a record, whose answers would be used without a call.
         anew: The first steps without a record, which would run; more may follow.
-        unused: Recorded steps that the script does not reach.
+        unused: Recorded steps that the script does not reach before a step without a record.
         error: The error with which the script would end; empty if it would not fail.
         ends: Whether the script ends with the recorded answers alone.
     """

@@ -235,7 +235,7 @@
     }
     if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));
     if (hasBrand(setSize, value)) return tagged("set", copiedMembers(itemsOf(value), depth, job));
-    const bytes = bytesOf(value);
+    const bytes = bytesOf(value, depth, job);
     if (bytes !== undefined) return tagged("bytes", toBase64(bytes, job));
     if (job.quiet) meetAccessors(value, job);
     if (isError(value)) return copiedError(value, job);
@@ -256,6 +256,9 @@
     if (!isRegexp && (typeof tag !== "string" || tag === "")) return made; // one of the guest's own classes
     const kind = isRegexp ? "RegExp" : slice(tag, 0, 80);
     const remedy = isRegexp ? "pass its source" : typeof value[symbolIterator] === "function" ? "make an array of it, as in [...it]" : "pass plain data";
+    return refuseKind(kind, remedy, depth, job);
+  }
+  function refuseKind(kind, remedy, depth, job) {
     return refuse("a value of the kind " + kind + " cannot be passed to the host; " + remedy, depth, job);
   }
   // -- what a saved variable has beside its parts -------------------------------------------
@@ -471,10 +474,13 @@
     if (hasBrand(valueOfSymbol, value)) return { value: valueOfSymbol(value), kind: "Symbol" };
     return undefined;
   }
-  function bytesOf(value) {
+  function bytesOf(value, depth, job) {
     if (hasBrand(bufferLength, value)) return new Bytes(value);
     if (!isView(value)) return undefined;
-    if (typedTag(value) === undefined) return undefined; // a DataView
+    const kind = typedTag(value);
+    if (kind === undefined) return undefined; // a DataView
+    // The items of the other kinds are numbers, and not the bytes of their buffer.
+    if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray") refuseKind(kind, "make an array of it, as in [...it]", depth, job);
     return new Bytes(typedBuffer(value), typedOffset(value), typedBytes(value));
   }
   function toBase64(bytes, job) {

@@ -93,6 +93,65 @@ def test_a_schema_that_takes_more_fields_refuses_none(schema: Any) -> None:
     assert unknown_field(schema, {"x": 1}) == ""
 
 
+MAP: dict[str, Any] = {"type": "object", "additionalProperties": PLACE}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "words"),
+    [
+        (MAP, {"home": {"town": 1}}, "home.town'; the fields of home are: city, zip"),
+        ({"properties": {"by": MAP}}, {"by": {"a": {}, "b": {"x": 1}}}, "by.b.x'; the fields of"),
+        ({"properties": {"a": TEXT}, **MAP}, {"a": "x", "b": {"town": 1}}, "b.town'; the fields"),
+        ({"anyOf": [MAP, {"type": "null"}]}, {"home": {"town": 1}}, "home.town'; the fields of"),
+        ({"type": "object", "additionalProperties": False}, {"x": 1}, "x'; it takes no fields"),
+    ],
+    ids=str,
+)
+def test_objects_under_names_of_the_caller_are_searched(
+    schema: Any, given: Any, words: str
+) -> None:
+    assert unknown_field(schema, given).startswith(f"has no field '{words}")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**MAP, "patternProperties": {"^h": {"type": "object"}}},
+        {"anyOf": [MAP, {"type": "object"}]},
+        {"type": "object", "additionalProperties": {}},
+        {"type": "object", "additionalProperties": {"type": "object"}},
+    ],
+    ids=str,
+)
+def test_objects_under_such_names_may_be_open(schema: Any) -> None:
+    assert unknown_field(schema, {"home": {"town": {"x": 1}}}) == ""
+
+
+def _tagged(*, key: str = "type") -> dict[str, Any]:
+    cat = {"type": "object", "properties": {key: {"const": "cat"}, "lives": {}}}
+    dog = {"type": "object", "properties": {key: {"enum": ["dog", "wolf"]}, "good": {}}}
+    return {
+        "properties": {"pet": {"oneOf": [{"$ref": "#/$defs/Cat"}, dog, {"type": "null"}]}},
+        "$defs": {"Cat": cat},
+    }
+
+
+def test_a_field_of_an_alternative_with_another_tag_is_unknown() -> None:
+    schema = _tagged()
+    for given in ({"type": "wolf", "good": 1}, {"type": "cat", "lives": 1}, {"lives": 1}):
+        assert unknown_field(schema, {"pet": given}) == ""
+    words = "has no field 'pet.lives'; the fields of pet are: type, good"
+    assert unknown_field(schema, {"pet": {"type": "dog", "lives": 2}}) == words
+    words = "has no field 'pet.good'; the fields of pet are: type, lives"
+    assert unknown_field(schema, {"pet": {"type": "cat", "good": 2}}) == words
+
+
+def test_a_tag_of_no_alternative_is_left_to_the_tool() -> None:
+    assert unknown_field(_tagged(), {"pet": {"type": "bird", "lives": 2}}) == ""
+    with_fields = {"anyOf": _tagged()["properties"]["pet"]["oneOf"][:2], **_tagged()}
+    assert unknown_field(with_fields, {"type": "bird", "lives": 2, "pet": None}) == ""
+
+
 def test_a_tool_without_fields_takes_none() -> None:
     schema = {"type": "object", "properties": {}}
     assert unknown_field(schema, {"x": 1}) == "has no field 'x'; it takes no fields"

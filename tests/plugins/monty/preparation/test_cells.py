@@ -101,6 +101,31 @@ async def test_a_return_in_a_function_is_none_of_those(session: Session) -> None
         prepare("def f(): return 5\nreturn f()", 10)
 
 
+@pytest.mark.parametrize("name", ["bool", "len", "ne", "format", "new", "setattr", "getattribute"])
+async def test_a_method_that_monty_would_not_call_is_refused(session: Session, name: str) -> None:
+    source = f"ran = 1\nclass A:\n    x = 1\n\n    def __{name}__(self): return False\nA()"
+    error = (await session.eval(source)).error
+    assert error.message.startswith(f"the sandbox's Python never calls __{name}__; give")
+    assert error.stack == "  at cell:5 in <module>"
+    assert (await session.eval("ran")).error.name == "NameError"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""\nclass A:\n    def __bool__(self): return False\n"""\n1',
+        "def __bool__(): return 1\n__bool__()",
+        "class A: pass\ndef __len__(): return 1\n__len__()",
+        "class A:\n    def f(self):\n        def __ne__(): return 1\n        return __ne__()\n1",
+        "class A:\n    def __eq__(self, o): return 1\nA() == 2",
+        "class A:\n    def __len(self): return 0\n1",
+    ],
+    ids=str,
+)
+async def test_functions_and_texts_of_such_names_run(session: Session, source: str) -> None:
+    assert (await session.eval(source)).text in ("1", "True")
+
+
 async def test_a_nul_is_refused(session: Session) -> None:
     for source in ("1\n'\0'", "1\n# \0"):
         error = (await session.eval(source)).error

@@ -62,12 +62,27 @@ async def test_a_script_that_cannot_run_says_why() -> None:
     assert not found.same
 
 
+async def test_steps_behind_a_new_one_may_be_reached_again() -> None:
+    agent, store = Prompts(), MemoryRuns()
+    async with runner(agent, store) as one:
+        run = await one.run(script("return [await agent('a'), await ask('?')]"))
+        changed = script("return [await agent('new'), await agent('a'), await ask('?')]")
+        words = "leaves 1 recorded steps unused, unless it reaches them after a new one"
+        with pytest.raises(ScriptChanged, match=words):
+            await one.resume(run.run_id, source=changed)
+        agent.called.clear()
+        handle = await one.resume(run.run_id, source=changed, accept_changes=True)
+        assert (await handle.rest()).status == "waiting"
+    assert agent.called == ["new"]
+
+
 async def test_a_changed_script_is_refused_until_it_is_accepted() -> None:
     agent, store = Prompts(), MemoryRuns()
     one = runner(agent, store, workflows=_KID)
     failed = await one.run(script(_BODY))
     changed = script("const a = await agent('a'); return [a, await agent('new')]")
-    with pytest.raises(ScriptChanged, match=r"leaves 3 recorded steps unused: workflow 'kid'"):
+    words = r"unused, unless it reaches them after a new one \(agent 'new'\): workflow 'kid'"
+    with pytest.raises(ScriptChanged, match=words):
         await one.resume(failed.run_id, source=changed)
     agent.called.clear()
     handle = await one.resume(failed.run_id, source=changed, accept_changes=True)
