@@ -42,6 +42,7 @@ _PARTS: Final = (
     "answers",  # the promise or timer that an answer settles
     "bridges",  # names under which the guest calls bridges
     "cell",  # how a cell begins and ends
+    "closing",  # `for await` loops that end early
     "draining",  # all that a cell has queued, as one text
     "declaring",  # variables that a cell declares
     "variables",  # names and values of the guest's globals, both ways

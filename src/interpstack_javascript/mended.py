@@ -38,5 +38,6 @@ def mended_module(source: str, clock: Clock) -> str:
         place = place_at(source, len(text_of(units[: fault.start])))
         told = f"{fault.message} (line {place.line}, column {place.column})"
         return f"throw new SyntaxError({json.dumps(told)})"
-    edits = [*loop_edits(parsed.program, clock.pause)]  # none where the source does not parse
+    loops = loop_edits(parsed.program, source, clock.pause)  # none if the source does not parse
+    edits = [*loops.edits, *loops.last]
     return text_of(edited(units, edits).text) if edits else source

@@ -14,7 +14,7 @@ import attrs
 from interpstack_javascript.captures import has_default, shared_parameter
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
-from interpstack_javascript.loops import loop_edits
+from interpstack_javascript.loops import LoopEdits, loop_edits
 from interpstack_javascript.parser.parsing import (
     Node,
     Parsed,
@@ -120,12 +120,13 @@ def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool)
     types: list[Edit] = []
     if is_typescript or seen.has_decorators:  # which are refused there
         types = _type_edits(parsed.program, source, units, clock)
-    mended: list[Edit] = []
+    mended = LoopEdits()
     if for_quickjs:
         fault = shared_parameter(parsed.program, seen.with_defaults, len(units), clock.pause)
         if fault is not None:
             raise SourceError(fault.message, _index(source, fault.start))
-        mended = [*loop_edits(parsed.program, clock.pause)] if _CONTINUE in source else []
+        if seen.has_async_loops or _CONTINUE in source:
+            mended = loop_edits(parsed.program, source, clock.pause)
     return _Script(units, parsed.program, seen, types, mended).prepared()
 
 
@@ -262,6 +263,7 @@ class _Seen:
         awaits: The cell awaits something outside of functions.
         names_await: `await` is a name somewhere.
         has_decorators: Something is decorated.
+        has_async_loops: There is a `for await` somewhere.
         imports: Places of `import` where it is called or has a property.
         variables: Declarations by `var` outside of functions, below the top level: the declaration,
             and the statement whose head it is in.
@@ -279,7 +281,7 @@ class _Seen:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.top = _Scope(None, True)
-        self.awaits = self.names_await = self.has_decorators = False
+        self.awaits = self.names_await = self.has_decorators = self.has_async_loops = False
         self.imports: list[Node] = []
         self.variables: list[tuple[Node, Node | None]] = []
         self.expressions: list[Node] = []
@@ -393,7 +395,9 @@ class _Seen:
         elif kind in ("ForInStatement", "ForOfStatement"):
             if node["left"]["type"] != "VariableDeclaration":
                 self._write(node["left"], inner)
-            self.awaits = self.awaits or (outside and bool(node.get("await")))
+            if node.get("await"):
+                self.has_async_loops = True
+                self.awaits = self.awaits or outside
         return inner, outside and kind != "StaticBlock"
 
     def _write(self, target: Node, scope: _Scope) -> None:
@@ -458,11 +462,11 @@ class _Script:
         program: Its tree.
         seen: What is in the tree.
         types: Edits that remove types.
-        mended: Edits of parts that QuickJS would run in another way.
+        mended: Edits of loops that QuickJS would run in another way.
     """
 
     def __init__(
-        self, units: str, program: Node, seen: _Seen, types: list[Edit], mended: list[Edit]
+        self, units: str, program: Node, seen: _Seen, types: list[Edit], mended: LoopEdits
     ) -> None:
         self._units = units
         self._body: list[Node] = program["body"]
@@ -560,7 +564,7 @@ class _Script:
     def _common_edits(self) -> Iterator[Edit]:
         """Edits for both forms of a script, also inside functions."""
         yield from (edit for edit in self._types if not self._in_import(edit))
-        yield from self._mended
+        yield from self._mended.edits
         for node in self._seen.imports:
             if node.get("phase"):
                 raise SourceError(
@@ -580,6 +584,7 @@ class _Script:
                 owner = "$mport.constants."
             if owner:
                 yield start, start, f"{name}: {owner}" if short else owner
+        yield from self._mended.last
 
     def _shielding_edits(self) -> Iterator[Edit]:
         """Keep functions in blocks from becoming variables of the cell in place of a `let` there.

@@ -42,6 +42,20 @@ def test_a_built_in_object_without_fields_is_refused_with_a_remedy(engine: str) 
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
+def test_a_date_that_is_none_is_refused_and_kept_as_a_variable(engine: str) -> None:
+    """As a number, it would be NaN, which a tool may take."""
+    sources = ("var due = new Date('31/12/2026')", "await echo({due})", "typeof due.getTime()")
+    made, refused, after = _evaluated(engine, *sources)
+    assert made.ok
+    assert refused.error is not None
+    assert (refused.error.name, refused.error.message) == (
+        "TypeError",
+        "an invalid Date cannot be passed to the host (at $.due)",
+    )
+    assert after.text == "number"
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
 def test_objects_of_code_that_are_empty_or_have_fields_cross(engine: str) -> None:
     sources = [
         "await echo({})",

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from guests import without_restored
 from pydantic_ai import DeferredToolResults
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from stored_conversations import agent_of
@@ -32,7 +33,8 @@ async def test_a_stored_conversation_goes_on(form: str) -> None:
             approvals=stored["approvals"], metadata=stored["metadata"]
         ),
     )
-    assert run.output == '<result>[[10, 20], "paid 41"]</result>'
+    # a kernel that has changed since restores variables from their values, and says so
+    assert without_restored(run.output) == '<result>[[10, 20], "paid 41"]</result>'
     assert done == ["pay 41"]
     agent = agent_of(store, done, "[total, names.join(''), String(seen.get('k')), rest].join()")
     run = await agent.run("go", conversation_id="c")

@@ -79,6 +79,7 @@
     defineProperty(importModule, "meta", { __proto__: null, get: cellMeta });
     define(importModule, "constants", constants);
     define(importModule, "uninitialized", early);
+    define(importModule, "asyncLoop", asyncLoop);
     defineProperty(globals, "$mport", { __proto__: null, value: freeze(importModule) });
     // Nothing may be added where every object would inherit it: `then` on it would hijack
     // each promise that resolves to an object, a setter `value` the engine's own boxes.

@@ -230,7 +230,8 @@
   function copiedSpecial(value, depth, job) {
     const time = attempt(dateTime, value);
     if (time !== undefined) {
-      if (!job.quiet && (time < firstTime || time > lastTime)) refuse("a date outside the years 1 to 9999 cannot be passed to the host", depth, job);
+      if (!job.quiet && !(time >= firstTime && time <= lastTime)) refuse((time === time ? "a date outside the years 1 to 9999"
+        : "an invalid Date") + " cannot be passed to the host", depth, job);
       return tagged("date", time === time ? time : null);
     }
     if (hasBrand(mapSize, value)) return tagged("map", copiedPairs(entriesOf(value), depth, job));

@@ -89,7 +89,7 @@
   const valueOfString = uncurry(String.prototype.valueOf);
   const valueOfBoolean = uncurry(Boolean.prototype.valueOf);
   const valueOfBigint = uncurry(BigInt.prototype.valueOf), valueOfSymbol = uncurry(Symbol.prototype.valueOf);
-  const symbolToStringTag = Symbol.toStringTag, symbolIterator = Symbol.iterator;
+  const symbolToStringTag = Symbol.toStringTag, symbolIterator = Symbol.iterator, symbolAsyncIterator = Symbol.asyncIterator;
   // An engine's own are fifty times faster; older engines have none.
   const nativeToBase64 = Bytes.prototype.toBase64 && uncurry(Bytes.prototype.toBase64);
   const nativeFromBase64 = Bytes.fromBase64 && uncurry(Bytes.fromBase64);
