@@ -122,10 +122,22 @@ def loop_edits(program: Node, source: str, pause: Callable[[], None] = lambda: N
     for loop in found:
         if loop.is_wrong:
             made.edits.extend(_edits_of(loop, next(labels_left)))
-        if loop.node.get("await"):
+        if loop.node.get("await") and not _yields(loop.node["left"]):
             _close(loop, next(names_left), made)
     made.last.reverse()  # inner loops are found behind outer ones, and end before them
     return made
+
+
+def _yields(head: Node) -> bool:
+    """Whether the variables of a loop are set with `yield`: QuickJS takes none there in a `try`."""
+    waiting = [head]
+    while waiting:
+        node = waiting.pop()
+        if node["type"] == "YieldExpression":
+            return True
+        if node["type"] not in _FUNCTIONS:
+            waiting += children(node)
+    return False
 
 
 def _close(loop: _LoopAround, name: str, made: LoopEdits) -> None:

@@ -53,6 +53,8 @@ _PROGRAMS = {
     " return() { throw new Error('now') }})}; for await (const x of one) break": "Error: now",
     "const one = {[Symbol.asyncIterator]: () => ({next: async () => ({value: 1, done: false})})};"
     " for await (const x of one) break; 'no return'": "no return",
+    "async function* f() { let o = {}; for await (o[yield 1] of [5]) yield o.k }"
+    " const i = f(); [(await i.next()).value, (await i.next('k')).value]": "[1, 5]",
     "for await (const x of null) ;": "TypeError",
     "for await (const x of 5) ;": "TypeError",
     "for await (const x of {[Symbol.asyncIterator]: () => 5}) ;": "TypeError",
