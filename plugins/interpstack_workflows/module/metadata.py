@@ -94,8 +94,11 @@ def _read(source: str, name: str) -> WorkflowMetadata:
     """Read the metadata of a module of JavaScript."""
     parsed = parse(escape(source), name="source.mjs", seconds=_SECONDS, whole=True)
     if parsed.faults:
-        fault = parsed.faults[0]
-        raise _placed(source, name, fault.start, f"the module does not parse: {fault.message}")
+        fault, why = parsed.faults[0], ""
+        if not parse(escape(source), name="source.mts", seconds=_SECONDS, whole=True).faults:
+            why = ". It is TypeScript, which needs a name that ends in .ts: pass the path of a file"
+        message = f"the module does not parse: {fault.message.removesuffix('.')}{why}"
+        raise _placed(source, name, fault.start, message)
     literal: Node = parsed.program
     try:
         literal = _found(parsed.program)

@@ -118,6 +118,11 @@ def test_other_places_do_not_count(source: str) -> None:
             (1, 22),
             "the module does not parse: Expected `}` but found `EOF`",
         ),
+        (
+            f"export const meta = {{{_FIELDS}}}; let n: number = 1",
+            (1, 57),
+            "the module does not parse: .*It is TypeScript, which needs a name that ends in .ts",
+        ),
     ],
 )
 def test_faults_name_their_place(source: str, place: tuple[int, int], fault: str) -> None:
