@@ -214,12 +214,12 @@ async def test_the_sender_does_a_step_once(tmp_path: Path) -> None:
 
 def test_invoices_are_repaired_checked_and_booked_once() -> None:
     told = first_json(ran("extraction"))
-    assert [(one["text"], one["total"]) for one in told["booked"]] == [(0, 475), (1, 350)]
-    assert [(one["text"], one["name"]) for one in told["refused"]] == [
-        (2, "Error"),
-        (3, "ValueError"),
-        (4, "LookupError"),
-    ]
+    booked = [(one["text"], one["total"]) for one in told["booked"]]
+    first, again = (0, 3) if (0, 475) in booked else (3, 0)  # the same invoice: one comes first
+    assert booked == sorted([(first, 475), (1, 350)])
+    assert [(one["text"], one["name"]) for one in told["refused"]] == sorted(
+        [(2, "Error"), (again, "ValueError"), (4, "LookupError")]
+    )
 
 
 async def test_the_calls_behind_an_invoice() -> None:

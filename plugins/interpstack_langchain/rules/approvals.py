@@ -31,7 +31,7 @@ from interpstack_langchain.rules.shown_values import (
     plain,
     read,
     storable,
-    unstorable_text,
+    unstorable_key,
 )
 
 __all__ = [
@@ -270,12 +270,11 @@ def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
         GuestException: The arguments have no such form.
     """
     for one in payload["action_requests"]:
-        text = unstorable_text(one["args"])
-        if text is not None:
+        key = unstorable_key(one["args"])
+        if key is not None:
             raise GuestException(
-                f"{one['name']} needs an approval, and no person can be shown the text "
-                f"{text!a} in its arguments, which has half of a surrogate pair; pass "
-                "well-formed text"
+                f"{one['name']} needs an approval, and no person can be shown the key {key!a} in "
+                "its arguments, which has half of a surrogate pair; use well-formed text as keys"
             )
     requests = [{**one, "args": storable(one["args"])} for one in payload["action_requests"]]
     return {**payload, "action_requests": requests}

@@ -14,14 +14,11 @@ from typing import Any, Final
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 
-__all__ = ["digestible", "plain", "read", "storable", "unstorable_text"]
+__all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
 
 _MARK: Final = "$bigint"
 #: The only key of an object that could be read as an integer, or as an escaped object.
 _ESCAPED: Final = re.compile(r"\$+bigint")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-#: Characters that are shown on both sides of one.
-_AROUND: Final = 40
 #: Bits of an integer in a checkpoint, beside its sign.
 _STORED_BITS: Final = 63
 #: Python takes long to write longer integers as decimals, and refuses to.
@@ -76,19 +73,18 @@ def digestible(value: Any) -> Any:
     return storable(plain(value), _LONG_BITS)
 
 
-def unstorable_text(value: Any) -> str | None:
-    """The place in a plain value that no checkpoint holds: half of a surrogate pair in a text.
-
-    Returns:
-        The text or key around it, shortened; `None` if there is none.
-    """
-    if isinstance(value, str):
-        at = _broken_at(value)
-        return None if at is None else value[max(0, at - _AROUND) : at + _AROUND]
-    if not isinstance(value, list | Mapping):
+def unstorable_key(value: Any) -> str | None:
+    """A key in a plain value that no checkpoint holds, with half of a surrogate pair."""
+    if isinstance(value, list):
+        return next((key for item in value if (key := unstorable_key(item)) is not None), None)
+    if not isinstance(value, Mapping):
         return None
-    items = value if isinstance(value, list) else [*value, *value.values()]
-    return next((text for item in items if (text := unstorable_text(item)) is not None), None)
+    for key, item in value.items():
+        if isinstance(key, str) and _is_broken(key):
+            return key
+        if (inner := unstorable_key(item)) is not None:
+            return inner
+    return None
 
 
 def read(value: Any) -> Any:
@@ -111,10 +107,9 @@ def _looks_marked(items: Mapping[Any, Any]) -> bool:
     return not others and isinstance(key, str) and _ESCAPED.fullmatch(key) is not None
 
 
-def _broken_at(text: str) -> int | None:
-    """The index of the first character that has no UTF-8 form."""
-    found = None if text.isascii() else _SURROGATE.search(text)
-    return None if found is None else found.start()
+def _is_broken(text: str) -> bool:
+    """Whether a text has no UTF-8 form."""
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _marked(value: int) -> dict[str, str]:

@@ -175,22 +175,16 @@ async def test_a_rule_of_another_interpreter_needs_a_record(talk: Any) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    [
-        f"save({{data: {{[{BROKEN}]: 1}}}})",
-        f"save({{data: {{a: [{{[{BROKEN}]: 1}}]}}}})",
-        f"save({{data: {{a: ['fine', {BROKEN}]}}}})",
-        f"save({{data: {{a: 'x'.repeat(999) + {BROKEN}}}}})",
-    ],
+    [f"save({{data: {{[{BROKEN}]: 1}}}})", f"save({{data: {{a: [{{[{BROKEN}]: 1}}]}}}})"],
 )
 @pytest.mark.parametrize("own", [True, False])
-async def test_code_can_catch_that_a_text_cannot_be_shown(talk: Any, call: str, own: bool) -> None:
+async def test_code_can_catch_that_a_key_cannot_be_shown(talk: Any, call: str, own: bool) -> None:
     rules = {"pay": True, "save": True}
     how: Any = {"interrupt_on": rules} if own else {"before": [HumanInTheLoopMiddleware(rules)]}
     chat = talk(tools=[pay, save], ptc=["pay", "save"], **how)
     code = f"let e; try {{ await tools.{call} }} catch (error) {{ e = error.message }}; e"
     (answer,) = await chat.run(code)
-    assert "no person can be shown the text" in answer
-    assert "ud800' in its arguments, which has half of a surrogate pair" in answer
+    assert "no person can be shown the key" in answer
     assert not paid
 
 
