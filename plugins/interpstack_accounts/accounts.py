@@ -352,19 +352,19 @@ class Account:
 
     # -- inside; all with the lock held, which the whole tree shares -----------------------
 
-    def _tightest(self, kind: str, once: str = "") -> tuple[float, _Tally] | None:
-        """The smallest rest of a kind on this account and its parents, and whose it is.
+    def _tightest(self, kind: str, once: str = "") -> tuple[float, float, _Tally] | None:
+        """The smallest rest of a kind on this account and its parents, with its limit and account.
 
         Accounts that have counted `once` are skipped.
         """
-        found: tuple[float, _Tally] | None = None
+        found: tuple[float, float, _Tally] | None = None
         now = time.monotonic()
         for tally in self._path:
             limit = tally.budget.limit(kind)
             if limit is not None and once not in tally.known:
                 left = max(0, limit - tally.drawn(kind, now) - tally.reserved.get(kind, 0))
                 if found is None or left < found[0]:
-                    found = left, tally
+                    found = left, limit, tally
         return found
 
     def _check(self, kind: str, amount: float = 0, once: str = "") -> None:
@@ -374,10 +374,9 @@ class Account:
 
     def _error(self, kind: str, asked: float = 0, once: str = "") -> BudgetExceeded:
         tight = self._tightest(kind, once)
-        limit = None if tight is None else tight[1].budget.limit(kind)
-        if tight is None or limit is None:
+        if tight is None:
             raise ConfigurationError(f"{kind} has no limit in this account")
-        tally = tight[1]
+        _, limit, tally = tight
         return BudgetExceeded(
             kind,
             limit,

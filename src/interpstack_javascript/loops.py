@@ -19,7 +19,7 @@ from typing import Final
 import attrs
 
 from interpstack_javascript.edits import Edit
-from interpstack_javascript.parser.parsing import Node, children
+from interpstack_javascript.parser.parsing import Node, children, walk
 
 __all__ = ["LoopEdits", "loop_edits"]
 
@@ -130,14 +130,15 @@ def loop_edits(program: Node, source: str, pause: Callable[[], None] = lambda: N
 
 def _yields(head: Node) -> bool:
     """Whether the variables of a loop are set with `yield`: QuickJS takes none there in a `try`."""
-    waiting = [head]
-    while waiting:
-        node = waiting.pop()
-        if node["type"] == "YieldExpression":
-            return True
-        if node["type"] not in _FUNCTIONS:
-            waiting += children(node)
-    return False
+    found = False
+
+    def enter(node: Node) -> bool:
+        nonlocal found
+        found = found or node["type"] == "YieldExpression"
+        return not found and node["type"] not in _FUNCTIONS
+
+    walk(head, enter)
+    return found
 
 
 def _close(loop: _LoopAround, name: str, made: LoopEdits) -> None:

@@ -86,9 +86,8 @@ class RunBudget:
     ) -> None:
         self.limits = limits
         self._run = Account(limits, name="the run")
-        self._limits = dict(inner or {})
         self._inner = {
-            name: Account(each, self._run, repr(name)) for name, each in self._limits.items()
+            name: Account(each, self._run, repr(name)) for name, each in (inner or {}).items()
         }
         self._unused = set(self._inner)
 
@@ -126,12 +125,10 @@ class RunBudget:
         Args:
             name: A phase or child with limits of its own; `None` for the run.
         """
-        limits, account = self.limits, self._run
-        if name is not None:
-            limits, account = self._limits[name], self._inner[name]
+        account = self._run if name is None else self._inner[name]
         left: dict[str, float | None] = {}
         for kind in _KINDS:
-            limit = limits.limit(kind)
+            limit = account.budget.limit(kind)
             left[kind] = None if limit is None else max(0, limit - account.used(kind))
         return left
 
