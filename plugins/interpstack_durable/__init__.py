@@ -11,12 +11,12 @@ from interpstack import Cell, Session, hookimpl
 from interpstack_durable.api import Journals
 from interpstack_durable.background.cells import close_cells
 from interpstack_durable.cell_journal import CellJournal
+from interpstack_durable.durable_run import DurableRun
 from interpstack_durable.in_flight import in_flight_of
-from interpstack_durable.steps import JournalSteps
 
 
 @hookimpl
-def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
+def interpstack_open_cell(session: Session, cell: Cell) -> DurableRun | None:
     journals = session.offer.part(Journals)
     store = None if journals is None else journals.store_for(session.host)
     if journals is None or store is None:
@@ -28,7 +28,7 @@ def interpstack_open_cell(session: Session, cell: Cell) -> JournalSteps | None:
         journals.time_slice_for(session.host),
         journals.late_recorder_for(session.host),
     )
-    return JournalSteps(CellJournal(store, cell), in_flight, time_slice, late_recorder)
+    return DurableRun(CellJournal(store, cell), in_flight, time_slice, late_recorder)
 
 
 @hookimpl

@@ -8,22 +8,28 @@ from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.time_slices import SeenOutput, StillRunning, TimeSlice, cut_off
 from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.durable_run import (
+    GRACE_SECONDS,
+    DurableRun,
+    RunState,
+    journal_of,
+    made_when,
+)
 from interpstack_durable.entries import answered_by, noted_in
 from interpstack_durable.forms import UnreadableJournal, form_of, reporting_damage
 from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
-from interpstack_durable.steps import GRACE_SECONDS, JournalSteps, journal_of, made_when
 
 __all__ = [
     "GRACE_SECONDS",
     "BackgroundCells",
     "CellAnswer",
+    "DurableRun",
     "InFlightCalls",
     "InFlightRegistry",
     "Journal",
-    "JournalSteps",
     "JournalStore",
     "Journals",
     "MemoryJournalStore",
@@ -31,6 +37,7 @@ __all__ = [
     "RecordedEntry",
     "RecordedRequest",
     "ReplayDivergence",
+    "RunState",
     "SeenOutput",
     "StillRunning",
     "Suspension",

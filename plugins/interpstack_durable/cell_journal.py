@@ -106,8 +106,7 @@ class CellJournal(Journal):
 
     def _take_up(self, stored: Sequence[Entry]) -> None:
         """Continue from the entries of an earlier run; all are read before anything is done."""
-        recorded = read_recorded(stored)
-        entries, self.first_request = recorded.entries, recorded.first_request
+        entries = read_recorded(stored)
         self._count = len(entries)
         if entries:
             self._began = self._read_header(entries[0])

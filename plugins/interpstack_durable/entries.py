@@ -3,8 +3,7 @@
 Kinds of entries:
     step: What the guest requested (`asked`) and received (`settled`), the clock (`now`), refused
         requests (`refused`), amounts drawn on a budget (`drawn`), and the times at which the guest
-        began to compute before its requests and had made them (`computed`). Entries of earlier
-        releases lack `computed`, and earlier releases ignore it.
+        began to compute before its requests and had made them (`computed`), if they are known.
     undelivered answers (`kept`): Settlements that the guest has not received yet, and amounts drawn
         on a budget (`drawn`). A suspended cell in the background has such an entry even without
         answers if it draws on a budget.
@@ -50,9 +49,6 @@ __all__ = [
 
 #: Characters of an input that are stored to describe a request.
 _PREVIEW_CHARS: Final = 200
-
-#: Names of the errors that report a refusal.
-_REFUSALS: Final = frozenset({"BudgetExceeded", "PTCCallBudgetExceeded"})
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -128,10 +124,7 @@ def _answers(step: Step) -> dict[str, Any]:
 def read_answers(fields: Mapping[str, Any]) -> tuple[Settlement, ...]:
     """Read the answers from the fields of an entry or of its undelivered part."""
     answers = [from_json(Settlement, item) for item in fields["settled"]]
-    if "refused" in fields:
-        refused = set(fields["refused"])
-    else:  # older entries do not say; handlers seldom choose one of these names
-        refused = {one.id for one in answers if one.error and one.error.name in _REFUSALS}
+    refused = set(fields.get("refused", ()))  # the entry of a retry has none
     return tuple(attrs.evolve(one, refused=one.id in refused) for one in answers)
 
 
@@ -209,5 +202,5 @@ def digest(text: str) -> str:
 
 
 def _settled(settlement: Settlement) -> Any:
-    """Return the stored form of an answer; a separate field lists refused calls, as in form 1."""
+    """Return the stored form of an answer; a separate field lists refused calls."""
     return to_json(attrs.evolve(settlement, refused=False) if settlement.refused else settlement)

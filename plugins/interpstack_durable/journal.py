@@ -1,7 +1,7 @@
 """The journal of a cell: a record of the guest's input, from which another run can repeat the cell.
 
 The source, the seed, the clock and the answers determine the run of a guest. A journal records
-them. When the cell is run again, after an approval or after the process died, `JournalSteps` passes
+them. When the cell is run again, after an approval or after the process died, `DurableRun` passes
 the recorded answers to the guest instead of doing the work a second time, and continues from there.
 """
 
@@ -63,7 +63,6 @@ class Suspension:
         asked: The guest's requests since the last of these steps, in order.
         open: Unanswered requests.
         made: The number of requests before the open ones, by bridge.
-        before: 0; engines of earlier releases counted requests on from cell to cell.
         console: Console output so far, with the number of omitted characters of each part.
         cpu_seconds: Guest time used so far.
     """
@@ -73,7 +72,6 @@ class Suspension:
     asked: tuple[Request, ...]
     open: tuple[Request, ...]
     made: Mapping[str, int]
-    before: int = 0
     console: tuple[tuple[str, int], ...] = ()
     cpu_seconds: float = 0.0
 
@@ -85,14 +83,11 @@ class Journal(abc.ABC):
         seed: The seed of the cell, the same in every run.
         suspends: Whether the image of a paused run is stored as well: resuming from the image is
             faster than running the code again.
-        first_request: The number of the cell's first request; another than 1 where an earlier
-            release recorded the cell.
         pause_grace: Seconds that a pause waits for calls in flight.
     """
 
     seed: int
     suspends: bool = False
-    first_request: int = 1
     pause_grace: float = 5.0
 
     @abc.abstractmethod

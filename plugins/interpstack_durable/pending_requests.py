@@ -14,14 +14,11 @@ from interpstack import (
     Call,
     CellRun,
     GuestError,
-    ImageError,
     Request,
     Settlement,
     Step,
-    run_guest,
 )
 from interpstack_durable.in_flight import InFlightRegistry
-from interpstack_durable.journal import Journal, Suspension
 
 __all__ = ["PendingRequests"]
 
@@ -103,16 +100,6 @@ class PendingRequests:
         self.unstarted.pop(request_id, None)
         self.undelivered.pop(request_id, None)
 
-    def go_on(self, suspension: Suspension) -> None:
-        """Continue an unfinished run: its open requests become unstarted, as if just made."""
-        self.run.clock.go_on(cpu_seconds=suspension.cpu_seconds)
-        self.run.requests.counts.restore(suspension.made)
-        for request in suspension.open:
-            self.run.requests.counts.let_in(request)
-            self.unstarted[request.id] = request
-        for text, omitted in suspension.console:
-            self.run.context.write_console(text, omitted)
-
     def left_running(self, in_flight: InFlightRegistry) -> Sequence[Request]:
         """Return unanswered requests whose calls this run or an earlier one left running."""
         waiting = (*self.unstarted.values(), *self.undelivered.values())
@@ -129,55 +116,3 @@ class PendingRequests:
         waiting = Counter(r.bridge for r in self.undelivered.values() if r.bridge not in _BUILT_IN)
         counts = self.run.requests.counts.by_bridge
         return {name: count - waiting[name] for name, count in counts.items()}
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time of the cell is up."""
-        wall = self.run.clock.wall_left()
-        return wall is not None and wall <= 0
-
-    async def suspend(
-        self,
-        journal: Journal,
-        steps: int,
-        asked: tuple[Request, ...],
-        attachments: InFlightRegistry | None = None,
-    ) -> None:
-        """Store the unfinished run, if it has a stored form; see `suspension`."""
-        suspension = await self.suspension(steps, asked, attachments)
-        if suspension is not None:
-            await journal.suspend(suspension)
-
-    async def suspension(
-        self, steps: int, asked: tuple[Request, ...], attachments: InFlightRegistry | None = None
-    ) -> Suspension | None:
-        """Return the suspended run; `None` if it has ended or has no stored form.
-
-        Args:
-            steps: The number of steps that the guest has received.
-            asked: Requests that the guest made since the last of them.
-            attachments: Keeps attachments in memory, for an image that stands for the live realm.
-                Without it, a run with attachments has no stored form.
-        """
-        context = self.run.context
-        attached = tuple(context.attachments)
-        console = (
-            context if attachments is None else attrs.evolve(context, attachments=[])
-        ).console
-        if console is None or self.run.answered:
-            return None
-        try:
-            image = await run_guest(self.run.realm.image, lambda: None)
-        except ImageError:
-            return None  # the guest is not in a state from which it could continue
-        if attachments is not None:
-            attachments.keep_attached(image, attached)
-        return Suspension(
-            image=image,
-            steps=steps,
-            asked=asked,
-            open=tuple(self.undelivered.values()),
-            made=self.made,
-            console=console,
-            cpu_seconds=self.run.clock.cpu_seconds,
-        )

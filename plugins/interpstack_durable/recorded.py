@@ -81,7 +81,7 @@ def read_cell(entries: Sequence[Entry]) -> RecordedCell:
     if not entries:
         return RecordedCell()
     with reporting_damage():
-        recorded = read_recorded(entries).entries
+        recorded = read_recorded(entries)
         return RecordedCell(began=float(recorded[0]["began"]), entries=tuple(map(_read, recorded)))
 
 

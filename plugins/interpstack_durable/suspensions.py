@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from interpstack import Capability, CellContext, Image, Request
+from interpstack import Capability, Image, ImageError, Request, run_guest
 from interpstack.values import from_json, to_json
 from interpstack_durable.forms import VERSION
 from interpstack_durable.in_flight import InFlightRegistry
@@ -35,11 +35,9 @@ def read_suspension(text: str) -> Suspension | None:
         fields = json.loads(text)
         if not isinstance(fields, dict) or fields.pop("version", None) != VERSION:
             return None
-        suspension = from_json(Suspension, fields)
+        return from_json(Suspension, fields)
     except (ValueError, RecursionError):  # `ProtocolError` is a `ValueError`
         return None
-    # An engine that counted requests on from cell to cell now numbers them differently.
-    return None if suspension.before else suspension
 
 
 @attrs.define(eq=False, repr=False)
@@ -75,15 +73,54 @@ class StoredRun:
         known = self._attached is not None or not self._keeps_realm
         return self.suspension.image if known else None
 
-    def attach(self, context: CellContext) -> None:
-        """Attach the objects again that the continued run had attached."""
+    def go_on(self, pending: PendingRequests) -> None:
+        """Continue the stored run: its open requests become unstarted, as if just made."""
+        suspension, run = self.suspension, pending.run
+        if suspension is None:
+            return
+        run.clock.go_on(cpu_seconds=suspension.cpu_seconds)
+        run.requests.counts.restore(suspension.made)
+        for request in suspension.open:
+            run.requests.counts.let_in(request)
+            pending.unstarted[request.id] = request
+        for text, omitted in suspension.console:
+            run.context.write_console(text, omitted)
         for item in self._attached or ():
-            context.attach(item)
+            run.context.attach(item)
 
-    async def suspend(
-        self, pending: PendingRequests, steps: int, asked: tuple[Request, ...]
-    ) -> None:
-        """Store the run that ends now, if it can be continued; see `PendingRequests.suspension`."""
-        if self._suspends:
-            attachments = self.in_flight if self._keeps_realm else None
-            await pending.suspend(self.journal, steps, asked, attachments)
+    async def suspend(self, pending: PendingRequests, steps: int, asked: Sequence[Request]) -> None:
+        """Store the run that ends now, if engine and journal can, and if it has a stored form.
+
+        A run that has its result has none, nor one with attachments, unless the engine keeps the
+        live realm: then the attachments stay in the memory of the process, too.
+
+        Args:
+            pending: The requests of the run.
+            steps: The number of steps that the guest has received.
+            asked: Requests that the guest made since the last of them.
+        """
+        run = pending.run
+        if not self._suspends or run.answered:
+            return
+        context, attached = run.context, tuple(run.context.attachments)
+        if self._keeps_realm:
+            context = attrs.evolve(context, attachments=[])
+        console = context.console
+        if console is None:
+            return
+        try:
+            image = await run_guest(run.realm.image, lambda: None)
+        except ImageError:
+            return  # the guest is not in a state from which it could continue
+        if self._keeps_realm:
+            self.in_flight.keep_attached(image, attached)
+        suspension = Suspension(
+            image=image,
+            steps=steps,
+            asked=tuple(asked),
+            open=tuple(pending.undelivered.values()),
+            made=pending.made,
+            console=console,
+            cpu_seconds=run.clock.cpu_seconds,
+        )
+        await self.journal.suspend(suspension)

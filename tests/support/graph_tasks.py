@@ -14,7 +14,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Interrupt
 
 from interpstack import Cell, CellContext
-from interpstack_durable.api import JournalSteps
+from interpstack_durable.api import DurableRun
 
 PLACE = {"thread_id": "t", "checkpoint_ns": ""}
 
@@ -120,5 +120,5 @@ def cell_context(request_id: int = 1, host: Any = None, journal: Any = None) -> 
         cell=Cell(source="1"),
         request_id=request_id,
         host=host,
-        record=None if journal is None else JournalSteps(journal),
+        record=None if journal is None else DurableRun(journal),
     )

@@ -23,7 +23,7 @@ from interpstack import (
     Step,
     hookimpl,
 )
-from interpstack_durable.api import Journal, Journals, JournalSteps
+from interpstack_durable.api import DurableRun, Journal, Journals
 from interpstack_langchain.error_names import ERROR_NAMES
 
 __all__ = ["NothingIsCalled", "ReadOnlyStore", "RecordEnds", "Rerun"]
@@ -134,9 +134,7 @@ class NothingIsCalled:
         run = _rerun(session.offer)
         opened = yield
         return [
-            JournalSteps(_ReadOnlyJournal(one.journal, run))
-            if isinstance(one, JournalSteps)
-            else one
+            DurableRun(_ReadOnlyJournal(one.journal, run)) if isinstance(one, DurableRun) else one
             for one in opened
         ]
 

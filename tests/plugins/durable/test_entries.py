@@ -62,12 +62,6 @@ def test_times_of_another_form_are_damage(times: Any) -> None:
         read_computed({"computed": times})
 
 
-def test_older_entries_tell_refusals_by_their_names() -> None:
-    entry = step_entry([], Step(0.0, (Settlement(1, error=GuestError("BudgetExceeded", "m")),)))
-    expected = {"settled": entry["settled"]}
-    assert [one.refused for one in read_answers(expected)] == [True]
-
-
 def test_a_request_is_recorded_without_its_whole_input() -> None:
     number, bridge, digested, start = asked_entry(_ASKED)
     assert (number, bridge, len(digested), len(start)) == (1, "kit.f", 32, 200)

@@ -1,4 +1,4 @@
-"""Forms of journals: the newest and the one before are read, all others refused."""
+"""Forms of journals: the newest is read, all others are refused."""
 
 from __future__ import annotations
 
@@ -12,22 +12,13 @@ from interpstack_durable.forms import VERSION, read_recorded, reporting_damage
 
 def test_the_newest_form_is_read_as_it_is() -> None:
     entries = [{"version": VERSION, "began": 1.0}, {"asked": []}]
-    recorded = read_recorded(entries)
-    assert (recorded.entries, recorded.first_request) == (entries, 1)
-    assert read_recorded([]).entries == ()
+    assert read_recorded(entries) == entries
+    assert read_recorded([]) == ()
 
 
-def test_the_form_before_numbers_requests_in_its_own_way() -> None:
-    kept = {"kept": {"asked": [[7, "kit.f", "digest", "start"]], "settled": []}}
-    recorded = read_recorded([{"version": 1}, kept])
-    assert recorded.first_request == 7
-    assert recorded.entries[1]["kept"]["pausing"] is True
-    assert read_recorded([{"version": 1}]).first_request == 1
-
-
-@pytest.mark.parametrize("version", [0, 3, "2", None, 2.0, True])
+@pytest.mark.parametrize("version", [0, 1, 3, "2", None, 2.0, True])
 def test_other_forms_are_refused_and_named(version: Any) -> None:
-    with pytest.raises(UnreadableJournal, match="reads the forms 1 and 2") as caught:
+    with pytest.raises(UnreadableJournal, match="reads the form 2") as caught:
         read_recorded([{"version": version, "release": "9.9"}])
     assert f"the form {version!r}, written by interpstack 9.9;" in str(caught.value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -21,9 +21,7 @@ from interpstack import (
     Outcome,
 )
 from interpstack_accounts.api import Account, Budget
-from interpstack_durable import steps
 from interpstack_durable.api import InFlightCalls, Journals, ReplayDivergence
-from interpstack_durable.pauses import quiesce
 
 
 @attrs.define(eq=False)
@@ -48,6 +46,7 @@ class Host:
         go: Lets them end.
         asks: Whether the next one to end asks somebody.
         left: Keys of the calls that each run left to be recorded.
+        before_asking: Called before a call waits for its decision.
     """
 
     memory: Memory = attrs.field(factory=Memory)
@@ -56,6 +55,7 @@ class Host:
     go: asyncio.Event = attrs.field(factory=asyncio.Event)
     asks: bool = False
     left: list[Sequence[str]] = attrs.field(factory=list)
+    before_asking: Callable[[], None] = lambda: None
 
     async def slow(self, n: int, context: CellContext) -> int:
         self.begun.append(context.call_key)
@@ -68,6 +68,7 @@ class Host:
 
     async def gated(self, n: int) -> int:
         if not self.memory.decided:
+            self.before_asking()
             raise Waits
         return n
 
@@ -193,13 +194,9 @@ async def test_a_call_that_waits_for_room_is_not_begun_after_the_pause(host: Hos
 
 
 async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(
-    host: Host, leaping_clock: LeapingClock, monkeypatch: pytest.MonkeyPatch
+    host: Host, leaping_clock: LeapingClock
 ) -> None:
-    async def quiesce_late(*args: Any) -> None:
-        leaping_clock.leap()
-        await quiesce(*args)
-
-    monkeypatch.setattr(steps, "quiesce", quiesce_late)
+    host.before_asking = leaping_clock.leap
     host.memory.pause_grace = 600.0
     with host.stack(Limits(wall_seconds=100)) as stack:
         with pytest.raises(Waits):

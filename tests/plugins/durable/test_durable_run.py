@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -24,10 +24,17 @@ from interpstack import (
     Outcome,
     Session,
     StepSource,
+    hookimpl,
 )
 from interpstack_accounts.api import Account, Budget
-from interpstack_durable.api import Journals, ReplayDivergence, made_when, read_cell
-from interpstack_durable.entries import read_step
+from interpstack_durable.api import (
+    DurableRun,
+    Journals,
+    ReplayDivergence,
+    RunState,
+    made_when,
+    read_cell,
+)
 from interpstack_durable.forms import VERSION
 from interpstack_durable.suspensions import read_suspension
 from interpstack_testing import FakeEngine
@@ -43,6 +50,7 @@ class Host:
     names: Sequence[str] = ("free", "gated")
     handlers: Mapping[str, Any] = attrs.field(factory=dict)
     limits: Limits = attrs.field(factory=Limits)
+    plugins: Sequence[Any] = ()
 
     async def _act(self, n: int) -> int:
         await asyncio.sleep(0)
@@ -67,7 +75,7 @@ class Host:
         with (
             InterpreterStack(
                 self.engine(),
-                plugins=["accounts", "console", "durable"],
+                plugins=["accounts", "console", "durable", *self.plugins],
                 bridges=bridges,
                 limits=self.limits,
             ) as stack,
@@ -259,6 +267,103 @@ async def test_other_code_is_not_run_on_a_journal(host: Host) -> None:
     with pytest.raises(ReplayDivergence, match="of different code"):
         await host.run("await kit.free({n: 1}); await kit.gated({n: 4}) ")
     assert host.done == [1]
+
+
+# -- states --------------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class Watched(Memory):
+    """A store that notes the state of the run with each entry.
+
+    Attributes:
+        runs: The runs of the cell, in order.
+        seen: Of each run: the states in which entries were written and calls were made.
+    """
+
+    runs: list[DurableRun] = attrs.field(factory=list)
+    seen: list[list[tuple[str, RunState]]] = attrs.field(factory=list)
+
+    def note(self, what: str) -> None:
+        self.seen[-1].append((what, self.runs[-1].state))
+
+    async def append(self, index: int, entry: Mapping[str, Any]) -> None:
+        self.note("kept" if "kept" in entry else "step" if "now" in entry else "entry")
+        await super().append(index, entry)
+
+    @hookimpl(wrapper=True)
+    def interpstack_open_cell(self) -> Generator[None, list[Any], list[Any]]:
+        opened = yield
+        self.runs += [one for one in opened if isinstance(one, DurableRun)]
+        self.seen.append([])
+        return opened
+
+
+@pytest.fixture
+def watched(host: Host) -> Watched:
+    watched = Watched()
+    host.memory, host.plugins = watched, [watched]
+    host.names = ("free", "slow", "gated")
+
+    async def called(n: int) -> int:
+        watched.note("call")
+        return await host._act(n)
+
+    host.handlers = {"free": called}
+    return watched
+
+
+PAUSES = "await kit.free({n: 1}); await Promise.all([kit.slow({n: 2}), kit.gated({n: 3})]); 4"
+
+
+async def test_a_run_records_and_calls_in_the_states_that_promise_it(
+    host: Host, watched: Watched
+) -> None:
+    running, pausing = RunState.RUNNING, RunState.PAUSING
+    with pytest.raises(Waits):
+        await host.run(PAUSES)
+    assert watched.seen[0] == [
+        ("entry", RunState.RESUMING),
+        ("call", running),
+        ("step", running),
+        ("step", pausing),
+    ]
+    with pytest.raises(Waits):
+        await host.run(PAUSES)
+    assert watched.seen[1] == [], "nothing was decided"
+    watched.decided = True
+    assert (await host.run(PAUSES)).text == "4"
+    assert watched.seen[2] == [("entry", RunState.RESUMING), ("step", running)]
+    assert (await host.run(PAUSES)).text == "4"
+    assert watched.seen[3] == [], "all of it is recorded"
+    assert [run.state for run in watched.runs] == [
+        RunState.PAUSED,
+        RunState.INTERRUPTED,
+        RunState.ENDED,
+        RunState.ENDED,
+    ]
+
+
+@pytest.mark.parametrize("dies_after", range(1, 4))
+async def test_wherever_a_run_dies_the_next_one_makes_no_recorded_call(
+    host: Host, watched: Watched, dies_after: int
+) -> None:
+    watched.dies_after = dies_after
+    with pytest.raises((Died, Waits)):
+        await host.run(PAUSES)
+    assert watched.runs[-1].state in (RunState.INTERRUPTED, RunState.PAUSED)
+    watched.dies_after, watched.decided = None, True
+    assert (await host.run(PAUSES)).text == "4"
+    assert watched.runs[-1].state is RunState.ENDED
+    assert host.done.count(1) == 1
+    acting = {RunState.RUNNING, RunState.PAUSING}
+    assert {state for what, state in watched.seen[-1] if what != "entry"} <= acting
+
+
+async def test_a_pause_does_not_wait_for_timers(host: Host) -> None:
+    async with asyncio.timeout(60):
+        with pytest.raises(Waits):
+            await host.run("setTimeout(() => 0, 600_000); await kit.gated({n: 1})")
 
 
 # -- pauses --------------------------------------------------------------------------------
@@ -588,7 +693,6 @@ _SUSPENSION: dict[str, Any] = {
     "asked": [[1, "kit.gated", {"n": 1}, True]],
     "open": [],
     "made": {"kit.gated": 1},
-    "before": 0,
     "console": [["said", 0]],
     "cpu_seconds": 0.5,
 }
@@ -598,7 +702,6 @@ _DAMAGED = {
     "asked": [1, [1], [["1", "kit.gated", 1, True]], [[1, 2, 3, True]], [[1, "x", 1]]],
     "open": ["x"],
     "made": [[], {"kit.gated": "x"}],
-    "before": [None],
     "console": [["x"], [[1, 1]]],
     "cpu_seconds": ["x"],
 }
@@ -636,10 +739,3 @@ async def test_an_error_of_a_handler_is_drawn_whatever_its_name(host: Host) -> N
     again = Account(Budget(requests=9))
     assert (await host.run(source, again)).text == "BudgetExceeded"
     assert again.used("requests") == 2
-
-
-def test_entries_that_do_not_name_refusals_are_read() -> None:
-    refused = [1, "null", ["BudgetExceeded", "no", "", {}], {}]
-    answered = [2, "1", None, {}]
-    step = read_step({"now": 1.0, "settled": [refused, answered]})
-    assert [one.refused for one in step.settlements] == [True, False]
