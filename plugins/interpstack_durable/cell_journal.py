@@ -62,7 +62,7 @@ class JournalStore(Protocol):
     async def suspended(self) -> str | None:
         """The stored suspended run."""
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         """See `Journal.resume` and `Journal.check_answers`."""
 
     async def pause(
@@ -128,13 +128,13 @@ class CellJournal(Journal):
         return read_step(entry)
 
     async def resume(self) -> None:
-        await self._store.resume(self)
+        await self._store.take_answers(self)
         # Requests may depend on the clock, so it is recorded before they are made. In later runs,
         # too, a store that takes no entries fails before a call is made that it could not record.
         await self._append({})
 
     async def check_answers(self) -> None:
-        await self._store.resume(self)
+        await self._store.take_answers(self)
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step, self._computed))

@@ -1,11 +1,13 @@
 """A durable run of a cell: what it does in each state, and how it gets from one state to the next.
 
     replaying ──► resuming ──► running ◄──► pausing ──► paused
-                                  └──────────────────► suspended
+                      └───────────┼────────────▲
+                                  └──────► suspended (also from pausing)
 
-A run also ends from each of the first four states: its code ends, or the run is interrupted by a
-cancellation, a store that fails, or a journal that it does not fit. `RunState` says what holds in
-each state. A cell in the background is the same run with a time slice, after which it is suspended.
+A run can be interrupted in each of the first four states: by a cancellation, by a store that
+fails, or by a journal that it does not fit. In each of them but resuming, its code can end.
+`RunState` says what holds in each state. A cell in the background is the same run with a time
+slice, after which it is suspended.
 """
 
 from __future__ import annotations

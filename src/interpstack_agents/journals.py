@@ -82,7 +82,7 @@ class JournalBase(abc.ABC):
         """The stored image of the suspended run; `None` by default."""
         return None
 
-    async def resume(self, journal: Notes) -> None:  # noqa: B027 - not every store needs it
+    async def take_answers(self, journal: Notes) -> None:  # noqa: B027 - not every store needs it
         """Called when all recorded steps have been replayed; does nothing by default."""
 
     async def pause(

@@ -69,7 +69,7 @@ class Store(MemoryJournalStore):
             self.lost = True
             raise Crash
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         asked = journal.noted("asked")
         if asked and asked != journal.noted("granted"):
             await journal.note({"granted": asked})

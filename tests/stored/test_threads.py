@@ -1,7 +1,6 @@
 """Conversations that earlier code stored, in every form: today's code goes on with each.
 
-Each directory below `threads` was written by `tests/support/stored_threads.py`, and stays as it is;
-the first one by the code of commit eb21814, with this script of a later time.
+Each directory below `threads` was written by `tests/support/stored_threads.py`, and stays as it is.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ from stored_threads import THREADS, Effects, agent, config, opened, write
 
 STORED = Path(__file__).parent / "threads"
 VERSIONS = sorted(path.name for path in STORED.iterdir())
-#: The first form had one place for the variables of all interpreters, so what it holds is not that
-#: of an interpreter with another name: code that needs it is another run, and does nothing.
-OF_ANOTHER = {("1", "renamed")}
 
 
 def unpacked(version: str, target: Path) -> Path:
@@ -46,10 +42,6 @@ def test_a_stored_conversation_goes_on(tmp_path: Path, version: str, name: str) 
         else:
             given = Command(resume=thread.answer)
         said = answers(made.invoke(given, config(name)))
-    if (version, name) in OF_ANOTHER:
-        assert "nothing was done" in said[-1]
-        assert (effects.looks, effects.paid) == ([], [])
-        return
     assert thread.shown in said[-1]
     assert effects.looks == []
     assert effects.paid == ([] if thread.reads else thread.paid)

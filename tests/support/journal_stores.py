@@ -76,7 +76,7 @@ class Memory(Ordered):
         if len(self._entries) == self.dies_after:
             raise Died
 
-    async def resume(self, journal: Any) -> None:
+    async def take_answers(self, journal: Any) -> None:
         if journal.noted("paused") and not self.decided:
             raise Waits
 

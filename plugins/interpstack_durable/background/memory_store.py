@@ -53,7 +53,7 @@ class MemoryJournalStore:
         """The suspended run."""
         return self._text
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         """Continue after the recorded steps; nothing is to be done for that."""
 
     async def pause(

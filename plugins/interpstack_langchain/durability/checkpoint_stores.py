@@ -31,7 +31,6 @@ from interpstack_langchain.durability.checkpoint_writes import (
 )
 from interpstack_langchain.durability.databases import Database
 from interpstack_langchain.durability.eval_pauses import (
-    CALLS_BESIDE,
     EvalPauses,
     running_after,
 )
@@ -175,7 +174,6 @@ class CheckpointStore:
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
         self.form = form_of(entries)
         self.names_thread = not entries or bool(entries[0].get(_NAMES_THREAD))
-        self._pauses.continues(entries)
         return list(entries)
 
     async def append(self, index: int, entry: Mapping[str, Any]) -> None:
@@ -184,7 +182,7 @@ class CheckpointStore:
             _log.info("thread %s was deleted: a late result is not recorded", self.thread)
             return
         if index == 0:
-            entry = {**entry, **self._about, CALLS_BESIDE: True, _NAMES_THREAD: True}
+            entry = {**entry, **self._about, _NAMES_THREAD: True}
         if self.commands and (returned := self._returned(entry)):
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.
@@ -294,7 +292,7 @@ class CheckpointStore:
         """The scope that a call of this eval runs in."""
         return self._pauses.scope_of(journal, request_id)
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         """Take the answers to the questions of the last pause; see `Journal.resume`."""
         found = recorded_entries(self.key, await self.writes.wait_until_stored())
         if len(found) > len(self._entries):  # this run was the first one, as far as it knew
@@ -302,7 +300,7 @@ class CheckpointStore:
                 "another process continued this thread at the same time, and has begun this "
                 "eval; no call was made here. Check the state of the thread"
             )
-        await self._pauses.resume(journal)
+        await self._pauses.take_answers(journal)
 
     async def pause(
         self,

@@ -36,16 +36,13 @@ from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, p
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.noted import read_decision, read_pause
 
-__all__ = ["ANSWERED", "CALLS_BESIDE", "EvalPauses", "running_after"]
+__all__ = ["ANSWERED", "EvalPauses", "running_after"]
 
 #: Message about an answer that contradicts the recorded one.
 ANSWERED: Final = (
     "this question was already answered, and the first answer is final; the other answer was "
     "refused and changed nothing. Continue the thread with invoke(None)"
 )
-
-#: Key of a journal's first entry: the scopes of its calls are beside the eval's task, see `scope`.
-CALLS_BESIDE: Final = "beside"
 
 
 @attrs.define(eq=False, repr=False)
@@ -61,14 +58,9 @@ class EvalPauses:
     config: Mapping[str, Any]
     writes: CheckpointWrites
     editable: Editable
-    _beside: bool = attrs.field(default=True, init=False)
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
     _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
-
-    def continues(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Note the entries of the eval's earlier runs: its calls keep the scopes they had."""
-        self._beside = not entries or bool(entries[0].get(CALLS_BESIDE))
 
     def scope_of(self, journal: Journal, request_id: int) -> Scope:
         """The scope that a call of this eval runs in."""
@@ -82,7 +74,7 @@ class EvalPauses:
 
     def _scope(self, request_id: int, answers: list[Any]) -> Scope:
         name, given, send = f"call:{request_id}", self._given, self._send
-        return scope(self.config, name, answers, given, send, beside=self._beside)
+        return scope(self.config, name, answers, given, send, beside=True)
 
     async def pause(
         self,
@@ -122,7 +114,7 @@ class EvalPauses:
         unfit = next((e for _, e in paused if isinstance(e, UnfitAnswer)), None)
         return GraphInterrupt(waiting) if unfit is None else unfit.asking(waiting)
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         """Take the answers to the questions of the last pause; see `Journal.resume`.
 
         A plain answer is cleared from the checkpoint whomever it is for, and before the eval makes

@@ -6,8 +6,7 @@ gets a scope of its own: a namespace, a count of interrupts, and its answers.
 
 A namespace is a path: `|` goes one graph deeper, and `:` separates a node from its task. Streams
 show the agent that a tool runs one level below the graph of the tool's task, and find it by that
-depth. So the namespace of a call in the task `tools:1` is `tools:1:call:2`; evals that earlier code
-began go on with `tools:1|call:2`.
+depth. So the namespace of a call in the task `tools:1` is `tools:1:call:2`.
 
 The test module `test_call_scopes` has one test for each internal in use, and shows what breaks if
 LangGraph changes it.

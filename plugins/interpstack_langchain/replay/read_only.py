@@ -76,7 +76,7 @@ class ReadOnlyStore:
     async def suspended(self) -> str | None:
         return None
 
-    async def resume(self, journal: Journal) -> None:
+    async def take_answers(self, journal: Journal) -> None:
         """`_ReadOnlyJournal` ends the run after the last entry."""
 
     async def pause(

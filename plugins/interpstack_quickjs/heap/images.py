@@ -6,7 +6,7 @@ one session can store the changes between two of them. See `interpstack_persiste
 
 Layout: `IQJ3`, a checksum of the rest (16 bytes), the length of a JSON header (4 bytes, little
 endian), the header, then stretches, each its start and length (4 bytes each, both in words of 4
-bytes) and its bytes. Images of the earlier form `IQJ2` lack the checksum.
+bytes) and its bytes.
 
 The checksum detects accidents. An attacker can forge an image with a correct checksum, so nothing
 relies on the content of an image: invalid memory stops the guest, not the host.
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 _MAGIC: Final = b"IQJ3"
-_UNSEALED: Final = b"IQJ2"
 _DIGEST_BYTES: Final = 16
 _NOTHING_HASHED: Final = hashlib.sha256()
 #: Bytes of a body that is hashed while other threads wait; bytes that `hashlib` takes so.
@@ -219,8 +218,6 @@ def _unpack(data: bytes, base: Heap, max_bytes: int, apart: bool) -> tuple[Heap,
 
 def _opened(data: bytes) -> int:
     """The offset of an image's content in the data; the checksum is verified first."""
-    if data.startswith(_UNSEALED):
-        return len(_UNSEALED)
     if not data.startswith(_MAGIC):
         raise ValueError("it is not a QuickJS image")
     if _digest(memoryview(data)[SEAL_BYTES:]) != data[len(_MAGIC) : SEAL_BYTES]:

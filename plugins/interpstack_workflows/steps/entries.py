@@ -1,7 +1,8 @@
 """Entries of a run's record, and their stored form.
 
 The record of a run is one sequence of entries for all its scopes. An entry is made when steps of a
-scope have ended. No effect starts before all earlier entries are stored.
+scope have ended, or when one that takes long has begun. No effect starts before all earlier entries
+are stored.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class StepRecord:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """Steps of one scope that ended together.
+    """Steps of one scope that ended together, or one that has begun.
 
     Attributes:
         scope: The scope of the run, such as `root`.

@@ -26,7 +26,7 @@ class Store(Ordered):
     async def append(self, index: int, entry: Any) -> None:
         await super().append(index, dict(entry))
 
-    async def resume(self, journal: Any) -> None:
+    async def take_answers(self, journal: Any) -> None:
         self.resumed += 1
 
     async def pause(self, journal: Any, paused: Any, running: Any) -> BaseException:

@@ -30,7 +30,7 @@ class Memory(journal_stores.Memory):
 
     pause_grace: float = 0.05
 
-    async def resume(self, journal: Any) -> None:
+    async def take_answers(self, journal: Any) -> None:
         """Whether a call may be made is asked when it is made."""
 
 

@@ -17,7 +17,7 @@ async def test_entries_records_and_the_run_are_kept() -> None:
     await store.append(0, {"a": 2})
     await store.append_spent({"run": 1})
     await store.keep_suspended("image")
-    await store.resume(None)
+    await store.take_answers(None)
     assert list(await store.load()) == [{"a": 2}]
     assert list(store.spent()) == [{"run": 1}]
     assert await store.suspended() == "image"

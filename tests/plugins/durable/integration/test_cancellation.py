@@ -37,7 +37,7 @@ class SlowStore(Ordered):
             await asyncio.sleep(0)
         await super().append(index, entry)
 
-    async def resume(self, journal: Any) -> None:
+    async def take_answers(self, journal: Any) -> None:
         await asyncio.sleep(0)
 
 

@@ -60,8 +60,8 @@ class Step:
         )
 
 
-#: The first entry of a journal as it is stored: new evals have the scopes of calls beside the task.
-FIRST = {"n": 0, "beside": True, "thread": True}
+#: The first entry of a journal as it is stored.
+FIRST = {"n": 0, "thread": True}
 
 
 def answering(*ids: int) -> dict[str, Any]:
@@ -115,19 +115,6 @@ async def test_the_first_entry_describes_the_eval_for_a_replay(step: Step) -> No
     await run.append(0, {"n": 0})
     await run.append(1, {"n": 1})
     assert await step.run().load() == [{**FIRST, **about, "stateless": True}, {"n": 1}]
-
-
-@pytest.mark.parametrize(("first", "joint"), [(FIRST, ":"), ({"n": 0}, "|")])
-async def test_calls_of_an_eval_keep_the_scopes_they_began_in(
-    step: Step, first: dict[str, Any], joint: str
-) -> None:
-    notes: Any = Notes()
-    begun = step.run(resuming=False).scope_of(notes, 2).configurable["checkpoint_ns"]
-    assert begun == "tools:1:call:2"
-    step.shared.remembered.note("eval", 0, first)
-    again = step.run(shared=step.shared)
-    await again.load()
-    assert again.scope_of(notes, 2).configurable["checkpoint_ns"] == f"tools:1{joint}call:2"
 
 
 async def test_an_entry_that_could_not_be_stored_is_written_by_the_next_run(step: Step) -> None:
@@ -277,7 +264,7 @@ async def test_a_first_run_that_another_process_overtook_makes_no_call(step: Ste
     assert await run.load() == []
     await step.run(resuming=False).append(0, {"n": "another process"})
     with pytest.raises(RuntimeError, match="another process continued this thread"):
-        await run.resume(Notes())
+        await run.take_answers(Notes())
 
 
 @pytest.mark.parametrize(("message", "again"), [("no money", True), ("another", False)])

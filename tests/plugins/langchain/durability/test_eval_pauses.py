@@ -97,7 +97,7 @@ async def resume(notes: Notes, **options: Any) -> Sequence[Interrupt]:
         open_now = await resume(Notes(dict(notes.values)))
         options["shown"] = [one.id for one in open_now]
     try:
-        await pauses(**options).resume(notes)  # type: ignore[arg-type]
+        await pauses(**options).take_answers(notes)  # type: ignore[arg-type]
     except GraphInterrupt as open_:
         found: Sequence[Interrupt] = open_.args[0]
         return found
@@ -193,7 +193,7 @@ async def test_an_eval_that_was_never_paused_takes_no_answer_and_clears_it_for_l
     """Stored, it would answer the first question of this eval, which comes after it."""
     writes, notes = Writes(), Notes()
     config = task_config("for somebody else", shown=["another task's"])
-    await EvalPauses(config, writes, EDITABLE).resume(notes)  # type: ignore[arg-type]
+    await EvalPauses(config, writes, EDITABLE).take_answers(notes)  # type: ignore[arg-type]
     assert (writes.taken, notes.values) == (1, {})
     assert take_plain_answer(config) == "for somebody else"
 
@@ -354,7 +354,7 @@ async def test_answers_that_a_subagent_took_before_a_crash_are_forgotten(
     given = {"when": "1", "where": "2"}
     assert await resume(notes, answers=given) == ()
     again = pauses(Writes(answered))
-    await again.resume(notes)  # type: ignore[arg-type]
+    await again.take_answers(notes)  # type: ignore[arg-type]
     assert again.scope_of(notes, 9).configurable["__pregel_resume_map"] == (left or given)  # type: ignore[arg-type]
 
 
