@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import ClassVar
-
-from interpstack import Engine
-from interpstack_quickjs.engine import QuickJSEngine
-from interpstack_quickjs.heap.images import SEAL_BYTES, sealed
-from interpstack_testing import JAVASCRIPT, EngineConformance
+from interpstack_quickjs.conformance import QuickJSConformance
 
 
-class TestQuickJS(EngineConformance):
-    guest = JAVASCRIPT
-    gaps: ClassVar[Mapping[str, str]] = {
-        "test_a_rejection_that_no_code_handles_is_told": "QuickJS reports only failed calls"
-    }
-
-    def make_engine(self) -> Engine:
-        return QuickJSEngine()
-
-    def forged(self, data: bytes, change: Callable[[bytes], bytes]) -> bytes:
-        return sealed(change(data[SEAL_BYTES:]))
+class TestQuickJS(QuickJSConformance):
+    """Tries all attacks."""

@@ -215,6 +215,7 @@ ATTACKS: Final[Mapping[str, Attack]] = {
         (VALUE, "RangeError", "CallBudgetExceeded"),
         shows="1",
         limits=_LIMITS,
+        noticed=True,  # of calls that are made where the engine's stack ends
     ),
     **group(
         "forged",
