@@ -23,12 +23,6 @@ DESCRIPTION: Final = (
 )
 RESET_DESCRIPTION: Final = "Reset the JavaScript REPL: all variables are deleted."
 
-_STATE: Final = {
-    "thread": "Variables persist across calls and turns of this conversation.",
-    "turn": "Variables persist across calls until you give your final answer.",
-    "call": "Each call starts fresh: no variables persist.",
-}
-
 
 @attrs.frozen(kw_only=True)
 class JsReplShown:
@@ -36,14 +30,14 @@ class JsReplShown:
 
     Attributes:
         options: Options of the middleware.
-        scope: How long variables live.
+        lifetime: A sentence that says how long variables live.
         namespace: Name of the global that has the helpers.
         reset: Name of the tool that starts the REPL anew.
         seconds: The usual time of a cell.
     """
 
     options: Options
-    scope: str
+    lifetime: str
     namespace: str
     reset: str
     seconds: float
@@ -54,7 +48,7 @@ def js_repl_section(shown: JsReplShown, language: GuestLanguage, offer: HostOffe
     text = _TEXT.format(
         tool=shown.options.tool_name,
         seconds=f"{shown.seconds:g}",
-        state=_STATE[shown.scope],
+        state=shown.lifetime,
         reset=shown.reset,
         namespace=shown.namespace,
     )

@@ -181,7 +181,7 @@ class JsReplSurface(Surface):
     def names(self) -> tuple[str, ...]:
         return (self.tool_name, f"{self.tool_name}_reset")
 
-    def tools(self, evals: Evals, scope: str, language: GuestLanguage) -> list[BaseTool]:
+    def tools(self, evals: Evals, language: GuestLanguage) -> list[BaseTool]:
         name, reset = self.names
         said = f"{name} kernel reset"
         return [
@@ -189,10 +189,10 @@ class JsReplSurface(Surface):
             ResetTool.of(reset, evals, said),
         ]
 
-    def part(self, options: Options, scope: str) -> object:
+    def part(self, options: Options, lifetime: str) -> object:
         return JsReplShown(
             options=options,
-            scope=scope,
+            lifetime=lifetime,
             namespace=self._namespace,
             reset=self.names[1],
             seconds=self._seconds,

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_accounts.api import Budget
-from interpstack_agents import LiveSessions, Persistence
+from interpstack_agents import LiveSessions, Persistence, Scope, lifetime_of_variables
 from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.durability.checkpoint_stores import Shared
 from interpstack_langchain.durability.eval_stores import EvalStores
@@ -26,6 +26,7 @@ from interpstack_langchain.servers.mcp_tools import servers_of
 from interpstack_langchain.stacks import StackArguments
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.modes import mode_of
+from interpstack_langchain.state.variables import Variables
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
 
@@ -80,11 +81,15 @@ def assembled(
     names.check_approvals(interrupt_on, callable_)
     _check_durable(options, approvals=bool(approvals))
     mode, owned = _mode(stack, options), given.stack is None
+    channels = Channels.of(options.tool_name)
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
-    part = surface.part(options, mode.scope)
+    lifetime, unstored_lifetime = (
+        lifetime_of_variables(mode, stored=stored) for stored in (True, False)
+    )
+    part = surface.part(options, lifetime)
     # Without a checkpointer, variables of a thread are forgotten with the turn.
-    unstored = surface.part(options, "turn") if mode.scope == "thread" else None
+    unstored = None if unstored_lifetime == lifetime else surface.part(options, unstored_lifetime)
     more = [] if servers is None else servers.opened(interrupt_on)
     endings = stack.language.module_endings
     skills = None if skills_backend is None else BackendSkills(skills_backend, endings)
@@ -99,7 +104,8 @@ def assembled(
         stores=_stores(options),
         queue=CallQueue(surface.names),
         offers=AgentOffers(stack, options, part, surface.names, skills, more, unstored),
-        channels=Channels.of(options.tool_name),
+        channels=channels,
+        variables=Variables(mode, channels),
         spending=spending,
         rules=AgentRules(approvals, callable_, options.durable),
         names=names,
@@ -147,10 +153,16 @@ def _stores(options: Options) -> EvalStores:
 
 def _mode(stack: InterpreterStack, options: Options) -> Persistence:
     most = options.max_snapshot_bytes
-    return mode_of(stack, options.mode)(
+    mode = mode_of(stack, options.mode)(
         max_bytes=options.memory_limit if most is None else most,
         signing_key=_as_bytes(options.snapshot_signing_key),
     )
+    if mode.scope == Scope.SHARED and options.background is not None:
+        raise ConfigurationError(
+            f"background=True does not go with mode={options.mode!r}: a suspended eval holds its "
+            "variables, and other conversations would use them meanwhile. Use one of the two"
+        )
+    return mode
 
 
 def _as_bytes(key: str | bytes | None) -> bytes | None:

@@ -16,6 +16,7 @@ from langchain.agents.middleware.types import (
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from interpstack import InterpreterStack
@@ -38,8 +39,9 @@ from interpstack_langchain.rules.call_limits import folded
 from interpstack_langchain.rules.direct_calls import DirectCall
 from interpstack_langchain.servers.mcp_tools import Servers
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.graph_state import new_turn
+from interpstack_langchain.state.graph_state import new_turn, turn_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
+from interpstack_langchain.state.variables import SharedPlace, Variables
 from interpstack_langchain.tools.native_calls import noting
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
@@ -97,6 +99,7 @@ class Interpreter:
         queue: Queue of the evals of one message.
         offers: Offers to code.
         channels: Names of the interpreter's channels in the graph's state.
+        variables: Whose variables each eval uses.
         spending: Budgets of turns, if there are any.
         rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
@@ -115,6 +118,7 @@ class Interpreter:
     queue: CallQueue
     offers: AgentOffers
     channels: Channels
+    variables: Variables
     spending: Spending | None
     rules: AgentRules
     names: ToolNames
@@ -133,9 +137,10 @@ class Interpreter:
             queue=self.queue,
             offers=self.offers,
             channels=self.channels,
+            variables=self.variables,
             spending=self.spending,
         )
-        return self.surface.tools(evals, self.mode.scope, self.stack.language)
+        return self.surface.tools(evals, self.stack.language)
 
     def view(self, state: Any) -> Mapping[str, Any]:
         """A graph's state with this interpreter's channels under their plain names."""
@@ -255,8 +260,35 @@ class Interpreter:
         self.rules.check_own(stored=has_checkpointer())
         return self.channels.named(new_turn(self.view(state)))
 
-    async def end_turn(self, state: Any) -> None:
-        """Release the resources of this run of the agent."""
+    async def begin_shared_turn(
+        self, state: Any, runtime: Runtime[Any], *, is_async: bool
+    ) -> dict[str, Any]:
+        """`begin_turn` of a mode whose variables conversations share.
+
+        Raises:
+            ConfigurationError: As `begin_turn`; or the agent has no store.
+        """
+        update, seen = self.begin_turn(state), self.view(state)
+        turn = turn_of(self.channels.view(update))
+        shared = await self.variables.take_shared(seen, SharedPlace.of(runtime, is_async), turn)
+        return {**update, **self.channels.named(shared)}
+
+    async def end_shared_turn(
+        self, state: Any, runtime: Runtime[Any], *, is_async: bool
+    ) -> dict[str, Any]:
+        """`end_turn` of a mode whose variables conversations share."""
+        place = SharedPlace.of(runtime, is_async)
+        shared = await self.variables.give_shared(self.view(state), place)
+        await self.end_turn(state, runtime.context)
+        return self.channels.named(shared)
+
+    async def end_turn(self, state: Any, context: Any = None) -> None:
+        """Release the resources of this run of the agent.
+
+        Args:
+            state: The state of the graph.
+            context: The context object of the run.
+        """
         state = self.view(state)
         owner = owner_of(state)
         if self.spending is not None:
@@ -264,7 +296,7 @@ class Interpreter:
         over = passes(owner) or self.mode.scope == "turn"
         if self.background is not None and over:
             await self.background.cell_locks.stop_all(owner)
-        await self.sessions.end_turn(owner, close=over)
+        await self.sessions.end_turn(self.variables.owner(state, context), close=over)
 
     async def aclose(self) -> None:
         """End the calls in flight of cells in the background; close sessions and connections."""

@@ -270,22 +270,33 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        return self._new_turn(state)
+        if self._interpreter.variables.shared:
+            beginning = self._interpreter.begin_shared_turn(state, runtime, is_async=False)
+            return run_sync(beginning)
+        return self._interpreter.begin_turn(state)
 
     async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        return self._new_turn(state)  # not `before_agent`: a subclass may have both hooks
-
-    def _new_turn(self, state: InterpreterState) -> dict[str, Any]:
+        # Not by `before_agent`: a subclass may have both hooks.
+        if self._interpreter.variables.shared:
+            return await self._interpreter.begin_shared_turn(state, runtime, is_async=True)
         return self._interpreter.begin_turn(state)
 
-    def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
+    def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """End a turn."""
+        if self._interpreter.variables.shared:
+            return run_sync(self._interpreter.end_shared_turn(state, runtime, is_async=False))
         run_sync(self._interpreter.end_turn(state))
+        return None
 
-    async def aafter_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> None:
+    async def aafter_agent(
+        self, state: InterpreterState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
         """End a turn."""
+        if self._interpreter.variables.shared:
+            return await self._interpreter.end_shared_turn(state, runtime, is_async=True)
         await self._interpreter.end_turn(state)
+        return None
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

@@ -31,7 +31,7 @@ def interpstack_prompt_section(stack: InterpreterStack, offer: HostOffer) -> str
     shown = offer.part(InterpreterPrompt)
     if shown is None:
         return None
-    return interpreter_section(shown.options, shown.scope, stack.language)
+    return interpreter_section(shown.options, shown.lifetime, stack.language)
 
 
 @hookimpl(optionalhook=True)  # where there are workflows

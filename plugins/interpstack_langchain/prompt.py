@@ -27,16 +27,16 @@ class InterpreterPrompt:
 
     Attributes:
         options: Options of the middleware.
-        scope: How long variables live: `thread`, `turn` or `call`.
+        lifetime: A sentence that says how long variables live.
     """
 
     options: Options
-    scope: str
+    lifetime: str
 
 
-def interpreter_section(options: Options, scope: str, language: GuestLanguage) -> str:
+def interpreter_section(options: Options, lifetime: str, language: GuestLanguage) -> str:
     """The section on the interpreter for the system prompt."""
-    facts = agents.InterpreterFacts(scope, options.limits())
+    facts = agents.InterpreterFacts(lifetime, options.limits())
     text = agents.interpreter_section(facts, options.tool_name, language)
     if options.background is not None:
         wait, terminate = options.background.tools
@@ -48,11 +48,12 @@ def interpreter_section(options: Options, scope: str, language: GuestLanguage) -
     return text
 
 
-def tool_description(scope: str, language: GuestLanguage) -> str:
+def tool_description(mode: agents.Persistence, language: GuestLanguage) -> str:
     """The description of the eval tool."""
     # Whether the agent has a checkpointer is known in a run only: the prompt says more.
     in_threads = "Variables persist across calls."
-    lifetime = in_threads if scope == "thread" else agents.lifetime_of_variables(scope)
+    is_thread = mode.scope == agents.Scope.THREAD
+    lifetime = in_threads if is_thread else agents.lifetime_of_variables(mode)
     return f"Run {language.title} in a sandbox and get the value of its last expression. {lifetime}"
 
 

@@ -10,13 +10,15 @@ from interpstack.checks import shown
 from interpstack_agents import Persistence
 from interpstack_persistence.records import pack_record, unpack_record
 
-__all__ = ["CallMode", "ThreadMode", "TurnMode"]
+__all__ = ["CallMode", "RecordedMode", "ThreadMode", "TurnMode"]
 
 #: Bytes of the largest image of a turn that is stored with portable values beside it.
 _VALUES_BESIDE: Final = 2**18
 
 
-class _Recorded(Persistence):
+class RecordedMode(Persistence):
+    """Base class of modes whose records hold the image of a state and its portable values."""
+
     def dump(
         self,
         state: SessionState,
@@ -34,14 +36,14 @@ class _Recorded(Persistence):
         return unpack_record(record, owner, earlier, self.signing_key)
 
 
-class ThreadMode(_Recorded):
+class ThreadMode(RecordedMode):
     """Variables live as long as the conversation; a record follows every eval."""
 
     name: ClassVar[str] = "thread"
     scope: ClassVar[str] = "thread"
 
 
-class TurnMode(_Recorded):
+class TurnMode(RecordedMode):
     """Variables live until the agent has answered."""
 
     name: ClassVar[str] = "turn"
@@ -54,7 +56,7 @@ class TurnMode(_Recorded):
         return size <= _VALUES_BESIDE or (self.max_bytes is not None and size > self.max_bytes)
 
 
-class CallMode(_Recorded):
+class CallMode(RecordedMode):
     """Variables live for one eval."""
 
     name: ClassVar[str] = "call"

@@ -30,6 +30,7 @@ from interpstack_agents import (
     OfferBuilder,
     Record,
     check_decisions,
+    lifetime_of_variables,
 )
 from interpstack_display.api import Attachment, attachments_of, with_texts
 from interpstack_durable.api import Journals
@@ -93,7 +94,7 @@ class AgentEvals:
         journals = Journals(lambda host: host.journal if isinstance(host, EvalRun) else None)
         self._offers = OfferBuilder(
             convert=host_tool,
-            parts=[journals, InterpreterFacts(sessions.mode.scope, stack.limits)],
+            parts=[journals, InterpreterFacts(lifetime_of_variables(sessions.mode), stack.limits)],
             code_tool=tool_name,
             key=key_of,
         )

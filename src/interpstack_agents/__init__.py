@@ -33,10 +33,13 @@ from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.live_sessions import LiveSessions
 from interpstack_agents.offers import OfferBuilder
 from interpstack_agents.persistence import (
+    ConversationContext,
     Persistence,
     RecordRejected,
+    Scope,
     persistence_mode,
     persistence_modes,
+    shared_key,
 )
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import ProgressEmitter
@@ -46,6 +49,7 @@ from interpstack_agents.records import (
     joined,
     json_records,
     read_json_records,
+    token_of,
 )
 from interpstack_agents.tool_bridges import (
     as_single_field,
@@ -62,6 +66,7 @@ __all__ = [
     "CallQuestion",
     "ClaimedConversation",
     "ConsoleText",
+    "ConversationContext",
     "Conversations",
     "Decision",
     "DecisionNeeded",
@@ -86,6 +91,7 @@ __all__ = [
     "Record",
     "RecordRejected",
     "SavedState",
+    "Scope",
     "StateJournal",
     "Subscription",
     "are_records",
@@ -104,6 +110,8 @@ __all__ = [
     "persistence_modes",
     "plain_input",
     "read_json_records",
+    "shared_key",
+    "token_of",
     "tool_handler",
     "unknown_field",
 ]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
 import attrs
 
 from interpstack import GuestLanguage, Limits
+from interpstack_agents.persistence import Persistence, Scope
 
 __all__ = ["InterpreterFacts", "interpreter_section", "lifetime_of_variables"]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_agents") / "interpreter.md").read_text("utf-8").strip()
-_LIFETIMES: Final = {
-    "thread": "Variables persist across calls and turns of this conversation.",
-    "turn": "Variables persist across calls until you give your final answer, then they are reset.",
-    "call": "Each call starts fresh: no variables persist.",
+_LIFETIMES: Final[Mapping[str, str]] = {
+    Scope.SHARED: "Variables persist across calls and turns, and other conversations may use them.",
+    Scope.THREAD: "Variables persist across calls and turns of this conversation.",
+    Scope.TURN: (
+        "Variables persist across calls until you give your final answer, then they are reset."
+    ),
+    Scope.CALL: "Each call starts fresh: no variables persist.",
 }
 
 
@@ -25,17 +30,24 @@ class InterpreterFacts:
     """What the section says of an interpreter; may be a part of a `HostOffer`.
 
     Attributes:
-        scope: How long variables live, as `Persistence.scope` says.
+        lifetime: A sentence that says how long variables live; see `lifetime_of_variables`.
         limits: The limits of each cell.
     """
 
-    scope: str
+    lifetime: str
     limits: Limits
 
 
-def lifetime_of_variables(scope: str) -> str:
-    """A sentence that says how long variables live."""
-    return _LIFETIMES.get(scope, _LIFETIMES["call"])
+def lifetime_of_variables(mode: Persistence, *, stored: bool = True) -> str:
+    """Return a sentence that says how long variables live.
+
+    Args:
+        mode: The persistence mode.
+        stored: Whether the conversation is stored; otherwise its variables end with the turn.
+    """
+    if mode.scope == Scope.THREAD and not stored:
+        return _LIFETIMES[Scope.TURN]
+    return mode.lifetime or _LIFETIMES[mode.scope]
 
 
 def interpreter_section(facts: InterpreterFacts, tool: str, language: GuestLanguage) -> str:
@@ -52,7 +64,7 @@ def interpreter_section(facts: InterpreterFacts, tool: str, language: GuestLangu
     return text.format(
         tool=tool,
         language=language.title,
-        state=lifetime_of_variables(facts.scope),
+        state=facts.lifetime,
         cells=words.cells,
         modules=words.modules,
         cpu="no limit" if seconds is None else f"{seconds:g} s",

@@ -1,4 +1,4 @@
-"""Persistence modes: how long a session's state lives, and its stored form.
+"""Persistence modes: whose variables an eval sees, how long they live, and their stored form.
 
 A mode turns a `SessionState` into a *record*, a mapping of plain values that any store can hold,
 and back. A record may hold only the changes since earlier ones. The adapter decides where records
@@ -8,24 +8,68 @@ are stored.
 from __future__ import annotations
 
 import abc
+import enum
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
+
+import attrs
 
 from interpstack import ConfigurationError, Image, InterpreterStack, PluginManager, SessionState
 from interpstack.checks import shown
 
-__all__ = ["Persistence", "RecordRejected", "persistence_mode", "persistence_modes"]
+__all__ = [
+    "ConversationContext",
+    "Persistence",
+    "RecordRejected",
+    "Scope",
+    "persistence_mode",
+    "persistence_modes",
+    "shared_key",
+]
 
 #: Bytes of the shortest signing key.
 _KEY_BYTES: Final = 16
+#: Characters of the longest key of shared variables.
+_SHARED_CHARS: Final = 512
 
 
 class RecordRejected(ConfigurationError):
     """A record is damaged, forged, or belongs to another conversation; nothing was loaded."""
 
 
+class Scope(enum.StrEnum):
+    """How long variables live."""
+
+    #: For one eval; nothing is stored.
+    CALL = "call"
+    #: Until the agent has answered; a record of a turn is not used by the next one.
+    TURN = "turn"
+    #: As long as the conversation.
+    THREAD = "thread"
+    #: Beyond the conversation, for all conversations with the same `Persistence.shared_key`.
+    SHARED = "shared"
+
+
+@attrs.frozen(kw_only=True)
+class ConversationContext:
+    """What a mode may know of a conversation, to say whose variables it uses.
+
+    Attributes:
+        thread: The id of the conversation; `None` where it has none.
+        config: Values with which the host runs the agent, such as LangGraph's `configurable`.
+        context: The context object of the run, such as LangGraph's `context`; `None` without one.
+    """
+
+    thread: str | None = None
+    config: Mapping[str, Any] = attrs.field(factory=dict)
+    context: Any = None
+
+
 class Persistence(abc.ABC):
     """Base class for persistence modes, which turn states into records and back.
+
+    A plugin registers its modes with the hook `interpstack_register_persistence`, marked
+    `optionalhook=True`; `CodeInterpreterMiddleware(mode=…)` takes their names.
 
     Args:
         max_bytes: Largest state to store; `None` for no limit.
@@ -37,8 +81,10 @@ class Persistence(abc.ABC):
 
     #: Registered name.
     name: ClassVar[str]
-    #: How long variables live: `thread`, `turn` or `call`.
+    #: How long variables live: a `Scope`, or its value, such as `"thread"`.
     scope: ClassVar[str]
+    #: A sentence for the model that says how long variables live; empty for that of the scope.
+    lifetime: ClassVar[str] = ""
 
     def __init__(self, *, max_bytes: int | None = None, signing_key: bytes | None = None) -> None:
         whole = isinstance(max_bytes, int) and not isinstance(max_bytes, bool)
@@ -60,8 +106,28 @@ class Persistence(abc.ABC):
 
     @property
     def stores(self) -> bool:
-        """Whether the mode makes records."""
-        return self.scope == "thread"
+        """Whether records outlive the turn that makes them."""
+        return self.scope in (Scope.THREAD, Scope.SHARED)
+
+    def shared_key(self, conversation: ConversationContext) -> str:
+        """Return whose variables a conversation uses; override it for the scope `shared`.
+
+        Called at the start and at the end of each turn, and for each eval.
+
+        Args:
+            conversation: The conversation that is about to use them.
+
+        Returns:
+            The same text for all conversations that share their variables, such as the id of a
+            user: not empty, and at most 512 characters.
+
+        Raises:
+            NotImplementedError: By default.
+        """
+        raise NotImplementedError(
+            f"the persistence mode {self.name!r} has the scope 'shared', so {type(self).__name__} "
+            "has to override shared_key"
+        )
 
     def wants_values(self, image: Image) -> bool:
         """Whether `dump` needs the values of a state with an image of this size."""
@@ -132,5 +198,45 @@ def persistence_modes(
     modes: dict[str, type[Persistence]] = {}
     for classes in () if register is None else register():
         for cls in classes:
+            _check(cls)
             modes.setdefault(cls.name, cls)
     return modes
+
+
+def shared_key(mode: Persistence, conversation: ConversationContext) -> str | None:
+    """Return the key of the variables that a conversation shares; `None` if it shares none.
+
+    Raises:
+        ConfigurationError: The mode returned no usable key.
+    """
+    if mode.scope != Scope.SHARED:
+        return None
+    key = mode.shared_key(conversation)
+    if isinstance(key, str) and 0 < len(key) <= _SHARED_CHARS:
+        return key
+    raise ConfigurationError(
+        f"shared_key of the persistence mode {mode.name!r} has to return a text of 1 to "
+        f"{_SHARED_CHARS} characters, such as the id of a user; got {shown(key)}"
+    )
+
+
+def _check(cls: Any) -> None:
+    """Refuse what is no complete mode: its variables would live for another time than it says.
+
+    Raises:
+        ConfigurationError: Names the class, and what is wrong.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Persistence)):
+        raise ConfigurationError(
+            "interpstack_register_persistence returns a list of subclasses of Persistence; got "
+            f"{shown(cls)}"
+        )
+    name, scope = getattr(cls, "name", None), getattr(cls, "scope", None)
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"{cls.__name__}.name must be a text, the mode's name")
+    if scope not in tuple(Scope):
+        known = ", ".join(repr(one.value) for one in Scope)
+        raise ConfigurationError(
+            f"{cls.__name__}.scope must be one of {known}, by which adapters know how long its "
+            f"variables live; got {shown(scope)}"
+        )

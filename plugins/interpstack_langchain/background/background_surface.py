@@ -43,19 +43,19 @@ class BackgroundSurface(Surface):
             self._background.terminate_name,
         )
 
-    def tools(self, evals: Evals, scope: str, language: GuestLanguage) -> list[BaseTool]:
+    def tools(self, evals: Evals, language: GuestLanguage) -> list[BaseTool]:
         """The interpreter's own tools."""
         fields = {field.name: getattr(evals, field.name) for field in attrs.fields(Evals)}
         ours = BackgroundEvals(**fields, background=self._background)
         return [
-            *self._inner.tools(ours, scope, language),
+            *self._inner.tools(ours, language),
             WaitTool.of(self._background.wait_name, ours.wait),
             TerminateTool.of(self._background.terminate_name, ours.terminate),
         ]
 
-    def part(self, options: Options, scope: str) -> object:
+    def part(self, options: Options, lifetime: str) -> object:
         """The part of each `HostOffer` of which a plugin makes the prompt section."""
-        return self._inner.part(options, scope)
+        return self._inner.part(options, lifetime)
 
     def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
         """The tools of one call of the model, in the form that the model takes."""

@@ -40,6 +40,7 @@ from interpstack_langchain.state.graph_state import mark_of, saved_in, turn_of, 
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
+from interpstack_langchain.state.variables import Variables
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_errors import shown
 
@@ -77,6 +78,7 @@ class Evals:
         queue: Queue of the evals of one message.
         offers: Offers to code.
         channels: Names of the interpreter's channels.
+        variables: Whose variables each eval uses.
         spending: The budgets of turns, if there are any.
     """
 
@@ -89,6 +91,7 @@ class Evals:
     queue: CallQueue
     offers: AgentOffers
     channels: Channels
+    variables: Variables
     spending: Spending | None
 
     async def run(self, code: str, running: EvalCall, *, fresh: bool = False) -> ToolMessage:
@@ -195,8 +198,9 @@ class Evals:
         saved = saved_in(state, foreign=self.channels.foreign(state, tools))
         # An eval that began with the stored variables in an earlier run cannot go on without them.
         refuse = StateNotRestored if store is not None and store.needs_state else None
+        context = getattr(running.request.runtime, "context", None)
         entering = self.sessions.enter(
-            owner_of(state, running.graph),
+            self.variables.owner(state, context, running.graph),
             saved,
             offer,
             keeps=keeps,

@@ -39,7 +39,7 @@ class EvalTool(BaseTool):
         """A tool that passes its input to a function of the interpreter.
 
         Args:
-            evaluate: The function; the running eval is its last argument.
+            evaluate: The function, such as `Evals.run`; the running eval is its last argument.
             fields: Fields of the tool, such as `name` and `description`.
         """
         tool = cls(**fields)

@@ -36,20 +36,24 @@ class Surface:
         """Names of the interpreter's own tools, which code of the interpreter cannot call."""
         return (self.tool_name,)
 
-    def tools(self, evals: Evals, scope: str, language: GuestLanguage) -> list[BaseTool]:
+    def tools(self, evals: Evals, language: GuestLanguage) -> list[BaseTool]:
         """The interpreter's own tools.
 
         Args:
             evals: Runs the model's code.
-            scope: How long variables live.
             language: The guest language.
         """
-        described = tool_description(scope, language)
+        described = tool_description(evals.mode, language)
         return [EvalTool.make(self.tool_name, described, evals.run, language)]
 
-    def part(self, options: Options, scope: str) -> object:
-        """The part of each `HostOffer` of which a plugin makes the prompt section."""
-        return InterpreterPrompt(options, scope)
+    def part(self, options: Options, lifetime: str) -> object:
+        """The part of each `HostOffer` of which a plugin makes the prompt section.
+
+        Args:
+            options: The options of the middleware.
+            lifetime: A sentence that says how long variables live.
+        """
+        return InterpreterPrompt(options, lifetime)
 
     def for_model(self, tools: Sequence[Any], model: BaseChatModel) -> list[Any]:
         """The tools of one call of the model, in the form that the model takes."""

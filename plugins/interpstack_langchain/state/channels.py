@@ -18,7 +18,9 @@ __all__ = ["Channels"]
 _FIRST: Final = "eval"
 #: What `view` adds: the records of the interpreter of that name.
 _FIRSTS: Final = "interpreter_record of eval"
-_NAMES: Final = ("interpreter_turn", "interpreter_record", "interpreter_drawn", CELLS)
+_NAMES: Final = (
+    "interpreter_turn", "interpreter_record", "interpreter_shared", "interpreter_drawn", CELLS,
+)  # fmt: skip
 
 
 @attrs.frozen

@@ -24,6 +24,7 @@ __all__ = [
     "mark_of",
     "more_calls",
     "new_turn",
+    "number_of",
     "saved_in",
     "turn_of",
     "with_writes",
@@ -88,6 +89,8 @@ class InterpreterState(AgentState[Any]):
     interpreter_record: NotRequired[
         Annotated[list[Record], PrivateStateAttr, DeltaChannel(joined, snapshot_frequency=16)]
     ]
+    #: With variables that conversations share: where this one and the store had the same ones.
+    interpreter_shared: NotRequired[Annotated[Mapping[str, str] | None, PrivateStateAttr]]
     #: With a budget: the amounts drawn in the turn, by kind.
     interpreter_drawn: NotRequired[Annotated[Mapping[str, Any] | None, PrivateStateAttr, more]]
     #: With cells in the background: their records, by id.
@@ -162,6 +165,11 @@ def _number(mark: Any) -> int:
     """The sequence number in the mark of a turn."""
     number = str(mark or "").rpartition(":")[2]
     return int(number) if number.isascii() and number.isdigit() else 0
+
+
+def number_of(state: Mapping[str, Any]) -> int:
+    """The sequence number of the newest record that a graph's state has had."""
+    return _number(state.get("interpreter_turn"))
 
 
 def mark_of(turn: str, record: Record) -> str:

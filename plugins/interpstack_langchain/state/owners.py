@@ -9,7 +9,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 
 from interpstack_langchain.state.graph_state import turn_of
 
-__all__ = ["as_mapping", "owner_of", "passes", "running_graph", "turn_key"]
+__all__ = ["as_mapping", "configurable", "owner_of", "passes", "running_graph", "turn_key"]
 
 
 def owner_of(state: Mapping[str, Any], graph: str | None = None) -> str:
@@ -19,7 +19,7 @@ def owner_of(state: Mapping[str, Any], graph: str | None = None) -> str:
         state: The state of the graph.
         graph: The graph, if it is not the one that runs now.
     """
-    thread = _configurable().get("thread_id")
+    thread = configurable().get("thread_id")
     if thread is None:
         return f"run:{turn_of(state)}"
     return f"thread:{thread}|{running_graph() if graph is None else graph}"
@@ -43,12 +43,12 @@ def as_mapping(state: Any) -> Mapping[str, Any]:
 
 def running_graph() -> str:
     """The graph that runs now, as a checkpoint namespace; empty for the outermost."""
-    namespace = str(_configurable().get("checkpoint_ns", ""))
+    namespace = str(configurable().get("checkpoint_ns", ""))
     # The last part names the node of this step; the parts before name the graph.
     return namespace.rpartition("|")[0]
 
 
-def _configurable() -> Mapping[str, Any]:
-    """The owner of the running graph; empty outside of a graph."""
+def configurable() -> Mapping[str, Any]:
+    """The values with which the running graph was started; empty outside of a graph."""
     config = var_child_runnable_config.get() or {}
     return config.get("configurable") or {}

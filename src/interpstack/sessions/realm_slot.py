@@ -177,7 +177,8 @@ class RealmSlot:
         self.losses = frozenset(states.lost_values(state.values))
         if wakes:
             self.on_hibernation(True, began, 0)
-        return (states.notice_of_values(state.values),)
+        notice = states.notice_of_values(state.values)
+        return (notice,) if notice else ()
 
     async def take(
         self, wants_values: Callable[[Image], bool] = lambda image: True

@@ -146,11 +146,16 @@ def _crossing(node: dict[str, Any]) -> Any:
 
 
 def notice_of_values(values: Mapping[str, Any], *, only_losses: bool = False) -> str:
-    """The notice about a state restored from values; with `only_losses`, empty without any."""
+    """Return the notice about a state restored from values; empty where nothing was restored.
+
+    Args:
+        values: The values.
+        only_losses: Whether the notice is only about values that were not restored.
+    """
     lost = lost_values(values)
     notice = "Variables of earlier cells were restored from their values."
     named = f" Not restored: {_named(lost)}." if lost else ""
-    return "" if only_losses and not lost else notice + named
+    return "" if not values or (only_losses and not lost) else notice + named
 
 
 def lost_values(values: Mapping[str, Any]) -> dict[str, str]:

@@ -83,6 +83,7 @@ def test_small_images_are_kept_as_they_are() -> None:
 
 def test_what_was_not_restored_is_named() -> None:
     assert notice_of_values({"n": 1}).endswith("restored from their values.")
+    assert notice_of_values({}) == "", "nothing was restored"
     lost = {"g": {"$": "lost", "v": "type: function"}, "f": {"$": "lost", "v": "?"}, "n": 1}
     many = {f"v{n:02}": {"$": "lost", "v": "it is nested too deep"} for n in range(60)}
     assert notice_of_values(many).endswith("v48, v49 (it is nested too deep); and 10 more.")

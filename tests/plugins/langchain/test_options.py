@@ -17,6 +17,7 @@ from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, 
 from interpstack_langchain.evals.eval_tool import EvalTool
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import interpreter_section, tool_description
+from interpstack_persistence.modes import ThreadMode
 
 
 @tool
@@ -271,7 +272,7 @@ def test_the_model_reads_the_language_that_the_engine_declares(
     language: GuestLanguage, title: str
 ) -> None:
     section = interpreter_section(Options(), "thread", language)
-    described = tool_description("thread", language)
+    described = tool_description(ThreadMode(), language)
     schema = EvalTool.make("eval", described, None, language).get_input_jsonschema()  # type: ignore[arg-type]
     code = schema["properties"]["code"]["description"]
     assert described.startswith(f"Run {title} in a sandbox")

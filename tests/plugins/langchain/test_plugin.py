@@ -48,9 +48,9 @@ def test_limits_of_other_middleware_guard_the_cell_of_an_eval() -> None:
 def test_only_an_interpreter_is_described_in_the_prompt() -> None:
     with InterpreterStack("quickjs", plugins=[]) as stack:
         assert plugin.interpstack_prompt_section(stack, HostOffer()) is None
-        shown = InterpreterPrompt(Options(tool_name="js", memory_limit=7 * 2**20), "call")
+        shown = InterpreterPrompt(Options(tool_name="js", memory_limit=7 * 2**20), "It forgets.")
         text = plugin.interpstack_prompt_section(stack, HostOffer(parts=[shown]))
     assert text is not None
     assert "`js`" in text
-    assert "Each call starts fresh" in text
+    assert "It forgets." in text
     assert "JavaScript" in text

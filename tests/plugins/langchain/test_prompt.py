@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from scripted import Script
 
 from interpstack import GuestLanguage, PromptWords
+from interpstack_agents import lifetime_of_variables
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import (
@@ -20,6 +21,7 @@ from interpstack_langchain.prompt import (
     tool_description,
     with_section,
 )
+from interpstack_persistence.modes import CallMode, ThreadMode, TurnMode
 
 WORDS = PromptWords(
     cells="SAY IT.",
@@ -39,16 +41,24 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("scope", STATES)
-def test_it_says_how_long_variables_live(scope: str) -> None:
-    section = interpreter_section(Options(), scope, LANGUAGE)
-    assert [one for one, words in STATES.items() if words in section] == [scope]
+MODES = {mode.name: mode() for mode in (ThreadMode, TurnMode, CallMode)}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_it_says_how_long_variables_live(name: str) -> None:
+    section = interpreter_section(Options(), lifetime_of_variables(MODES[name]), LANGUAGE)
+    assert [one for one, words in STATES.items() if words in section] == [name]
+
+
+def test_a_conversation_that_is_not_stored_keeps_its_variables_for_a_turn() -> None:
+    for name, told in (("thread", "turn"), ("turn", "turn"), ("call", "call")):
+        assert STATES[told] in lifetime_of_variables(MODES[name], stored=False)
 
 
 def test_the_tool_promises_nothing_that_needs_a_checkpointer() -> None:
-    assert tool_description("thread", LANGUAGE).endswith("Variables persist across calls.")
-    assert STATES["turn"] in tool_description("turn", LANGUAGE)
-    assert STATES["call"] in tool_description("call", LANGUAGE)
+    assert tool_description(MODES["thread"], LANGUAGE).endswith("Variables persist across calls.")
+    assert STATES["turn"] in tool_description(MODES["turn"], LANGUAGE)
+    assert STATES["call"] in tool_description(MODES["call"], LANGUAGE)
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -83,7 +93,7 @@ def test_a_language_without_advice_on_cells_leaves_no_empty_line() -> None:
 
 
 def test_the_tool_and_its_argument_name_the_language() -> None:
-    assert tool_description("call", LANGUAGE).startswith("Run Klingon in a sandbox")
+    assert tool_description(MODES["call"], LANGUAGE).startswith("Run Klingon in a sandbox")
     assert code_description("Klingon").startswith("Klingon to run.")
 
 

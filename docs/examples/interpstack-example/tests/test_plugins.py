@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from interpstack_example.progress import Progress
-from interpstack_example.records import ReadableMode
+from interpstack_example.records import PerUserMode, ReadableMode
 from interpstack_example.text import MAX_CHARS
 
-from interpstack import Cell, InterpreterStack, Limits
-from interpstack_agents import Persistence, persistence_mode
+from interpstack import Cell, ConfigurationError, InterpreterStack, Limits
+from interpstack_agents import ConversationContext, Persistence, persistence_mode, shared_key
 from interpstack_testing import BridgeConformance, BridgeUse, PersistenceConformance
 
 KEY = b"sixteen bytes or more"
@@ -86,6 +86,25 @@ class TestRecords(PersistenceConformance):
 
     def make_mode(self, **options: Any) -> Persistence:
         return ReadableMode(**options)
+
+
+class TestRecordsOfUsers(PersistenceConformance):
+    keeps_images = False
+
+    def make_mode(self, **options: Any) -> Persistence:
+        return PerUserMode(**options)
+
+
+def test_the_host_names_the_user() -> None:
+    with InterpreterStack(plugins=["persistence", "example"]) as stack:
+        mode = persistence_mode(stack, "per-user")()
+    keys = [
+        shared_key(mode, ConversationContext(thread=thread, config={"user_id": "ann"}))
+        for thread in ("first", "second")
+    ]
+    assert keys == ["ann", "ann"]
+    with pytest.raises(ConfigurationError, match="needs to know the user"):
+        shared_key(mode, ConversationContext(thread="first"))
 
 
 class TestBridges(BridgeConformance):

@@ -16,7 +16,7 @@ from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import InterpreterPrompt
 from interpstack_langchain.tools.offer_builder import AgentOffers
 
-PART = InterpreterPrompt(Options(), "thread")
+PART = InterpreterPrompt(Options(), "It lasts.")
 
 
 def _tool(name: str) -> BaseTool:
@@ -54,7 +54,7 @@ def stack() -> Iterator[InterpreterStack]:
 def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
     tools = [_tool("one"), _tool("two"), _tool("other")]
     offers = AgentOffers(
-        stack, _options(["one", "two"]), InterpreterPrompt(Options(), "thread"), ("eval",), None
+        stack, _options(["one", "two"]), InterpreterPrompt(Options(), "It lasts."), ("eval",), None
     )
     offer = offers.offer(tools)
     assert offers.offer(list(tools)) is offer
@@ -65,7 +65,7 @@ def test_the_same_tools_give_the_same_offer(stack: InterpreterStack) -> None:
 
 def test_offers_are_forgotten_and_made_again(stack: InterpreterStack) -> None:
     offers = AgentOffers(
-        stack, _options(["one"]), InterpreterPrompt(Options(), "thread"), ("eval",), None
+        stack, _options(["one"]), InterpreterPrompt(Options(), "It lasts."), ("eval",), None
     )
     tools = [_tool("one") for _ in range(17)]
     first, *_, last = [offers.offer([tool]) for tool in tools]
@@ -78,7 +78,7 @@ def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
     offers = AgentOffers(
         stack,
         _options(["two", own, "missing", "eval", "two"]),
-        InterpreterPrompt(Options(), "thread"),
+        InterpreterPrompt(Options(), "It lasts."),
         ("eval",),
         None,
     )
@@ -88,7 +88,7 @@ def test_the_allowlist_chooses(stack: InterpreterStack) -> None:
 
 def test_tools_of_other_offers_are_not_kept(stack: InterpreterStack) -> None:
     offers = AgentOffers(
-        stack, _options(["one"]), InterpreterPrompt(Options(), "thread"), ("eval",), None
+        stack, _options(["one"]), InterpreterPrompt(Options(), "It lasts."), ("eval",), None
     )
     tools = [_tool("one") for _ in range(40)]
     kept = [weakref.ref(tool) for tool in tools]

@@ -17,9 +17,9 @@ def interpstack_register_bridges(register: BridgeRegistry) -> None:
 
 @hookimpl(optionalhook=True)  # the plugin `persistence` brings this hook
 def interpstack_register_persistence() -> list[type[Persistence]]:
-    from interpstack_example.records import ReadableMode
+    from interpstack_example.records import PerUserMode, ReadableMode
 
-    return [ReadableMode]
+    return [ReadableMode, PerUserMode]
 
 
 @hookimpl

@@ -1,6 +1,6 @@
-"""A persistence mode whose records people can read.
+"""Persistence modes whose records people can read: for a conversation, and for a user.
 
-It keeps portable values only, as JSON text: no functions, no classes, but nothing that depends
+They keep portable values only, as JSON text: no functions, no classes, but nothing that depends
 on an engine or its version.
 """
 
@@ -12,17 +12,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from interpstack import SessionState
-from interpstack_agents import Persistence, RecordRejected
+from interpstack import ConfigurationError, SessionState
+from interpstack_agents import ConversationContext, Persistence, RecordRejected, Scope
 
-__all__ = ["ReadableMode"]
+__all__ = ["PerUserMode", "ReadableMode"]
 
 
 class ReadableMode(Persistence):
     """Variables live as long as the conversation, if they are data."""
 
     name: ClassVar[str] = "readable"
-    scope: ClassVar[str] = "thread"
+    scope: ClassVar[str] = Scope.THREAD
 
     def dump(
         self,
@@ -57,6 +57,26 @@ class ReadableMode(Persistence):
             return ""
         signed = json.dumps([record["sequence"], record["owner"], record["values"]]).encode()
         return hmac.new(self.signing_key, signed, hashlib.sha256).hexdigest()
+
+
+class PerUserMode(ReadableMode):
+    """Variables belong to a user, whose conversations all share them.
+
+    The host names the user, as in `agent.invoke(…, {"configurable": {"user_id": "ann"}})`.
+    """
+
+    name: ClassVar[str] = "per-user"
+    scope: ClassVar[str] = Scope.SHARED
+    lifetime: ClassVar[str] = "Variables that hold data persist, for all talks with this user."
+
+    def shared_key(self, conversation: ConversationContext) -> str:
+        user = conversation.config.get("user_id")
+        if not isinstance(user, str) or not user:
+            raise ConfigurationError(
+                "mode='per-user' needs to know the user; run the agent with "
+                '{"configurable": {"user_id": "…"}}'
+            )
+        return user
 
 
 def _parse(text: str) -> Mapping[str, Any]:
