@@ -34,7 +34,7 @@ from interpstack_langchain.durability.eval_pauses import (
     EvalPauses,
     running_after,
 )
-from interpstack_langchain.durability.paused_runs import PausedRun, PausedRuns, Sweep
+from interpstack_langchain.durability.paused_runs import PausedRun, Sweep
 from interpstack_langchain.langgraph_internals.call_scopes import Scope
 from interpstack_langchain.rules.approvals import shown
 from interpstack_langchain.rules.decisions import Editable
@@ -109,8 +109,14 @@ class CheckpointStore:
     def __attrs_post_init__(self) -> None:
         self._pauses = EvalPauses(self.config, self.writes, self.editable)
         if self.store is not None:
-            runs = PausedRuns(self.store, task_of(self.key, 0), self.writes.call, self.shared.sweep)
-            self._paused = PausedRun(runs, self.key, self.shared.signing_key)
+            self._paused = PausedRun(
+                store=self.store,
+                key=task_of(self.key, 0),
+                eval_key=self.key,
+                signing_key=self.shared.signing_key,
+                call=self.writes.call,
+                sweep=self.shared.sweep,
+            )
 
     # -- the start of a run ----------------------------------------------------------------
 
@@ -272,7 +278,7 @@ class CheckpointStore:
         else:  # that one may be run again, and would run this one again
             self._outer.contain(self)
         if self._paused is not None:
-            await self._paused.drop_found()
+            await self._paused.drop()
 
     def contain(self, inner: CheckpointStore) -> None:
         """Note an eval that the code of this one ran to its end; both are forgotten together."""

@@ -1,6 +1,6 @@
-"""Suspended runs of paused evals, in the graph's store.
+"""Unfinished runs of paused evals, in the graph's store.
 
-Suspended runs are too large for a checkpoint, and an eval can resume without them: its code is then
+They are too large for a checkpoint, and an eval can resume without them: its code is then
 run again from its journal. So the run of an abandoned eval is removed after some days.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 import attrs
 from langgraph.store.base import BaseStore
 
-__all__ = ["KEPT_DAYS", "PausedRun", "PausedRuns", "Sweep"]
+__all__ = ["KEPT_DAYS", "PausedRun", "Sweep"]
 
 #: How long an abandoned run is stored.
 KEPT_DAYS: Final = 30
@@ -46,40 +47,55 @@ class Sweep:
 
 
 @attrs.define(eq=False, repr=False)
-class PausedRuns:
-    """The paused run of one eval, in the graph's store.
+class PausedRun:
+    """The paused run of one eval, signed, in the graph's store.
 
     Attributes:
         store: The graph's.
-        key: Identifies the eval.
+        key: The key of the run in the store.
+        eval_key: Identifies the eval, for the signature.
+        signing_key: The signing key of the middleware, if it has one.
         call: Calls the store.
         sweep: The sweep of the middleware.
     """
 
     store: BaseStore
     key: str
+    eval_key: str
+    signing_key: bytes | None
     call: Call
     sweep: Sweep
+    _is_there: bool = attrs.field(default=False, init=False)
 
-    async def keep(self, item: dict[str, Any]) -> None:
-        """Store a run, in place of an earlier one."""
+    async def keep(self, text: str) -> None:
+        """Store the run, in place of an earlier one."""
         await self._put(_SINCE, {"at": time.time()})  # first: no run is there without its date
-        await self._put(_RUNS, item)
+        await self._put(_RUNS, {"text": text, "mac": self._mac(text)})
+        self._is_there = True
         if self.sweep.due():
             await self._drop_abandoned()
 
-    async def find(self) -> dict[str, Any] | None:
-        """The stored run."""
-        found = await self.call(
+    async def find(self) -> str | None:
+        """The stored run; `None` if there is none or its signature is wrong."""
+        item = await self.call(
             lambda: self.store.aget(_RUNS, self.key), lambda: self.store.get(_RUNS, self.key)
         )
-        return None if found is None else dict(found.value)
+        if item is None:
+            return None
+        self._is_there = True
+        text, mac = str(item.value.get("text")), str(item.value.get("mac"))
+        if not mac.isascii():  # `compare_digest` refuses it
+            return None
+        return text if hmac.compare_digest(mac, self._mac(text)) else None
 
-    async def drop(self, key: str | None = None) -> None:
-        """Remove a run; by default, the run of this eval."""
-        key = key or self.key
-        for place in (_RUNS, _SINCE):
-            await self._delete(place, key)
+    async def drop(self) -> None:
+        """Remove the run, if it was stored or found."""
+        if self._is_there:
+            await self._drop(self.key)
+
+    def _mac(self, text: str) -> str:
+        key = self.signing_key or b"interpstack"
+        return hmac.new(key, f"{self.eval_key}|{text}".encode(), "sha256").hexdigest()
 
     async def _drop_abandoned(self) -> None:
         """Remove abandoned runs."""
@@ -91,7 +107,7 @@ class PausedRuns:
             if len(found) < _PAGE:
                 break
         for key in abandoned:
-            await self.drop(key)
+            await self._drop(key)
 
     async def _dates(self, offset: int) -> list[Any]:
         store = self.store
@@ -108,47 +124,7 @@ class PausedRuns:
             lambda: store.put(place, key, value, index=False),
         )
 
-    async def _delete(self, place: tuple[str, ...], key: str) -> None:
+    async def _drop(self, key: str) -> None:
         store = self.store
-        await self.call(lambda: store.adelete(place, key), lambda: store.delete(place, key))
-
-
-@attrs.define(eq=False, repr=False)
-class PausedRun:
-    """The paused run of one eval, signed.
-
-    Attributes:
-        runs: Keep it.
-        eval_key: Identifies the eval.
-        signing_key: The signing key of the middleware, if it has one.
-    """
-
-    runs: PausedRuns
-    eval_key: str
-    signing_key: bytes | None
-    _found: bool = attrs.field(default=False, init=False)
-
-    async def keep(self, text: str) -> None:
-        """Store the run, in place of an earlier one."""
-        await self.runs.keep({"text": text, "mac": self._mac(text)})
-        self._found = True
-
-    async def find(self) -> str | None:
-        """The stored run; `None` if there is none or its signature is wrong."""
-        item = await self.runs.find()
-        if item is None:
-            return None
-        self._found = True
-        text, mac = str(item.get("text")), str(item.get("mac"))
-        if not mac.isascii():  # `compare_digest` refuses it
-            return None
-        return text if hmac.compare_digest(mac, self._mac(text)) else None
-
-    async def drop_found(self) -> None:
-        """Remove the run, if it was stored or found."""
-        if self._found:
-            await self.runs.drop()
-
-    def _mac(self, text: str) -> str:
-        key = self.signing_key or b"interpstack"
-        return hmac.new(key, f"{self.eval_key}|{text}".encode(), "sha256").hexdigest()
+        for place in (_RUNS, _SINCE):
+            await self.call(partial(store.adelete, place, key), partial(store.delete, place, key))
