@@ -183,7 +183,7 @@ def _parse(
     store.set_epoch_deadline(_ticks(seconds))
     try:
         with host.ticker:
-            text, errors = add_on.read("parseSync", [name, source], ["program", "errors"])
+            text, errors = add_on.read("parseSync", _args(name, source), ["program", "errors"])
     except TooManyItems as error:  # the first faults are as good as all
         store.close()
         pause()
@@ -200,6 +200,12 @@ def _parse(
         return Parsed(_empty(), faults, False)
     program: Node = _loads(text, pause, whole)["node"]
     return Parsed(program, (), program["sourceType"] == "module")
+
+
+def _args(name: str, source: str) -> list[Any]:
+    """The arguments of the parser. By its name alone, a module could have no `<T>(x: T) => x`."""
+    options = {"lang": "ts", "sourceType": "module"}
+    return [name, source, options] if name.endswith(".mts") else [name, source]
 
 
 def _refused(source: str, error: Exception) -> Parsed:

@@ -63,6 +63,23 @@ async def test_what_does_not_parse_is_a_syntax_error(source: str) -> None:
         assert (await session.eval("keep")).text == "1"
 
 
+@pytest.mark.parametrize("language", ["typescript", None])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const id = <T>(x: T): T => x; await (Promise.resolve(id(5)))",
+        "const later = async <T>(x: T) => x; let n: number = 0; for await (const v of [later(5)]) n = v; n",
+        "const p: any = [Promise.resolve(5)]; await [<any>p[0]][0]",
+    ],
+)
+async def test_a_cell_awaits_beside_type_parameters_and_casts(
+    source: str, language: str | None
+) -> None:
+    async with InterpreterStack().session() as session:
+        outcome = await session.eval(Cell(source=source, language=language))
+        assert (outcome.error, outcome.text) == (None, "5")
+
+
 async def test_types_in_a_javascript_cell_are_taken_out() -> None:
     async with InterpreterStack().session() as session:
         assert (await session.eval("const x: number = 1; x")).text == "1"
