@@ -127,7 +127,7 @@ def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool)
             raise SourceError(fault.message, _index(source, fault.start))
         if seen.has_async_loops or _CONTINUE in source:
             mended = loop_edits(parsed.program, source, clock.pause)
-    return _Script(units, parsed.program, seen, types, mended).prepared()
+    return _Script(units, parsed.program, seen, types, mended, for_quickjs).prepared()
 
 
 def _tree(source: str, language: str | None, clock: Clock) -> tuple[Parsed, bool]:
@@ -463,16 +463,24 @@ class _Script:
         seen: What is in the tree.
         types: Edits that remove types.
         mended: Edits of loops that QuickJS would run in another way.
+        for_quickjs: Whether QuickJS is to run it.
     """
 
     def __init__(
-        self, units: str, program: Node, seen: _Seen, types: list[Edit], mended: LoopEdits
+        self,
+        units: str,
+        program: Node,
+        seen: _Seen,
+        types: list[Edit],
+        mended: LoopEdits,
+        for_quickjs: bool,
     ) -> None:
         self._units = units
         self._body: list[Node] = program["body"]
         self._seen = seen
         self._types = types
         self._mended = mended
+        self._for_quickjs = for_quickjs
         self._dropped = {edit[0] for edit in types}  # where imports of types begin
         self._hashbang: Node | None = program.get("hashbang")
         self._kinds: dict[str, str] = {}
@@ -613,6 +621,12 @@ class _Script:
                 yield from self._class_edits(statement, "var ")
             elif statement["type"] == "ImportDeclaration":
                 yield from self._import_edit(statement)
+        if self._for_quickjs:  # which keeps the value of the `try` in a `catch` without one
+            last = self._last_expression()
+            for statement in self._seen.attempts:
+                if statement.get("handler") is not None and self._ends_after(statement, last):
+                    begin = statement["handler"]["body"]["start"] + 1
+                    yield begin, begin, " void 0;"
 
     @staticmethod
     def _class_edits(statement: Node, keyword: str) -> Iterator[Edit]:
@@ -691,14 +705,7 @@ class _Script:
         A block may begin or end where its first or last statement does, so what belongs to the
         block is given first at its beginning, and last at its end.
         """
-        last = max(
-            (
-                index
-                for index, each in enumerate(self._body)
-                if each["type"] == "ExpressionStatement"
-            ),
-            default=-1,
-        )
+        last = self._last_expression()
         attempts = [each for each in self._seen.attempts if self._ends_after(each, last)]
         for statement in attempts:
             yield from self._attempt_begins(statement)
@@ -718,6 +725,13 @@ class _Script:
             if (finalizer := statement.get("finalizer")) is not None:
                 end = finalizer["end"] - 1
                 yield end, end, f"; {_VALUE} = {_KEPT};"
+
+    def _last_expression(self) -> int:
+        """The index of the last expression at the top level; -1 if there is none."""
+        found = (
+            index for index, each in enumerate(self._body) if each["type"] == "ExpressionStatement"
+        )
+        return max(found, default=-1)
 
     def _ends_after(self, node: Node, last: int) -> bool:
         """Whether no later expression at the top level gives the cell its value."""
