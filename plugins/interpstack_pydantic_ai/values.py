@@ -12,6 +12,7 @@ from pydantic_ai.exceptions import ToolFailedError, ToolRetryError
 from pydantic_core import ErrorDetails, to_jsonable_python
 
 from interpstack.checks import listed
+from interpstack_agents import json_object
 from interpstack_display.api import Attachment, described
 
 __all__ = ["answer_of", "message_for_code", "plain_args", "to_guest"]
@@ -28,6 +29,9 @@ def to_guest(value: Any) -> Any:
 
     An image or a file becomes `{"type", "mimeType", "data"}`; everything else that is not plain
     becomes the JSON by which PydanticAI would show the value to a model.
+
+    Raises:
+        UnsupportedValue: Two keys of a dictionary are the same text, so one item would be lost.
     """
     if type(value) in _PLAIN:
         return value
@@ -37,11 +41,16 @@ def to_guest(value: Any) -> Any:
         family = value.media_type.partition("/")[0]
         kind = family if family in ("audio", "image", "video") else "file"
         return {"type": kind, "mimeType": value.media_type, "data": value.data}
-    if type(value) is dict and all(type(key) is str for key in value):
-        return {key: to_guest(item) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return json_object(value, _key_text, to_guest)
     if type(value) in (list, tuple):
         return [to_guest(item) for item in value]
     return to_jsonable_python(value, bytes_mode="base64")
+
+
+def _key_text(key: Any) -> str:
+    (name,) = to_jsonable_python({key: None})
+    return str(name)
 
 
 def plain_args(args: Mapping[str, Any]) -> dict[str, Any]:

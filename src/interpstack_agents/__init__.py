@@ -29,6 +29,7 @@ from interpstack_agents.interpreter_section import (
     lifetime_of_variables,
 )
 from interpstack_agents.journals import JournalBase, Notes
+from interpstack_agents.json_objects import json_object
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.live_sessions import LiveSessions
 from interpstack_agents.offers import OfferBuilder
@@ -103,6 +104,7 @@ __all__ = [
     "has_many_parts",
     "interpreter_section",
     "joined",
+    "json_object",
     "json_records",
     "lifetime_of_variables",
     "open_questions",

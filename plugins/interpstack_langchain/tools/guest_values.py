@@ -7,11 +7,13 @@ else is left to `interpstack.simplified`, which all doors share.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import ToolMessage
 
 from interpstack import UnsupportedValue, plain_key, simplified
+from interpstack_agents import json_object
 from interpstack_display.api import to_block
 
 __all__ = ["to_guest"]
@@ -68,10 +70,5 @@ class _Conversion:
         return self.of(simpler, depth)
 
     def _object(self, value: Mapping[Any, Any], depth: int) -> Any:
-        made: dict[str, Any] = {}
-        for key, item in value.items():
-            name = key if type(key) is str else plain_key(key)
-            if name in made:
-                raise UnsupportedValue(f"two keys of a dictionary are {name!r} as text; rename one")
-            made[name] = self.of(item, depth)
+        made = json_object(value, plain_key, partial(self.of, depth=depth))
         return (to_block(made) or made) if "type" in made else made

@@ -320,3 +320,23 @@ async def test_hostile_values_reach_a_tool_or_are_refused_in_code(
 async def test_results_that_are_no_unicode_can_be_stored(interpreter: Make) -> None:
     run = await agent_of(Script("'\\ud800 and more'"), interpreter()).run("go")
     run.all_messages_json()
+
+
+@pytest.mark.parametrize("lost", [{1: "a", "1": "b"}, {"deep": [{None: 1, "None": 2}]}])
+async def test_a_value_of_which_json_would_lose_a_part_reaches_the_developer(
+    interpreter: Make, lost: dict[Any, Any]
+) -> None:
+    def look() -> dict[Any, Any]:
+        return lost
+
+    with pytest.raises(TypeError, match=r"two keys of a dictionary are '(1|None)' as text"):
+        await result_of(interpreter, "await tools.look()", look)
+
+
+async def test_keys_of_dictionaries_are_those_of_json(interpreter: Make) -> None:
+    def look() -> dict[Any, Any]:
+        return {1: {True: "a"}, "b": {2.5: [{None: 1}]}}
+
+    assert await result_of(interpreter, "JSON.stringify(await tools.look())", look) == (
+        '<result>{"1":{"true":"a"},"b":{"2.5":[{"None":1}]}}</result>'
+    )

@@ -9,6 +9,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from interpstack import UnsupportedValue
+from interpstack_agents import json_object
 from interpstack_workflows.api import AgentCall
 
 __all__ = ["NoAnswer", "is_state", "prompt_of", "value_of"]
@@ -61,6 +63,19 @@ def is_state(output: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     try:
-        return to_jsonable_python(value)
-    except (PydanticSerializationError, ValueError) as error:
+        return _json(value)
+    except (PydanticSerializationError, RecursionError, UnsupportedValue, ValueError) as error:
         raise NoAnswer(f"the agent's answer is not JSON: {error}") from error
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json_object(value, _key_text, _json)
+    if isinstance(value, (list, tuple)):
+        return [_json(item) for item in value]
+    return to_jsonable_python(value)
+
+
+def _key_text(key: Any) -> str:
+    (name,) = to_jsonable_python({key: None})
+    return str(name)

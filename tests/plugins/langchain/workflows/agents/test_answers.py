@@ -39,6 +39,7 @@ def test_a_prompt_says_which_schema_is_wanted() -> None:
         (_Dated(day=date(2020, 1, 2)), _TEXT, {"day": "2020-01-02"}),
         ({"messages": ["no message"]}, _TEXT, {"messages": ["no message"]}),
         ([1, (2, None)], _TEXT, [1, [2, None]]),
+        ({1: {date(2020, 1, 2): "a"}}, _TEXT, {"1": {"2020-01-02": "a"}}),
     ],
 )
 def test_outputs_have_values(output: Any, call: AgentCall, value: Any) -> None:
@@ -64,3 +65,9 @@ def test_an_end_without_an_answer_is_an_error() -> None:
         value_of(message_with_calls(0, [("t", {})]), _TEXT)
     with pytest.raises(NoAnswer, match="is not JSON"):
         value_of({"a": object()}, _TEXT)
+
+
+@pytest.mark.parametrize("output", [{1: "a", "1": "b"}, [({None: 1, "None": 2},)]])
+def test_an_answer_of_which_json_would_lose_a_part_is_an_error(output: Any) -> None:
+    with pytest.raises(NoAnswer, match=r"two keys of a dictionary are '(1|None)' as text"):
+        value_of(output, _TEXT)
