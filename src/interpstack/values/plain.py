@@ -10,6 +10,7 @@ Libraries are found in `sys.modules`: whoever has an object of theirs has import
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +86,7 @@ def simplified(value: Any, *, times_as_text: bool = True) -> Any:
 
 
 def plain_key(key: Any) -> str:
-    """The text for a key of an object, as JSON and pydantic write it.
+    """The text for a key of an object, as JSON writes it.
 
     Args:
         key: A key of a dictionary, or a name of a column.
@@ -97,10 +98,8 @@ def plain_key(key: Any) -> str:
     made = simplified(made) if made is not key else made
     if isinstance(made, str):
         return str.__str__(made)
-    if isinstance(made, bool):
-        return str(made).lower()
-    if made is None or isinstance(made, (int, float)):
-        return str(made)
+    if made is None or isinstance(made, (bool, int, float)):
+        return json.dumps(made)  # `counts[null]` in code finds what `counts[None]` is here
     raise UnsupportedValue(
         f"a key of the type {_name(type(key))} cannot be the name of a field; use text"
     )

@@ -110,7 +110,16 @@ def test_a_point_in_time_may_stay_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("key", "text"),
-    [("a", "a"), (True, "true"), (None, "None"), (3, "3"), (_Colour.RED, "red")],
+    [
+        ("a", "a"),
+        (True, "true"),
+        (None, "null"),
+        (3, "3"),
+        (1.5, "1.5"),
+        (float("nan"), "NaN"),
+        (float("-inf"), "-Infinity"),
+        (_Colour.RED, "red"),
+    ],
 )
 def test_keys_become_text_as_in_json(key: Any, text: str) -> None:
     assert plain_key(key) == text

@@ -58,7 +58,7 @@ class Array:
         (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         (ToolMessage("text", tool_call_id="1"), "text"),
         (Document("text", metadata={"a": 1}), {"page_content": "text", "metadata": {"a": 1}}),
-        ({True: 1, None: 2, 3: 4, Colour.RED: 5}, {"true": 1, "None": 2, "3": 4, "red": 5}),
+        ({True: 1, None: 2, 3: 4, Colour.RED: 5}, {"true": 1, "null": 2, "3": 4, "red": 5}),
         ({dt.date(2020, 1, 2): 1}, {"2020-01-02": 1}),
     ],
     ids=lambda value: type(value).__name__,
