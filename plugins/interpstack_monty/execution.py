@@ -11,7 +11,7 @@ import pydantic_monty
 
 from interpstack import Cell, Completion, Execution, GuestError, Progress, Settlement
 from interpstack.guests import naming_missing
-from interpstack_monty.crossing.errors import describe, fault, is_memory_limit, is_time_limit
+from interpstack_monty.crossing.errors import describe, is_memory_limit, is_time_limit, placed
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved
 from interpstack_monty.preparation.sources import prepared_source
@@ -240,7 +240,7 @@ class MontyExecution(Execution):
             message = f"Value for {missing!r} was not restored because {why}."
             return attrs.evolve(told, message=message)
         told = naming_missing(told, self._cell, self._state.bridges)
-        return attrs.evolve(told, place=fault(error, self._cell.source))
+        return placed(told, error, self._cell.source)
 
     def _commit(self, worker: MontyWorker) -> None:
         """Store the state, and add notices for the parts that are not stored."""

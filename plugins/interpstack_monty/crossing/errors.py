@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import attrs
 import pydantic_monty
 
 from interpstack import GuestError, Place
@@ -25,6 +26,7 @@ __all__ = [
     "fault",
     "is_memory_limit",
     "is_time_limit",
+    "placed",
     "syntax_error",
     "thrown",
 ]
@@ -67,6 +69,8 @@ _MEMORY: Final = re.compile(
     r"memory limit exceeded: \d+ bytes > \d+ bytes"
     r"|the worker exceeded its memory limit and was terminated"
 )
+#: What a parser found behind the last token of a cell.
+_FOUND: Final = re.compile(r", found .*")
 #: How Monty says that a built-in function, such as `map`, has called something of the host.
 _IN_BUILTIN: Final = re.compile(
     r"external function '\w+' cannot suspend in this synchronous context"
@@ -134,15 +138,26 @@ def describe(
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 
 
+def placed(told: GuestError, error: pydantic_monty.MontyError, source: str) -> GuestError:
+    """A syntax error with its place in the source of a cell, and no word about what follows it."""
+    place = fault(error, source)
+    end = place_at(source, len(source.rstrip()))
+    at_end = place is not None and (place.line, place.column) == (end.line, end.column)
+    message = _FOUND.sub(", found the end of the cell", told.message) if at_end else told.message
+    return attrs.evolve(told, message=message, place=place)
+
+
 def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:
     """The place of a syntax error in the source of a cell."""
     if not isinstance(error, pydantic_monty.MontySyntaxError):
         return None
     frames = error.traceback()
     lines = source.split("\n")
-    if not frames or not 0 < frames[-1].line <= len(lines):
+    if not frames or not 0 < frames[-1].line <= len(lines) + 1:
         return None
     frame = frames[-1]
+    if frame.line > len(lines):  # in the line that preparation adds: a bracket is open
+        return place_at(source, len(source.rstrip()))
     row = frame.line - 1
     column = _column(lines[row], frame.source_line or "", frame.column)
     return place_at(source, sum(len(line) + 1 for line in lines[:row]) + column - 1)

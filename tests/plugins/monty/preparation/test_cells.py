@@ -246,6 +246,24 @@ async def test_errors_say_what_is_wrong(
     assert message in error.message
 
 
+@pytest.mark.parametrize(
+    ("source", "message", "place"),
+    [
+        ("print(1", "Expected `,`, found the end of the cell", (1, 8)),
+        ("x = {\n  'a': 1  # one\n", "Expected `,`, found the end of the cell", (2, 16)),
+        ("x = 1\n5 if x", "Expected `else`, found the end of the cell", (2, 7)),
+        ("foo(", "unexpected EOF while parsing", (1, 5)),
+        ("a = 1\nb = foo(a\nc = 2", "Expected `,`, found name", (3, 1)),
+    ],
+)
+async def test_a_syntax_error_names_nothing_that_the_cell_lacks(
+    session: Session, source: str, message: str, place: tuple[int, int]
+) -> None:
+    error = (await session.eval(source)).error
+    assert (error.name, error.message) == ("SyntaxError", message)
+    assert (error.place.line, error.place.column) == place
+
+
 async def test_what_a_failed_cell_did_before_stays(session: Session) -> None:
     await session.eval("x = 1\n1 / 0")
     assert (await session.eval("x")).text == "1"
