@@ -3,7 +3,7 @@
 // Runs after the kernel and takes it, before any guest.
 (kernel) => {
   "use strict";
-  const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
+  const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
   const { reject, guestFrame, findFaultsBy, runningText } = kernel;
   const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
@@ -293,4 +293,26 @@
       set(value) { if (typeof value === "number") apply(limit.set, ErrorClass, [value]); },
     });
   }
+
+  // QuickJS accepts the flag `v`, and reads the pattern as if it had neither `v` nor `u`. Literals with
+  // it are refused before code runs; those that code constructs are refused here.
+  const RegExpClass = RegExp, SyntaxErrorClass = SyntaxError, regexpPrototype = RegExp.prototype, { match } = Symbol;
+  const hasSets = uncurry(getOwnPropertyDescriptor(regexpPrototype, "unicodeSets").get);
+  const NO_SETS = "QuickJS does not have the flag v of regular expressions. Use the flag u; write sets and emoji out, or use an engine that has the flag (v8, node)";
+  const refuseSets = () => { throw new SyntaxErrorClass(NO_SETS); };
+  const constructed = (() => function RegExp(pattern, flags) {
+    if (new.target === undefined && flags === undefined && isObject(pattern) && pattern[match]
+      && pattern.constructor === constructed) return pattern;
+    if (typeof flags === "string" && indexOf(flags, "v") >= 0) refuseSets();
+    const made = construct(RegExpClass, [pattern, flags], new.target || constructed);
+    if (hasSets(made)) refuseSets();
+    return made;
+  })();
+  for (const key of ownKeys(RegExpClass))
+    if (key !== "name" && key !== "length" && key !== "prototype")
+      defineProperty(constructed, key, getOwnPropertyDescriptor(RegExpClass, key));
+  defineProperty(constructed, "prototype", { __proto__: null, value: regexpPrototype, writable: false });
+  replace(globalThis, constructed);
+  defineProperty(regexpPrototype, "constructor",
+    { __proto__: null, value: constructed, writable: true, enumerable: false, configurable: true });
 }

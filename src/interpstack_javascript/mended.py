@@ -7,6 +7,7 @@ import json
 from interpstack.guests import place_at
 from interpstack_javascript.captures import has_default, shared_parameter
 from interpstack_javascript.edits import edited
+from interpstack_javascript.flags import NO_SETS, has_sets
 from interpstack_javascript.loops import loop_edits
 from interpstack_javascript.parser.parsing import Node, parse, text_of, units_of, walk
 from interpstack_javascript.scripts import Clock
@@ -26,18 +27,28 @@ def mended_module(source: str, clock: Clock) -> str:
     """
     parsed = parse(source, name="source.mjs", seconds=clock.left(), pause=clock.pause)
     functions: list[Node] = []
+    with_sets: list[Node] = []
 
     def enter(node: Node) -> None:
+        if node["type"] == "Literal" and has_sets(node):
+            with_sets.append(node)
         if "params" in node and isinstance(node["params"], list) and has_default(node):
             functions.append(node)
 
     walk(parsed.program, enter)
     units = units_of(source)
+    if with_sets:
+        return _refusal(NO_SETS, source, units, with_sets[0]["start"])
     fault = shared_parameter(parsed.program, functions, len(units), clock.pause)
     if fault is not None:
-        place = place_at(source, len(text_of(units[: fault.start])))
-        told = f"{fault.message} (line {place.line}, column {place.column})"
-        return f"throw new SyntaxError({json.dumps(told)})"
+        return _refusal(fault.message, source, units, fault.start)
     loops = loop_edits(parsed.program, source, clock.pause)  # none if the source does not parse
     edits = [*loops.edits, *loops.last]
     return text_of(edited(units, edits).text) if edits else source
+
+
+def _refusal(message: str, source: str, units: str, start: int) -> str:
+    """A module that says why this source is no module."""
+    place = place_at(source, len(text_of(units[:start])))
+    told = f"{message} (line {place.line}, column {place.column})"
+    return f"throw new SyntaxError({json.dumps(told)})"

@@ -14,6 +14,7 @@ import attrs
 from interpstack_javascript.captures import has_default, shared_parameter
 from interpstack_javascript.edits import Edit, Edited, edited
 from interpstack_javascript.errors import SourceError, TypeScriptError
+from interpstack_javascript.flags import NO_SETS, has_sets
 from interpstack_javascript.loops import LoopEdits, loop_edits
 from interpstack_javascript.parser.parsing import (
     Node,
@@ -125,6 +126,8 @@ def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool)
         fault = shared_parameter(parsed.program, seen.with_defaults, len(units), clock.pause)
         if fault is not None:
             raise SourceError(fault.message, _index(source, fault.start))
+        if seen.with_sets is not None:
+            raise SourceError(NO_SETS, _index(source, seen.with_sets["start"]))
         if seen.has_async_loops or _CONTINUE in source:
             mended = loop_edits(parsed.program, source, clock.pause)
     return _Script(units, parsed.program, seen, types, mended, for_quickjs).prepared()
@@ -274,6 +277,7 @@ class _Seen:
         block_functions: Functions declared in blocks outside of functions, with the blocks and
             their scopes.
         with_defaults: Functions with parameters that are more than names.
+        with_sets: The first regular expression with the flag `v`.
         writes: Names that something is assigned to, with their scope and whether the name is the
             short form of a property.
     """
@@ -290,6 +294,7 @@ class _Seen:
         self.block_functions: list[tuple[Node, Node, _Scope]] = []
         self.writes: list[tuple[Node, _Scope, bool]] = []
         self.with_defaults: list[Node] = []
+        self.with_sets: Node | None = None
 
     def look(self, program: Node) -> None:
         """Look at all nodes, parents before children and in the order of the source."""
@@ -305,6 +310,8 @@ class _Seen:
             kind = node["type"]
             if kind in _LEAVES:
                 self.names_await = self.names_await or node.get("name") == "await"
+                if kind == "Literal" and has_sets(node):
+                    self.with_sets = self.with_sets or node
                 if not node.get("typeAnnotation"):
                     continue
             inner, still = scope, outside

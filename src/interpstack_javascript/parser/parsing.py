@@ -159,7 +159,8 @@ def parse(
             and `.mjs` are modules, `.tsx` and `.jsx` have JSX, too.
         seconds: CPU time for it on an idle machine; ten seconds at most.
         pause: Called at intervals; an exception from it ends the work.
-        whole: Whether a large tree has all of its literals, in place of those that are text.
+        whole: Whether a large tree has all of its literals, in place of those that are text or
+            regular expressions.
 
     Returns:
         The tree. A source that is too large or too deeply nested is told as a fault.
@@ -241,9 +242,9 @@ class _Pruning:
         self._count += 1
         if self._count % _PER_PAUSE == 0:
             self._pause()
-        if self._whole or node.get("type") != "Literal" or isinstance(node.get("value"), str):
+        if self._whole or node.get("type") != "Literal":
             return node
-        return None
+        return node if isinstance(node.get("value"), str) or node.get("regex") else None
 
 
 def _deep(text: str, pause: Callable[[], None]) -> Any:

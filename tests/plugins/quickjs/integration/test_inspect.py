@@ -78,7 +78,7 @@ _TABLE = [
     ("new Date(0)", "1970-01-01T00:00:00.000Z"),
     ("[new Date(NaN)]", "[Invalid Date]"),
     ("/a\\/b/gimsuyd", "/a\\/b/dgimsuy"),
-    ("[new RegExp('[a]', 'v'), new RegExp('')]", "[/[a]/v, /(?:)/]"),
+    ("[new RegExp('[a]', 'u'), new RegExp('')]", "[/[a]/u, /(?:)/]"),
     ("[new Number(1), new String('s'), new Boolean(false), Object(1n), Object(Symbol('q'))]",
      '[[Number: 1], [String: "s"], [Boolean: false], [BigInt: 1n], [Symbol: Symbol(q)]]'),
     # functions and classes

@@ -156,12 +156,19 @@ _GAPS = {
     "dates: as text": ("String(new Date(0))", "Thu Jan 01 1970 00:00:00 GMT+0000"),
     "modifiers": ("new RegExp('(?i:a)')", "SyntaxError"),
     "groups of one name": ("new RegExp('(?<y>a)|(?<y>b)')", "SyntaxError"),
-    "differences of sets": ("new RegExp('[\\\\p{L}--[a-z]]', 'v')", "SyntaxError"),
-    "properties of strings": ("/^\\p{RGI_Emoji}$/v.test('\U0001f44d\U0001f3fd')", "false"),
+    "sets": ("/\\p{L}/v", "SyntaxError"),
+    "sets in an evaluated text": ("eval('/\\\\p{L}/v').test('a')", "false"),
     "case of properties": ("/\\p{Lu}/iu.test('a')", "false"),
     "groups of earlier rounds": ("/((a)|(b))*/.exec('ab')[2]", "a"),
     "weak references": ("new WeakRef({a: 1}).deref()", "undefined"),
     "Intl": ("typeof Intl", "undefined"),
+    "a text that is spread": ("({...'ab', x: 1})", "{x: 1}"),
+    "the length of a function": ("((a, ...[b]) => 1).length", "2"),
+    "an iterator in for await": (
+        "let left; try { for await (const x of (function* () { try { yield Promise.reject(1) }"
+        " finally { left = 1 } })()) x } catch {} left",
+        "undefined",
+    ),
 }
 
 
@@ -169,6 +176,64 @@ _GAPS = {
 def test_the_gaps_are_those_of_the_page(session: Session, code: str, text: str) -> None:
     outcome = session.eval_sync(code)
     assert (outcome.text if outcome.error is None else outcome.error.name) == text
+
+
+# -- the flag `v`, which QuickJS would take without doing what it says -----------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("let n = 1\nconst r = /[\\p{L}&&[a-z]]/gv", (2, 11)),
+        ("await 1; 'é'.match(/\\p{L}/v)", (1, 20)),
+        ("const f = (s: string) => /^.$/v.test(s)", (1, 26)),
+        ("const t = [" + "12345, " * 40_000 + "1]; /a/v.test('a')", (1, 280_016)),
+    ],
+    ids=["a literal", "beside await", "beside types", "in a large cell"],
+)
+def test_a_literal_with_sets_is_refused(
+    session: Session, source: str, place: tuple[int, int]
+) -> None:
+    error = session.eval_sync(source).error
+    assert error is not None
+    assert (error.name, "Use the flag u" in error.message) == ("SyntaxError", True)
+    assert error.place is not None
+    assert (error.place.line, error.place.column) == place
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "new RegExp('a', 'v')",
+        "RegExp('a', 'gv')",
+        "new RegExp('a', {toString: () => 'v'})",
+        "new RegExp('a', 'uv')",
+        "new (class extends RegExp {})('a', 'v')",
+    ],
+)
+def test_a_constructed_expression_with_sets_is_refused(session: Session, call: str) -> None:
+    code = f"try {{ {call}; 'made' }} catch (e) {{ e instanceof SyntaxError }}"
+    assert session.eval_sync(code).text == "true"
+
+
+def test_the_constructor_of_regular_expressions_is_as_before(session: Session) -> None:
+    code = r"""
+    class Own extends RegExp { test(s) { return !super.test(s) } }
+    const own = new Own("b", "g"), plain = /b/g;
+    JSON.stringify([
+      RegExp(plain) === plain, new RegExp(plain) === plain, RegExp(plain, "i").flags,
+      plain.constructor === RegExp, plain instanceof RegExp, RegExp.name, RegExp.length,
+      RegExp[Symbol.species] === RegExp, RegExp.prototype === Object.getPrototypeOf(plain),
+      own instanceof Own, own instanceof RegExp, own.test("a"), "abc".replace(own, "x"),
+      "abcb".split(own), [..."abcb".matchAll(plain)].length, String(RegExp()), RegExp.escape("b."),
+      Reflect.construct(RegExp, ["a"], Array) instanceof Array,
+      Object.getOwnPropertyDescriptor(globalThis, "RegExp").enumerable,
+    ])
+    """
+    assert json.loads(session.eval_sync(code).text) == [
+        *(True, False, "i", True, True, "RegExp", 2, True, True),
+        *(True, True, True, "axc", ["a", "c", ""], 2, "/(?:)/", "\\x62\\.", True, False),
+    ]
 
 
 # -- places ----------------------------------------------------------------------------------
@@ -308,6 +373,15 @@ def test_a_module_that_would_give_wrong_values_is_refused(name: str) -> None:
     assert error.name == "SyntaxError"
     assert "QuickJS cannot share the parameter 'a'" in error.message
     assert error.message.endswith("(line 2, column 40)")
+
+
+@pytest.mark.parametrize("name", ["team:sets", "team:sets.ts"])
+def test_a_module_with_sets_in_a_literal_is_refused(name: str) -> None:
+    source = "export const n = 1\nexport const isLetter = (s) => /^\\p{L}$/v.test(s)"
+    error = _imported(name, source, f"import {{isLetter}} from '{name}'; isLetter('a')").error
+    assert error is not None
+    assert (error.name, "Use the flag u" in error.message) == ("SyntaxError", True)
+    assert error.message.endswith("(line 2, column 32)")
 
 
 @pytest.mark.parametrize(
