@@ -33,6 +33,7 @@ from interpstack_agents import (
     StateJournal,
     call_for_code,
     check_edit,
+    read_texts,
 )
 from interpstack_pydantic_ai.values import message_for_code, plain_args, to_guest
 
@@ -108,7 +109,7 @@ class EvalRun:
                 raise GuestException(decision.message)
             if isinstance(decision, Approved):
                 approved = True
-                args = given if decision.args is None else dict(decision.args)
+                args = given if decision.args is None else read_texts(decision.args)
         part = ToolCallPart(name, args, f"{self.ctx.tool_call_id}.{context.request_id}")
         try:
             value = await self._manager.handle_call(

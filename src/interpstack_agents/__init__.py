@@ -52,6 +52,7 @@ from interpstack_agents.records import (
     read_json_records,
     token_of,
 )
+from interpstack_agents.shown_texts import escaped_text, has_half, read_texts, shown_texts
 from interpstack_agents.tool_bridges import (
     as_single_field,
     has_many_parts,
@@ -100,7 +101,9 @@ __all__ = [
     "call_for_code",
     "check_decisions",
     "check_edit",
+    "escaped_text",
     "found_tools",
+    "has_half",
     "has_many_parts",
     "interpreter_section",
     "joined",
@@ -112,7 +115,9 @@ __all__ = [
     "persistence_modes",
     "plain_input",
     "read_json_records",
+    "read_texts",
     "shared_key",
+    "shown_texts",
     "token_of",
     "tool_handler",
     "unknown_field",

@@ -11,6 +11,7 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import shown
+from interpstack_agents.shown_texts import read_texts, shown_texts
 from interpstack_agents.tool_fields import unknown_field
 
 __all__ = [
@@ -41,7 +42,7 @@ class CallQuestion:
         id: Identifies the call together with its tool and its arguments: a decision for this id
             counts for nothing that was not shown.
         tool: Name of the tool.
-        args: Arguments of the call, plain JSON.
+        args: Arguments of the call, plain JSON, in the form of `shown_texts`.
     """
 
     id: str
@@ -60,12 +61,14 @@ class CallQuestion:
         Raises:
             ValueError: The arguments are not JSON that every store and every reader takes.
         """
+        args = shown_texts(args)
         try:
             text = json.dumps([call_key, tool, args], sort_keys=True, ensure_ascii=False)
             data = text.encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(
-                f"nobody can be asked about this call of {tool}: its arguments have no JSON form"
+                f"nobody can be asked about this call of {tool}: its arguments have no JSON form, "
+                "or a key with half of a surrogate pair"
             ) from error
         return cls(id=blake2b(data, digest_size=12).hexdigest(), tool=tool, args=args)
 
@@ -97,7 +100,8 @@ class Approved:
     """The decision to make the call.
 
     Attributes:
-        args: Arguments in the place of those that code passed; `None` to leave them.
+        args: Arguments in the place of those that code passed, in the form of `shown_texts`;
+            `None` to leave them.
     """
 
     args: Mapping[str, Any] | None = None
@@ -173,7 +177,7 @@ def check_decisions(
     for key, decision in decisions.items():
         if isinstance(decision, Approved) and decision.args is not None:
             try:
-                check(known[key], decision.args)
+                check(known[key], read_texts(decision.args))
             except Exception as error:
                 raise DecisionRejected(
                     f"the changed arguments for {key} are not ones of {known[key].tool}: {error}; "

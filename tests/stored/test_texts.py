@@ -203,3 +203,47 @@ def test_a_payment_is_made_after_an_error_and_a_rejection_with_half_of_a_pair(ha
     assert len(paid) == 1
     assert half in paid[0]
     assert "ReplayDivergence" not in answers(done)[0]
+
+
+@pytest.mark.parametrize("custom", [False, True], ids=["described by LangChain", "by a function"])
+@pytest.mark.parametrize("edited", [False, True])
+def test_an_approval_of_half_of_a_pair_is_stored_as_it_was_shown(
+    edited: bool, custom: bool
+) -> None:
+    """The question of `invoke` and the stored one are the same, and the tool gets the original."""
+    paid: list[str] = []
+    saver = InMemorySaver()
+
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return "paid"
+
+    def describe(call: Any, state: Any, runtime: Any) -> str:
+        return f"Pay {call['args']['to']}"
+
+    rule: Any = {"allowed_decisions": ["approve", "edit"], "description": describe}
+
+    def run(given: Any) -> tuple[Any, Any]:
+        interpreter = CodeInterpreterMiddleware(
+            ptc=[StructuredTool.from_function(pay)], interrupt_on={"pay": rule if custom else True}
+        )
+        agent = create_agent(Script(), middleware=[interpreter], checkpointer=saver)
+        config: Any = {"configurable": {"thread_id": "t"}}
+        found = agent.invoke(given, config)
+        interpreter.stack.close()
+        return found, agent.get_state(config).interrupts
+
+    code = r"await Promise.all([tools.pay({to: 'x\ud83d'}), tools.pay({to: 'x\\ud83d'})]); 1"
+    state, stored = run({"messages": [("user", json.dumps([code]))]})
+    (asked,), (kept,) = state["__interrupt__"], stored
+    assert asked.value == kept.value
+    actions = kept.value["action_requests"]
+    args = [one["args"] for one in actions]
+    assert args == [{"to": {"$escaped": r"x\ud83d"}}, {"to": r"x\ud83d"}]
+    assert r"x\ud83d" in actions[0]["description"]
+    decisions: list[Any] = [{"type": "approve"}] * 2
+    if edited:
+        decisions = [{"type": "edit", "edited_action": one} for one in actions]
+    run(Command(resume={asked.id: {"decisions": decisions}}))
+    assert sorted(paid) == sorted(["x\ud83d", r"x\ud83d"])

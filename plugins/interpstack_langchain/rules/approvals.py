@@ -22,6 +22,7 @@ from langgraph.types import Interrupt
 
 from interpstack import GuestException, Request
 from interpstack.values import same_json
+from interpstack_agents import escaped_text
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
@@ -253,14 +254,14 @@ def payload(
     }
     refused = [question.get("refused") for question in questions.values()]
     if any(refused):
-        asked["refused"] = refused
+        asked["refused"] = [why and escaped_text(why) for why in refused]
     return {**asked, "still_running": list(running)} if running else asked
 
 
 def shown(request: Request) -> dict[str, Any]:
     """A call that is still running, as shown to the person who decides on other calls."""
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
-    return {"name": request.bridge, "input": text[:_SHOWN_CHARS]}
+    return {"name": request.bridge, "input": escaped_text(text[:_SHOWN_CHARS])}
 
 
 def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,8 +277,16 @@ def _stored(payload: Mapping[str, Any]) -> dict[str, Any]:
                 f"{one['name']} needs an approval, and no person can be shown the key {key!a} in "
                 "its arguments, which has half of a surrogate pair; use well-formed text as keys"
             )
-    requests = [{**one, "args": storable(one["args"])} for one in payload["action_requests"]]
+    requests = [
+        {**one, "args": storable(one["args"]), **_description(one)}
+        for one in payload["action_requests"]
+    ]
     return {**payload, "action_requests": requests}
+
+
+def _description(request: Mapping[str, Any]) -> dict[str, str]:
+    """The description of a call in a form that a checkpoint holds, if a rule wrote one."""
+    return {"description": escaped_text(request["description"])} if "description" in request else {}
 
 
 def _graph_runtime(runtime: Any) -> Runtime[Any]:

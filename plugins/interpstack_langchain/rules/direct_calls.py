@@ -18,6 +18,7 @@ from langgraph.types import Command, interrupt
 
 from interpstack import GuestException
 from interpstack.values import same_json
+from interpstack_agents import has_half
 from interpstack_langchain.rules.approvals import Approvals, applied, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.shown_values import storable
@@ -58,6 +59,7 @@ class DirectCall:
             question = self.approvals.question(call, self)
             if question is None:
                 return self.request
+            _check_texts(call)
             outcome = applied(self._decision(question), call)
         except GuestException as error:
             return self._answer(str(error), "error")
@@ -88,6 +90,19 @@ class DirectCall:
         call = self.request.tool_call
         return ToolMessage(
             content=content, tool_call_id=call["id"] or "", name=call["name"], status=status
+        )
+
+
+def _check_texts(call: ToolCall) -> None:
+    """Refuse a call that would be read with other texts from the thread after its decision.
+
+    Raises:
+        GuestException: It has half of a surrogate pair.
+    """
+    if has_half(call["args"]):
+        raise GuestException(
+            f"{call['name']} needs an approval, and its arguments have half of a surrogate pair, "
+            "which the thread cannot store; the call was not made. Pass well-formed text"
         )
 
 

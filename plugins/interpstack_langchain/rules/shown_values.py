@@ -3,7 +3,8 @@
 Checkpoints hold integers of 64 bits at most, and JavaScript reads fewer from JSON. A larger integer
 is shown as `{"$bigint": "1180591620717411303424"}`, so that it differs from the same digits as
 text. In the arguments of an edit, the same form stands for the integer. An object whose only key
-is `$bigint`, with any number of `$`, is shown with one more of them.
+is `$bigint`, with any number of `$`, is shown with one more of them. A text with half of a
+surrogate pair, which no checkpoint holds, is shown in the form of `shown_texts`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
+from interpstack_agents import has_half, read_texts, shown_texts
 
 __all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
 
@@ -51,7 +53,12 @@ def plain(value: Any) -> Any:
     return None if value is UNDEFINED else value
 
 
-def storable(value: Any, bits: int = _STORED_BITS) -> Any:
+def storable(value: Any) -> Any:
+    """A plain value as people and checkpoints see it: large integers and halves marked."""
+    return shown_texts(_integers_marked(value, _STORED_BITS))
+
+
+def _integers_marked(value: Any, bits: int) -> Any:
     """A plain value with its large integers marked, and objects that look so escaped.
 
     Args:
@@ -61,16 +68,16 @@ def storable(value: Any, bits: int = _STORED_BITS) -> Any:
     if isinstance(value, int):
         return value if -(1 << bits) <= value < 1 << bits else _marked(value)
     if isinstance(value, Mapping):
-        items = {key: storable(item, bits) for key, item in value.items()}
+        items = {key: _integers_marked(item, bits) for key, item in value.items()}
         return {f"${key}": item for key, item in items.items()} if _looks_marked(items) else items
     if isinstance(value, list | tuple):
-        return [storable(item, bits) for item in value]
+        return [_integers_marked(item, bits) for item in value]
     return value
 
 
 def digestible(value: Any) -> Any:
     """The form of a guest's value that `json.dumps` writes, the same for no two plain values."""
-    return storable(plain(value), _LONG_BITS)
+    return _integers_marked(plain(value), _LONG_BITS)
 
 
 def unstorable_key(value: Any) -> str | None:
@@ -80,7 +87,7 @@ def unstorable_key(value: Any) -> str | None:
     if not isinstance(value, Mapping):
         return None
     for key, item in value.items():
-        if isinstance(key, str) and _is_broken(key):
+        if isinstance(key, str) and has_half(key):
             return key
         if (inner := unstorable_key(item)) is not None:
             return inner
@@ -89,13 +96,17 @@ def unstorable_key(value: Any) -> str | None:
 
 def read(value: Any) -> Any:
     """The plain value that `storable` was given."""
+    return _integers_read(read_texts(value))
+
+
+def _integers_read(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [read(item) for item in value]
+        return [_integers_read(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     if {*value} == {_MARK} and isinstance(value[_MARK], str):
         return _integer(value[_MARK], value)
-    items = {key: read(item) for key, item in value.items()}
+    items = {key: _integers_read(item) for key, item in value.items()}
     if _looks_marked(items) and _MARK not in items:
         return {key[1:]: item for key, item in items.items()}
     return items
@@ -105,11 +116,6 @@ def _looks_marked(items: Mapping[Any, Any]) -> bool:
     """Whether an object has one key, and that of a mark or of an escaped object."""
     (key, *others) = [*items] or [None]
     return not others and isinstance(key, str) and _ESCAPED.fullmatch(key) is not None
-
-
-def _is_broken(text: str) -> bool:
-    """Whether a text has no UTF-8 form."""
-    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _marked(value: int) -> dict[str, str]:

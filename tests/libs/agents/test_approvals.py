@@ -49,7 +49,17 @@ def test_a_question_is_stored_as_plain_data() -> None:
             CallQuestion.from_dict(wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", ["\ud800", object(), {1, 2}])
+def test_a_text_that_cannot_be_stored_is_shown_escaped() -> None:
+    one, other = (CallQuestion.of("k", "pay", {"to": to}) for to in ("a\ud83d", r"a\ud83d"))
+    assert one.args == {"to": {"$escaped": r"a\ud83d"}}
+    assert other.args == {"to": r"a\ud83d"}
+    assert one.id != other.id
+    seen: list[Any] = []
+    check_decisions([one], {one.id: Approved(one.args)}, lambda _, args: seen.append(args))
+    assert seen == [{"to": "a\ud83d"}]
+
+
+@pytest.mark.parametrize("value", [{"\ud800": 1}, object(), {1, 2}])
 def test_nobody_is_asked_about_what_cannot_be_shown(value: Any) -> None:
     with pytest.raises(ValueError, match="have no JSON form"):
         CallQuestion.of("seed:1", "pay", {"value": value})

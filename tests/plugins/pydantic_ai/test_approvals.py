@@ -55,6 +55,30 @@ class Till:
         )
 
 
+@pytest.mark.parametrize("edited", [False, True])
+async def test_half_of_a_surrogate_pair_is_shown_escaped_and_the_tool_gets_it(
+    interpreter: Make, edited: bool
+) -> None:
+    script = Script(r"await tools.send({text: 'x\ud83d'})")
+    agent: Agent[Any, Any] = Agent(
+        script.model, output_type=[str, DeferredToolRequests], capabilities=[interpreter()]
+    )
+    sent: list[str] = []
+
+    @agent.tool_plain(requires_approval=True)
+    def send(text: str) -> str:
+        sent.append(text)
+        return "sent"
+
+    run = await agent.run("go")
+    (question,) = questions(run.output)
+    assert question.args == {"text": {"$escaped": r"x\ud83d"}}
+    decision = ToolApproved(override_args=dict(question.args)) if edited else True
+    given = answers(run.output, {question.id: decision})
+    await agent.run(message_history=run.all_messages(), deferred_tool_results=given)
+    assert sent == ["x\ud83d"]
+
+
 async def test_an_approval_pauses_the_run_and_nothing_is_repeated(interpreter: Make) -> None:
     till = Till(PAY, capabilities=interpreter())
     run = await till.agent.run("go")
@@ -255,7 +279,7 @@ async def test_arguments_that_nobody_can_be_shown_are_refused_in_code(interprete
     def write(text: Any) -> str:
         raise AssertionError
 
-    code = "let m; try { await tools.write({text: '\\ud800'}) } catch (e) { m = e.name } m"
+    code = "let m; try { await tools.write({text: {'\\ud800': 1}}) } catch (e) { m = e.name } m"
     till.script.steps[:] = [code]
     run = await till.agent.run("go")
     assert isinstance(run.output, str)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from langgraph.types import interrupt
 
+from interpstack_agents import escaped_text
 from interpstack_workflows.api import WorkflowRecord
 
 __all__ = ["ask"]
@@ -38,7 +39,7 @@ def ask(
         "type": _TYPE,
         "run": record.id,
         "workflow": record.name,
-        "questions": [dict(one) for one in questions],
+        "questions": _escaped(questions),
         "expected": _FORM,
         **({"fault": fault} if fault else {}),
     }
@@ -46,5 +47,20 @@ def ask(
     answers = given.get("answers") if isinstance(given, Mapping) else None
     if not isinstance(answers, Mapping):
         return {}
-    wanted = {one["id"] for one in questions}
-    return {key: value for key, value in answers.items() if key in wanted}
+    wanted = {one["id"]: one for one in questions}
+    return {key: _chosen(wanted[key], value) for key, value in answers.items() if key in wanted}
+
+
+def _escaped(tree: Any) -> Any:
+    """A tree of plain data whose texts a checkpoint holds as the person saw them."""
+    if isinstance(tree, str):
+        return escaped_text(tree)
+    if isinstance(tree, Mapping):
+        return {escaped_text(key): _escaped(item) for key, item in tree.items()}
+    return [*map(_escaped, tree)] if isinstance(tree, list | tuple) else tree
+
+
+def _chosen(question: Mapping[str, Any], answer: Any) -> Any:
+    """The answer to a question; for a choice as it was shown, the choice itself."""
+    choices = (question.get("options") or {}).get("choices")
+    return next((one for one in choices or () if _escaped(one) == answer), answer)

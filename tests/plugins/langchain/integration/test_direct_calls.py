@@ -110,6 +110,16 @@ async def test_the_models_own_call_waits_for_its_approval(talk: Any, use_async: 
     assert answer(result).content == "receipt Ann 50"
 
 
+async def test_a_call_that_the_thread_cannot_store_is_refused_before_anybody_is_asked(
+    talk: Any, use_async: bool
+) -> None:
+    agent = Direct(talk, use_async=use_async)
+    result = await agent.begin(calls(("pay", {"to": "\ud83d", "euros": 50})))
+    assert "__interrupt__" not in result
+    assert "half of a surrogate pair" in str(answer(result).content)
+    assert done == []
+
+
 async def test_a_tool_without_a_rule_is_called_at_once(talk: Any, use_async: bool) -> None:
     agent = Direct(talk, use_async=use_async)
     result = await agent.begin(calls(("read", {}), ("pay", {"to": "Ann", "euros": 50})))

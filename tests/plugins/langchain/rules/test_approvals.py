@@ -224,7 +224,8 @@ async def test_a_large_integer_is_not_shown_as_its_digits(talk: Any) -> None:
     args = [one["args"] for one in found.value["action_requests"]]
     assert args == [{"amount": {"$bigint": str(2**70)}}, {"amount": str(2**70)}]
     await chat.decide(edited("move", args[0]), APPROVE)
-    assert got == [5, 2**70, str(2**70)]
+    assert got[0] == 5
+    assert sorted(got[1:], key=repr) == [str(2**70), 2**70]
 
 
 @both

@@ -13,6 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
 from interpstack_langchain.rules.shown_values import digestible, plain, read, storable
+from interpstack_testing.conformance.texts import joined
 
 LARGE = 2**70
 
@@ -35,6 +36,11 @@ LARGE = 2**70
         (BigInt(2**9000), {"$bigint": hex(2**9000)}),
         (ErrorValue("TypeError", "no"), {"name": "TypeError", "message": "no"}),
         (UNDEFINED, None),
+        ("pay \ud83d", {"$escaped": r"pay \ud83d"}),
+        (r"pay \ud83d", r"pay \ud83d"),
+        ("\\ud83d\ud83d\n\U0001f600", {"$escaped": "\\\\ud83d\\ud83d\n\U0001f600"}),
+        ({"$escaped": r"\ud83d"}, {"$$escaped": r"\ud83d"}),
+        ([{"$bigint": "\udc00"}], [{"$$bigint": {"$escaped": r"\udc00"}}]),
     ],
 )
 def test_each_value_has_a_form_of_its_own_that_a_checkpoint_holds(given: Any, shown: Any) -> None:
@@ -45,7 +51,9 @@ def test_each_value_has_a_form_of_its_own_that_a_checkpoint_holds(given: Any, sh
     assert serde.loads_typed(serde.dumps_typed(found)) == shown
 
 
-_MARKS = st.sampled_from(["$bigint", "$$bigint", "$$$bigint", "$", "v", "bigint", "a"])
+_MARKS = st.sampled_from(
+    ["$bigint", "$$bigint", "$$$bigint", "$", "v", "bigint", "a", "$escaped", "$$escaped"]
+)
 _LEAVES = st.one_of(
     st.none(),
     st.booleans(),
@@ -53,6 +61,8 @@ _LEAVES = st.one_of(
     st.sampled_from([LARGE, -LARGE, 2**63, -(2**63), 2**63 - 1, 2**9000, -(2**9000)]),
     st.sampled_from([LARGE, 5, 2**9000]).map(lambda one: hex(one)),
     st.text(max_size=3),
+    st.text("\\\ud83d\ude00u08dx", max_size=6).map(joined),
+    st.sampled_from([r"\ud83d", r"\\ud83d"]),
 )
 _VALUES = st.recursive(
     _LEAVES,
@@ -84,6 +94,17 @@ def test_a_rule_can_write_an_integer_of_any_length() -> None:
     assert plain(BigInt(2**20_000)) + 1 == 2**20_000 + 1
 
 
-@pytest.mark.parametrize("given", [{"$bigint": "x"}, {"$bigint": 5}, {"$bigint": "5", "a": 1}])
-def test_no_other_object_of_a_person_is_an_integer(given: Any) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"$bigint": "x"},
+        {"$bigint": 5},
+        {"$bigint": "5", "a": 1},
+        {"$escaped": "\\x"},
+        {"$escaped": "\\ud8"},
+        {"$escaped": 5},
+        {"$escaped": "a", "b": 1},
+    ],
+)
+def test_no_other_object_of_a_person_is_read(given: Any) -> None:
     assert read(given) == given

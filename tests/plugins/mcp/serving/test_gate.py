@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interpstack import InterpreterStack, bridge
 from interpstack_mcp.api import GATE
+from interpstack_mcp.serving.gate import shown_arguments
 from interpstack_mcp.serving.runs import ServedCell
 
 
@@ -31,3 +32,8 @@ async def test_names_of_bridges_and_tools_are_matched() -> None:
         assert (await session.eval("await tools.pay({to: 'a'})", host=run)).ok
     assert seen == [{"tools.pay"}]
     assert (run.calls, run.last) == (1, "tools.pay")
+
+
+def test_half_of_a_surrogate_pair_is_shown_as_no_other_text_is() -> None:
+    assert shown_arguments({"to": "\ud83d"}) == r'{"to": "\ud83d"}'
+    assert shown_arguments({"to": r"\ud83d"}) == r'{"to": "\\ud83d"}'

@@ -28,6 +28,20 @@ def asked(open_now: list[dict[str, Any]]) -> Any:
     return graph.compile(checkpointer=InMemorySaver())
 
 
+async def test_a_question_with_half_of_a_surrogate_pair_is_stored_as_it_is_shown() -> None:
+    options = {"choices": ["no", "a\ud83d"]}
+    graph = asked([{"id": "a", "kind": "ask", "question": "\ud83d?", "options": options}])
+    config = {"configurable": {"thread_id": "t"}}
+    (pause,) = (await graph.ainvoke({}, config))["__interrupt__"]
+    (stored,) = graph.get_state(config).interrupts
+    assert pause.value["questions"] == stored.value["questions"]
+    (shown,) = stored.value["questions"]
+    assert shown["question"] == r"\ud83d?"
+    assert shown["options"] == {"choices": ["no", r"a\ud83d"]}
+    done = await graph.ainvoke(Command(resume={"answers": {"a": r"a\ud83d"}}), config)
+    assert done["found"] == [{"a": "a\ud83d"}]
+
+
 async def test_answers_are_taken_by_the_question_that_they_name() -> None:
     open_now = [{"id": "a", "kind": "ask", "question": "?"}]
     graph, config = asked(open_now), {"configurable": {"thread_id": "t"}}
