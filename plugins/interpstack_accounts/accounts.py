@@ -221,10 +221,7 @@ class Account:
         """
         _check_amounts(amounts)
         with self._lock:
-            for kind in amounts:
-                self.budget.limit(kind)
-            if once not in self._path[0].known:
-                self._draw(amounts, once)
+            self._spend(amounts, once)
             for tally in self._path if calls else ():
                 for kind, amount in amounts.items():
                     tally.dearest[kind] = max(tally.dearest.get(kind, 0), amount / calls)
@@ -386,6 +383,12 @@ class Account:
             account=tally.name,
         )
 
+    def _spend(self, amounts: Mapping[str, float], once: str = "") -> None:
+        for kind in amounts:
+            self.budget.limit(kind)
+        if once not in self._path[0].known:
+            self._draw(amounts, once)
+
     def _hold(self, amounts: Mapping[str, float], sign: int = 1) -> None:
         for tally in self._path:
             tally.hold(amounts, sign)
@@ -411,12 +414,18 @@ class Reservation:
 
         A second report adds to the first: use that is reported late counts, too.
         """
-        self._account.spend(amounts)
-        self.release()
+        _check_amounts(amounts)
+        # One section: between two, the use and the reserved amounts would both count.
+        with self._account._lock:  # noqa: SLF001 - the two classes are one
+            self._account._spend(amounts)  # noqa: SLF001
+            self._release()
 
     def release(self) -> None:
         """Free the reserved amounts; calling this twice is allowed."""
-        with self._account._lock:  # noqa: SLF001 - the two classes are one
-            if self._is_open:
-                self._is_open = False
-                self._account._hold(self._amounts, -1)  # noqa: SLF001
+        with self._account._lock:  # noqa: SLF001
+            self._release()
+
+    def _release(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._account._hold(self._amounts, -1)  # noqa: SLF001

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -181,6 +182,39 @@ def test_held_amounts_count_until_their_call_has_ended(data: Any) -> None:
         held.commit({"tokens": most})
         held.release()
     assert root.left("tokens") == (root.budget.limit("tokens") or 0) - root.used("tokens")
+
+
+def test_another_thread_never_sees_the_use_of_a_call_beside_its_reserved_amount() -> None:
+    """At every line of `commit`, another thread holds what fits before and after it."""
+    account = Account(Budget(tokens=10))
+    held = account.hold({"tokens": 6})
+    refused: list[BudgetExceeded] = []
+    holders: list[threading.Thread] = []
+
+    def hold() -> None:
+        try:
+            account.hold({"tokens": 4}).release()
+        except BudgetExceeded as error:
+            refused.append(error)
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        if not any(one.is_alive() for one in holders):
+            holders.append(threading.Thread(target=hold))
+            holders[-1].start()
+            holders[-1].join(0.1)  # one that waits for a lock holds its amount later
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        held.commit({"tokens": 6})
+    finally:
+        sys.settrace(before)
+    for one in holders:
+        one.join()
+    assert len(holders) > 1
+    assert refused == []
+    assert account.left("tokens") == 4
 
 
 def test_a_parent_of_several_accounts_is_drawn_on_once() -> None:
