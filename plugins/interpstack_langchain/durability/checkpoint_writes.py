@@ -13,7 +13,7 @@ import asyncio
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Set
 from typing import Any, Final
 
 import attrs
@@ -30,6 +30,7 @@ __all__ = [
     "RememberedEntries",
     "eval_key",
     "recorded_entries",
+    "recorded_notes",
     "recorded_spending",
     "sound_entries",
     "task_of",
@@ -94,6 +95,27 @@ def sound_entries(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapp
                 "malformed. Nothing was done, and the eval is unchanged"
             )
     return entries
+
+
+def recorded_notes(names: Set[str], writes: Iterable[tuple[str, str, Any]]) -> dict[str, list[Any]]:
+    """The notes of these names in the journals of all evals of a step.
+
+    Args:
+        names: The names.
+        writes: See `recorded_entries`.
+
+    Raises:
+        UnreadableJournal: A text of an entry is malformed.
+    """
+    found: dict[str, list[Any]] = {}
+    with reporting_damage():
+        for _, channel, value in writes:
+            notes = value.get("notes") if isinstance(value, Mapping) else None
+            if channel == JOURNAL_CHANNEL and isinstance(notes, Mapping):
+                kept = from_storable(notes)
+                for name in names & kept.keys():
+                    found.setdefault(name, []).append(kept[name])
+    return found
 
 
 def recorded_spending(key: str, writes: Iterable[tuple[str, str, Any]]) -> list[Mapping[str, Any]]:

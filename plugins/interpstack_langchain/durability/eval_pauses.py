@@ -21,7 +21,7 @@ from langgraph.types import Interrupt
 
 from interpstack import Request
 from interpstack_durable.api import Journal, noted_in, reporting_damage
-from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites
+from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, recorded_notes
 from interpstack_langchain.langgraph_internals.call_scopes import (
     Scope,
     answers_given,
@@ -43,6 +43,9 @@ ANSWERED: Final = (
     "this question was already answered, and the first answer is final; the other answer was "
     "refused and changed nothing. Continue the thread with invoke(None)"
 )
+
+#: In the place of an answer that the eval around has taken.
+_TAKEN: Final = object()
 
 
 @attrs.define(eq=False, repr=False)
@@ -127,7 +130,9 @@ class EvalPauses:
                 self._check(journal, number)
         plain = plain_answer(self.config)
         try:
-            if number is not None:
+            if number is None:
+                await self._refuse_second(journal, answers_given(self.config), (), ())
+            else:
                 await self._resume(journal, number, plain)
         finally:
             if plain is not None:
@@ -154,7 +159,7 @@ class EvalPauses:
                 answers.setdefault(ours[0], plain)
         resumed = journal.noted(f"resumed {number}")
         waiting = () if resumed else self._waiting(journal, number)
-        self._refuse_second(journal, answers, waiting, shown)
+        await self._refuse_second(journal, answers, waiting, shown)
         if not resumed:
             await self._take_answers(journal, number, answers)
         elif self._given:
@@ -175,7 +180,7 @@ class EvalPauses:
         others = [one.id for n in numbers for one in journal.noted(f"pause {n}")["others"]]
         return {*others, *(self._question_id(n) for n in numbers)}
 
-    def _refuse_second(
+    async def _refuse_second(
         self,
         journal: Journal,
         answers: Mapping[str, Any],
@@ -184,14 +189,20 @@ class EvalPauses:
     ) -> None:
         """Refuse an answer that contradicts the recorded answer to its question.
 
+        The question may be one of another eval of the same message. That eval may have ended, and
+        is not run again.
+
         Raises:
             GraphInterrupt: Another question waits that was not shown yet.
             UnfitAnswer: Nothing waits that was not shown.
         """
         ids = [one.id for one in waiting]
-        for key, answer in answers.items():
-            before = journal.noted(f"answered {key}")
-            if key in ids or before is None or _digest(answer) in (before, ""):
+        given = {f"answered {key}": answer for key, answer in answers.items() if key not in ids}
+        before = {name: [note] for name in given if (note := journal.noted(name)) is not None}
+        if others := given.keys() - before.keys():
+            before |= recorded_notes(others, await self.writes.read())
+        for name, digests in before.items():
+            if _digest(given[name]) in (*digests, ""):
                 continue
             if any(one not in shown for one in ids):  # an error would keep them from being stored
                 raise GraphInterrupt(tuple(waiting))
@@ -220,7 +231,7 @@ class EvalPauses:
         self._given |= given
         notes["given"] = dict(self._given)
         if asked in answers:  # evals of its calls see that this resume answers more questions
-            self._given[asked] = True
+            self._given[asked] = _TAKEN
         if refused:  # this answer is not complete, and may be given again
             notes.pop(f"answered {asked}", None)
             await self._ask_again(journal, number, questions, notes)

@@ -53,6 +53,9 @@ class Writes:
     async def stored(self, config: Any) -> Any:
         return config
 
+    async def read(self) -> list[Any]:
+        return []
+
 
 def question(to: str) -> dict[str, Any]:
     action = {"name": "pay", "args": {"to": to}}

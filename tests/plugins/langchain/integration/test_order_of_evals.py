@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 
 from interpstack_agents import EvalQueue
@@ -93,3 +94,42 @@ async def test_one_that_waits_for_a_person_in_front_comes_first(talk: Any, use_a
     assert [one.value for one in paused["__interrupt__"]] == ["may it run?"]
     result = await run(agent, Command(resume=True), use_async=use_async)
     assert answers(result) == ["<result>1</result>", "<result>11</result>", "<result>111</result>"]
+
+
+@pytest.mark.parametrize("mode", ["call", "thread"])
+@pytest.mark.parametrize("with_another", [False, True], ids=["alone", "with a decision that fits"])
+async def test_a_second_answer_to_an_eval_that_has_ended_is_refused_before_anything_is_done(
+    talk: Any, evals: Any, mode: str, with_another: bool
+) -> None:
+    paid: list[str] = []
+
+    @tool
+    def pay(to: str) -> str:
+        """Pay."""
+        paid.append(to)
+        return f"paid {to}"
+
+    def answer(kind: str) -> Any:
+        return {"decisions": [{"type": kind}]}
+
+    def asked(result: Any) -> dict[str, str]:
+        """The ids of the open questions, by who is paid."""
+        open_now = {one.id: one.value["action_requests"][0] for one in result["__interrupt__"]}
+        return {action["args"]["to"]: key for key, action in open_now.items()}
+
+    chat = talk(tools=[pay], ptc=["pay"], interrupt_on={"pay": True}, mode=mode)
+    paused = await chat.turn(evals("await tools.pay({to: 'A'})", "await tools.pay({to: 'B'})"))
+    first = asked(paused)["A"]
+    chat.say([])
+    waiting = asked(await chat.send(Command(resume={first: answer("approve")})))
+    assert paid == ["A"]
+    assert [*waiting] == ["B"]
+    second = waiting["B"]
+    beside = {second: answer("approve")} if with_another else {}
+    with pytest.raises(ValueError, match="already answered, and the first answer is final"):
+        await chat.send(Command(resume={first: answer("reject"), **beside}))
+    assert paid == ["A"]
+    (still,) = (await chat.agent.aget_state(CONFIG)).interrupts
+    assert still.id == second
+    await chat.send(Command(resume={first: answer("approve"), second: answer("approve")}))
+    assert paid == ["A", "B"]
