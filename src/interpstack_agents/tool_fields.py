@@ -2,7 +2,8 @@
 
 JSON Schema takes further fields unless it says otherwise, and most libraries drop them: a call with
 `{query: "tea"}` for `q` would run without its argument. So an object takes the fields that its
-schema describes, and others only if the schema says so.
+schema describes, and others only if the schema says so. Of a union of objects, libraries keep one:
+the fields must be those of one alternative, not of several together.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ _BRANCHED: Final = ("if", "then", "else")
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 #: Keywords that say which objects there are; a schema without one of them, or a type, takes all.
 _TELLING: Final = ("type", "properties", "required", "$ref", "const", "enum", "not")
+#: Keywords by which a schema says more of an object than that it is one of some alternatives.
+_BESIDE: Final = frozenset({
+    "type", "properties", "required", "allOf", "additionalProperties", "patternProperties",
+    "unevaluatedProperties", *_BRANCHED, *_DEPENDENT,
+})  # fmt: skip
+#: The schema that takes everything; one object, which results are kept by.
+_ANY: Final[Mapping[str, Any]] = {}
+#: Words that libraries take for a truth value.
+_TRUTHS: Final = frozenset(
+    {"0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true"}
+)
 #: Fields that are shown in a message, and their characters.
 _SHOWN: Final = 30
 _SHOWN_CHARS: Final = 100
@@ -63,6 +75,8 @@ class _Search:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
+        #: Results by the identities of an object and its schemas.
+        self._found: dict[tuple[int, tuple[int, ...]], str] = {}
 
     def value(self, given: Any, schemas: _Schemas, path: str) -> str:
         if isinstance(given, Mapping):
@@ -76,6 +90,61 @@ class _Search:
         return ""
 
     def object(self, given: Mapping[str, Any], schemas: _Schemas, path: str) -> str:
+        # Parts that alternatives share would be searched once for each of them, at each level.
+        key = id(given), tuple(map(id, schemas))
+        if (known := self._found.get(key)) is not None:
+            return known
+        found = self._object(given, schemas, path)
+        variants = self._variants(schemas[0]) if len(schemas) == 1 and not found else []
+        most = -1
+        for one in variants:
+            if not self._may_be(given, one):
+                continue
+            fault = self._object(given, [one], path)
+            if not fault:
+                found = ""
+                break
+            if (shared := len(given.keys() & _mapping(one.get("properties")).keys())) > most:
+                most, found = shared, fault
+        self._found[key] = found
+        return found
+
+    def _variants(self, schema: Mapping[str, Any]) -> _Schemas:
+        """The objects of which a schema describes one; empty if it says more, or less."""
+        found, waiting, steps = _Schemas(), [schema], 0
+        while waiting and (steps := steps + 1) <= _BRANCHES:
+            one = self._resolved(waiting.pop())
+            if one.get("type") == "object":
+                found.append(one)
+            elif not _BESIDE.isdisjoint(one):
+                if "type" not in one or "object" in _list(one["type"]):
+                    return []
+            else:
+                items = [item for key in _ALTERNATIVE for item in _list(one.get(key))]
+                if not items and "const" not in one and "enum" not in one:
+                    return []  # it takes anything
+                waiting += map(_schema, reversed(items))
+        return found if len(found) > 1 and not waiting else []
+
+    def _may_be(self, given: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+        """Whether an object may be valid by a schema; what validates it would take no other."""
+        if any(str(name) not in given for name in _list(schema.get("required"))):
+            return False
+        about = _mapping(schema.get("properties"))
+        return self._fits(schema, given) and all(
+            _may_have_type(item, self._resolved(_schema(about.get(name))))
+            for name, item in given.items()
+        )
+
+    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema that a reference names, through several of them."""
+        for _ in range(_BRANCHES):
+            if "$ref" not in schema or not _BESIDE.isdisjoint(schema):
+                break
+            schema = _schema(self._target(schema["$ref"]))
+        return schema
+
+    def _object(self, given: Mapping[str, Any], schemas: _Schemas, path: str) -> str:
         branches = self._branches(schemas, given)
         known: dict[str, _Schemas] = {}
         for branch in branches or ():
@@ -154,6 +223,34 @@ class _Search:
         return at
 
 
+def _may_have_type(given: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value can be made one of the type that a schema names, as libraries convert it."""
+    kind = schema.get("type")
+    if not isinstance(kind, str):
+        return True
+    if isinstance(given, Mapping):
+        return kind == "object"
+    if kind in ("array", "object"):
+        return kind == "array" and isinstance(given, Sequence) and not isinstance(given, str)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return False
+    if kind == "null" or given is None:
+        return kind == "null" and given is None
+    if kind == "string":
+        return isinstance(given, str) or "format" in schema
+    if not isinstance(given, str):
+        return True
+    return given.strip().lower() in _TRUTHS if kind == "boolean" else _is_number(given)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _takes_more(schema: Mapping[str, Any]) -> bool:
     """Whether a schema, without what it refers to, takes fields that it does not describe."""
     if schema.get("additionalProperties", False) is not False or "patternProperties" in schema:
@@ -168,7 +265,7 @@ def _takes_more(schema: Mapping[str, Any]) -> bool:
 
 def _further(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of a field that an object takes without describing it; an empty one if unknown."""
-    return {} if "patternProperties" in schema else _schema(schema.get("additionalProperties"))
+    return _ANY if "patternProperties" in schema else _schema(schema.get("additionalProperties"))
 
 
 def _items(branches: _Schemas, at: int) -> Iterator[Mapping[str, Any]]:
@@ -182,7 +279,7 @@ def _items(branches: _Schemas, at: int) -> Iterator[Mapping[str, Any]]:
 
 def _schema(given: Any) -> Mapping[str, Any]:
     """A schema as an object: `true` takes everything, and so does what is none."""
-    return given if isinstance(given, Mapping) else {}
+    return given if isinstance(given, Mapping) else _ANY
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from pydantic import BaseModel
 
 from interpstack_agents.tool_fields import unknown_field
 
@@ -150,6 +151,109 @@ def test_a_tag_of_no_alternative_is_left_to_the_tool() -> None:
     assert unknown_field(_tagged(), {"pet": {"type": "bird", "lives": 2}}) == ""
     with_fields = {"anyOf": _tagged()["properties"]["pet"]["oneOf"][:2], **_tagged()}
     assert unknown_field(with_fields, {"type": "bird", "lives": 2, "pet": None}) == ""
+
+
+class _Card(BaseModel):
+    number: int
+    owner: str = ""
+
+
+class _Account(BaseModel):
+    iban: str
+    owner: str = ""
+    memo: str = ""
+
+
+class _Inner(BaseModel):
+    card: _Card
+    note: str = ""
+
+
+class _Other(BaseModel):
+    card: _Account
+    note: str = ""
+
+
+class _Node(BaseModel):
+    left: _Node | _Leaf | None = None
+    right: _Node | _Leaf | None = None
+
+
+class _Leaf(BaseModel):
+    left: _Node | _Leaf | None = None
+    value: int = 0
+
+
+class _Pay(BaseModel):
+    by: _Card | _Account | None = None
+    each: list[_Card | _Account] = []
+    named: dict[str, _Card | _Account] = {}
+    inside: _Inner | _Other | str | None = None
+    open: _Card | dict[str, int] | None = None
+    tree: _Node | _Leaf | None = None
+
+
+_PAY: Final = _Pay.model_json_schema()
+_CARD: Final = {"number": 5, "owner": "Ann"}
+_ACCOUNT: Final = {"iban": "DE", "memo": "m"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"by": {**_CARD, "memo": "m"}}, "by.memo'; the fields of by are: number, owner"),
+        ({"by": {**_CARD, "iban": "DE"}}, "by.iban'; the fields of by are: number, owner"),
+        (
+            {"by": {"number": "x", **_ACCOUNT}},
+            "by.number'; the fields of by are: iban, owner, memo",
+        ),
+        ({"each": [_CARD, {**_ACCOUNT, "number": 5}]}, "each[1].number'; the fields of each[1]"),
+        ({"named": {"a": {**_CARD, "memo": ""}}}, "named.a.memo'; the fields of named.a are"),
+        (
+            {"inside": {"card": {**_CARD, "memo": ""}}},
+            "inside.card.memo'; the fields of inside.card",
+        ),
+        ({"tree": {"left": {"left": {"right": {}, "value": 1}}}}, "tree.left.left.value'; the"),
+    ],
+    ids=str,
+)
+def test_a_field_of_another_model_of_a_union_is_unknown(given: Any, words: str) -> None:
+    _Pay.model_validate(given)  # and drops the field
+    assert unknown_field(_PAY, given).startswith(f"has no field '{words}")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"by": _CARD},
+        {"by": _ACCOUNT},
+        {"by": {**_CARD, "number": "5"}},
+        {"by": {"owner": "Ann"}},
+        {"by": None, "each": [_CARD, _ACCOUNT], "named": {"a": _CARD, "b": _ACCOUNT}},
+        {"inside": {"card": _ACCOUNT, "note": "n"}},
+        {"inside": "text", "open": {"number": 1, "more": 2}},
+        {"tree": {"left": {"value": 1, "left": {"right": {"value": 2}}}}},
+    ],
+    ids=str,
+)
+def test_the_fields_of_one_model_of_a_union_are_known(given: Any) -> None:
+    assert unknown_field(_PAY, given) == ""
+
+
+def test_a_deep_object_of_a_union_that_contains_itself_costs_little() -> None:
+    tree: dict[str, Any] = {"value": 1, "right": {}}
+    for _ in range(60):
+        tree = {"left": tree}
+    assert "has no field" in unknown_field(_PAY, {"tree": tree})
+
+
+def test_alternatives_that_say_which_fields_are_required_are_no_union() -> None:
+    schema = {
+        "type": "object",
+        "anyOf": [{"properties": {name: TEXT}, "required": [name]} for name in "ab"],
+    }
+    assert unknown_field(schema, {"a": "x", "b": "y"}) == ""
+    assert unknown_field({"properties": {"by": schema}}, {"by": {"a": "x", "b": "y"}}) == ""
 
 
 def test_a_tool_without_fields_takes_none() -> None:
