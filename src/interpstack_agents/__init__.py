@@ -58,6 +58,7 @@ from interpstack_agents.tool_bridges import (
     has_many_parts,
     plain_input,
     tool_handler,
+    tool_input,
 )
 from interpstack_agents.tool_failures import HostFailure, call_for_code
 from interpstack_agents.tool_fields import unknown_field
@@ -120,5 +121,6 @@ __all__ = [
     "shown_texts",
     "token_of",
     "tool_handler",
+    "tool_input",
     "unknown_field",
 ]

@@ -18,7 +18,7 @@ from interpstack import (
 )
 from interpstack_agents.tool_fields import unknown_field
 
-__all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler"]
+__all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler", "tool_input"]
 
 #: Parts of an input that are prepared on the event loop.
 _MOST_PARTS: Final = 1000
@@ -44,29 +44,46 @@ def tool_handler(
     """
 
     def call(value: Any, context: CellContext) -> Awaitable[Any]:
-        if value is UNDEFINED or value is None:
-            value = {}
-        if not isinstance(value, dict):
-            value = as_single_field(value, tool)
-        if not isinstance(value, dict):
-            example = language.call(name, {"field": "…"})
-            raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
         if not has_many_parts(value):
-            return tool.call(checked(value, context.plain_input), context)
+            return tool.call(prepared(value, is_plain=context.plain_input), context)
         return prepared_apart(value, context)
 
     async def prepared_apart(value: Any, context: CellContext) -> Any:
-        given = await call_blocking(partial(checked, value, context.plain_input))
+        given = await call_blocking(partial(prepared, value, is_plain=context.plain_input))
         return await tool.call(given, context)
 
-    def checked(value: dict[str, Any], is_plain: bool) -> dict[str, Any]:
-        given = value if is_plain else plain_input(value)
-        fault = unknown_field(tool.input_schema, given)
-        if fault:
-            raise TypeError(f"{name} {fault}")
-        return given
-
+    prepared = partial(tool_input, name, tool, language)
     return call
+
+
+def tool_input(
+    name: str, tool: HostTool, language: GuestLanguage, value: Any, *, is_plain: bool = False
+) -> dict[str, Any]:
+    """The input with which a bridge calls a tool.
+
+    Args:
+        name: Name of the bridge, as code writes it.
+        tool: The tool.
+        language: Language of the guest, for the example in the error.
+        value: Input from code.
+        is_plain: Whether it has only types that tools take.
+
+    Raises:
+        TypeError: The input is neither an object nor the text of a single field, or has a field
+            that the tool does not have.
+    """
+    if value is UNDEFINED or value is None:
+        return {}
+    if not isinstance(value, dict):
+        value = as_single_field(value, tool)
+    if not isinstance(value, dict):
+        example = language.call(name, {"field": "…"})
+        raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
+    given: dict[str, Any] = value if is_plain else plain_input(value)
+    fault = unknown_field(tool.input_schema, given)
+    if fault:
+        raise TypeError(f"{name} {fault}")
+    return given
 
 
 def has_many_parts(value: Any) -> bool:

@@ -39,9 +39,10 @@ from interpstack_mcp.connections.failures import (
     is_of_server,
 )
 from interpstack_mcp.connections.following import Following
-from interpstack_mcp.connections.http import http_transport, own_request
+from interpstack_mcp.connections.http import http_transport
 from interpstack_mcp.connections.listing import Listing, listed_tools
 from interpstack_mcp.connections.received import ReceivedMessages, checked_messages
+from interpstack_mcp.connections.sdk_logs import own_connection, own_request
 from interpstack_mcp.connections.stdio import NoFolder, ServerOutput, stdio_transport
 from interpstack_mcp.connections.together import Together
 from interpstack_mcp.faults import fault_of
@@ -334,6 +335,7 @@ class ServerConnection:
 
     async def _keep(self, opening: asyncio.Future[None]) -> None:
         """Hold the connection, from its start until it is lost or closed."""
+        own_connection()
         self._output, since = ServerOutput(self.server.name), math.inf
         try:
             async with AsyncExitStack() as stack:
@@ -360,7 +362,7 @@ class ServerConnection:
 
         Some servers end when their first message is not `initialize`.
         """
-        name, exchange = self.server.name, ReceivedMessages(self.limits)
+        name, exchange = self.server.name, ReceivedMessages(self.limits, self.server.name)
         if name in self.older:
             try:
                 made = self._made(exchange, "legacy")
@@ -375,7 +377,7 @@ class ServerConnection:
                 raise
             self._ended, self._loss = False, ""
             self._news.clear()
-            exchange = ReceivedMessages(self.limits)
+            exchange = ReceivedMessages(self.limits, self.server.name)
             client = await stack.enter_async_context(self._made(exchange, "legacy"))
             self.older.add(name)
         if exchange.ignored and client.session.discover_result is None:

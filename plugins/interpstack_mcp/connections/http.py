@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final
@@ -40,14 +40,9 @@ from interpstack_mcp.connections.messages import read_message
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.settings import LoginNeeded
 
-__all__ = ["http_transport", "own_request"]
+__all__ = ["http_transport"]
 
 _log = logging.getLogger("interpstack.mcp")
-_sdk_logs = [
-    logging.getLogger(name) for name in ("mcp.client.streamable_http", "mcp.client.auth.oauth2")
-]
-#: Whether the SDK works for a connection that was made here.
-_own: ContextVar[bool] = ContextVar("interpstack_mcp_own_connection", default=False)
 _CONNECT_SECONDS: Final = 30.0
 #: Statuses of responses that hold an answer: all of success but 202.
 _ANSWERED: Final = frozenset({*range(200, 300)} - {202})
@@ -416,27 +411,6 @@ def _auth(server: HttpServer) -> httpx2.Auth | None:
     return auth
 
 
-def _moved_to_debug(record: logging.LogRecord) -> bool:
-    """Whether the SDK logs a record itself: faults of servers here are told to code or in a notice.
-
-    Without a handler for logs, Python would write each of them with its stack to standard error.
-    """
-    if not _own.get():
-        return True
-    _log.debug("the MCP SDK logs: %s", record.getMessage(), exc_info=record.exc_info)
-    return False
-
-
-@contextmanager
-def own_request() -> Iterator[None]:
-    """A block that makes a request: the SDK sends each in the context of its maker."""
-    token = _own.set(True)
-    try:
-        yield
-    finally:
-        _own.reset(token)
-
-
 @asynccontextmanager
 async def http_transport(server: HttpServer, limits: McpLimits) -> AsyncIterator[tuple[Any, Any]]:
     """Exchange messages with a server by streamable HTTP.
@@ -445,9 +419,6 @@ async def http_transport(server: HttpServer, limits: McpLimits) -> AsyncIterator
         server: The server.
         limits: Limits of one message, and of the time for which a response may send nothing.
     """
-    for log in _sdk_logs:
-        log.addFilter(_moved_to_debug)  # which a logger has once
-    _own.set(True)
     auth = _auth(server)
     client = httpx2.AsyncClient(
         headers={"Accept-Encoding": _PLAIN, **server.headers},

@@ -18,7 +18,7 @@ from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.failures import Rejected, failed_request
 from interpstack_mcp.faults import failed_response
 
-__all__ = ["read_message"]
+__all__ = ["infinite_in", "read_message"]
 
 #: Bytes at both ends of an answer in which the id of its request is looked for.
 _ENDS_BYTES: Final = 512
@@ -59,9 +59,9 @@ def _finite(found: SessionMessage) -> SessionMessage:
     """The message, or the failure of its request if a number of an answer is not finite."""
     message = found.message
     if isinstance(message, JSONRPCResponse):
-        place = _infinite("result", message.result)
+        place = infinite_in("result", message.result)
     elif isinstance(message, JSONRPCError):
-        place = _infinite("error.data", message.error.data)
+        place = infinite_in("error.data", message.error.data)
     else:
         return found
     if not place:
@@ -73,7 +73,7 @@ def _finite(found: SessionMessage) -> SessionMessage:
     return SessionMessage(failed_request(message.id, Rejected(f"{why}{said}")))
 
 
-def _infinite(place: str, value: Any) -> str:
+def infinite_in(place: str, value: Any) -> str:
     """The place of the first number that is not finite; empty if there is none."""
     waiting = [(place, value)]
     while waiting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -12,12 +13,14 @@ import anyio
 import attrs
 from mcp import types
 from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     METHOD_NOT_FOUND,
     UNSUPPORTED_PROTOCOL_VERSION,
     ErrorData,
     JSONRPCError,
+    JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
@@ -28,11 +31,14 @@ from pydantic import BaseModel, ValidationError
 
 from interpstack_mcp.connections.causes import printable
 from interpstack_mcp.connections.failures import Rejected, Unavailable, failed_request, marked
+from interpstack_mcp.connections.messages import infinite_in
 from interpstack_mcp.faults import fault_of
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.request_ids import NumericTexts
 
 __all__ = ["ReceivedMessages", "checked_messages"]
+
+_log = logging.getLogger("interpstack.mcp")
 
 #: Seconds in which a server answers the question for its version; those before 2026 may ignore it.
 _PROBE_SECONDS: Final = 2.0
@@ -73,12 +79,14 @@ class ReceivedMessages:
 
     Attributes:
         limits: Limits of everything that the server sends.
+        server: Name of the server.
         probed: Whether the server was asked for its version and has not answered.
         ignored: Whether it did not answer in time.
         left_out: Items of lists that do not fit the protocol, with the reasons, by method.
     """
 
     limits: McpLimits
+    server: str = ""
     probed: bool = attrs.field(default=False, init=False)
     ignored: bool = attrs.field(default=False, init=False)
     left_out: dict[str, list[tuple[str, str]]] = attrs.field(factory=dict, init=False)
@@ -105,7 +113,9 @@ async def checked_messages(
     """A transport whose messages are checked.
 
     Notifications that nothing comes of, or that are malformed, are dropped: the SDK would log each.
-    So are cancellations that the SDK would take for those of other requests.
+    So are cancellations that the SDK would take for those of other requests, and notifications
+    with a number that JSON lacks, which whoever passes them on would send as `null`. A question
+    with such a number is refused.
     A result with too many content blocks becomes an error, because each costs the SDK much time.
     An item of a list that does not fit the protocol is left out, and not the whole list.
     The question for the version is answered for a server that ignores it.
@@ -138,6 +148,7 @@ class _Checked:
     _negotiated: bool = attrs.field(default=False, init=False)
     _reading: anyio.CancelScope | None = attrs.field(default=None, init=False)
     _timer: asyncio.TimerHandle | None = attrs.field(default=None, init=False)
+    _told: bool = attrs.field(default=False, init=False)
 
     @property
     def last_context(self) -> Any:
@@ -216,9 +227,13 @@ class _Checked:
         """The item, what takes its place, or `None` if it is dropped."""
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, JSONRPCNotification):
-            return item if _is_heard(message) and self._ids.allows(message) else None
+            if not _is_heard(message) or not self._ids.allows(message):
+                return None
+            return None if self._is_infinite(message) else item
         if isinstance(message, JSONRPCRequest):
             self._ids.allows(message)
+            if self._is_infinite(message):
+                return _instead(item, _refused_question(message))
         elif isinstance(message, JSONRPCError):
             self._answered(message.id)
             changed = marked(message)
@@ -226,6 +241,20 @@ class _Checked:
         elif isinstance(message, JSONRPCResponse):
             return self._result(item, message)
         return item
+
+    def _is_infinite(self, message: JSONRPCNotification | JSONRPCRequest) -> bool:
+        """Whether a message has a number that JSON lacks, which is logged once per connection."""
+        place = infinite_in("params", message.params)
+        if place and not self._told:
+            self._told = True
+            _log.warning(
+                "%s of server %s was refused, and so will be others like it: %s is no number of "
+                "JSON, which has no NaN, no Infinity and nothing beyond 1.8e308",
+                printable(message.method)[:_NAME_CHARS],
+                self.exchange.server,
+                place,
+            )
+        return bool(place)
 
     def _answered(self, request: str | int | None) -> None:
         if request is not None and coerce_request_id(request) == self._probe:
@@ -269,7 +298,12 @@ class _Checked:
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=handshake, error=error))
 
 
-def _instead(item: SessionMessage, message: JSONRPCError) -> SessionMessage:
+def _refused_question(message: JSONRPCRequest) -> JSONRPCRequest:
+    """A question that the SDK answers with an error: it lacks the fields that its method needs."""
+    return message.model_copy(update={"params": {}})
+
+
+def _instead(item: SessionMessage, message: JSONRPCMessage) -> SessionMessage:
     """A message with the metadata of another one."""
     return SessionMessage(message, metadata=item.metadata)
 
@@ -320,13 +354,14 @@ def _leave_out(method: str, version: str, result: dict[str, Any]) -> list[tuple[
     """Leave the items out of a list that do not fit the protocol; return them with the reasons."""
     field, key = _LISTS[method]
     items = result.get(field)
-    if not isinstance(items, list) or not _fault(method, version, result):
+    if not isinstance(items, list):
         return []
+    whole = not _fault(method, version, result)
     good: list[Any] = []
     reasons: list[tuple[str, str]] = []
     for number, item in enumerate(items):
-        fault = _fault(method, version, {**result, field: [item]})
-        if fault:
+        fault = "" if whole else _fault(method, version, {**result, field: [item]})
+        if fault := fault or _fault_of_headers(method, version, item):
             given = item.get(key) if isinstance(item, dict) else None
             name = printable(given)[:_NAME_CHARS] if isinstance(given, str) else f"number {number}"
             reasons.append((repr(name), fault.removeprefix(f"{field}.0.")))
@@ -345,6 +380,13 @@ def _fault(method: str, version: str, result: dict[str, Any]) -> str:
     except (KeyError, ValueError):  # of a version that the SDK does not know, and refuses itself
         return ""
     return ""
+
+
+def _fault_of_headers(method: str, version: str, item: Any) -> str:
+    """Why the SDK would drop a tool, with a word in its log only; empty if it would not."""
+    if method != "tools/list" or version not in MODERN_PROTOCOL_VERSIONS:
+        return ""
+    return find_invalid_x_mcp_header(item.get("inputSchema")) or ""
 
 
 def _is_heard(message: JSONRPCNotification) -> bool:

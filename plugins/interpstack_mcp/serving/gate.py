@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
-from interpstack import GuestException, Request, Session, Settlement, hookimpl
+from interpstack import (
+    Bridge,
+    GuestException,
+    GuestLanguage,
+    HostOffer,
+    Request,
+    Session,
+    Settlement,
+    UnsupportedValue,
+    call_blocking,
+    decode,
+    hookimpl,
+)
+from interpstack_agents import tool_input
+from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.serving.runs import ServedCell
+from interpstack_mcp.values import to_arguments
 
 __all__ = ["GATE", "ApprovalGate", "shown_arguments"]
 
@@ -27,7 +43,11 @@ class ApprovalGate:
             return None
 
         async def gated(make: Callable[[], Awaitable[Settlement]]) -> Settlement:
-            if run.needs_approval(_names(session, request)):
+            bridges = session.stack.bridge_set(session.offer)
+            bridge = bridges.get(request.bridge)
+            if run.needs_approval(_names(bridge, request)):
+                if bridge is not None:
+                    await _check(session.offer, bridges.language, bridge, request)
                 try:
                     shown = shown_arguments(request.wire)
                 except ValueError as error:
@@ -43,10 +63,39 @@ class ApprovalGate:
         return gated
 
 
-def _names(session: Session, request: Request) -> set[str]:
+def _names(bridge: Bridge | None, request: Request) -> set[str]:
     """The names of a call: of its bridge, and of the tool behind it."""
-    bridge = session.stack.bridge_set(session.offer).get(request.bridge)
     return {request.bridge} if bridge is None else {request.bridge, bridge.tool or bridge.name}
+
+
+async def _check(
+    offer: HostOffer, language: GuestLanguage, bridge: Bridge, request: Request
+) -> None:
+    """Refuse arguments that the call would refuse: nobody is asked about it.
+
+    Raises:
+        GuestException: The arguments do not fit the bridge, or the tool behind it.
+    """
+    try:
+        await call_blocking(partial(_bind, offer, language, bridge, request))
+    except (TypeError, ValueError) as error:
+        name = "ToolError" if isinstance(error, UnsupportedValue) else "TypeError"
+        raise GuestException(f"{error}", name=name, tool=bridge.name) from error
+
+
+def _bind(offer: HostOffer, language: GuestLanguage, bridge: Bridge, request: Request) -> None:
+    """Make the arguments of a call, as the call does."""
+    given = request.wire if request.plain else decode(request.wire)
+    bridge.arguments(given, language)
+    servers = offer.part(McpServers)
+    catalog = None if servers is None else servers.last(language)
+    remote = catalog.tools.get(bridge.name.removeprefix("mcp.")) if catalog is not None else None
+    if remote is not None and bridge.name.startswith("mcp."):
+        to_arguments(tool_input(bridge.name, remote, language, given))
+        return
+    for tool in offer.tools:
+        if bridge.tool == tool.name:
+            tool_input(bridge.name, tool, language, given)
 
 
 def shown_arguments(arguments: Any) -> str:

@@ -220,7 +220,8 @@ for line in sys.stdin:
         "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
         "serverInfo": {"name": "s", "version": "1"},
     }
-    results = {"initialize": about, "tools/list": {"tools": TOOLS}}
+    since_2026 = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    results = {"initialize": about, "tools/list": {"tools": TOOLS, **since_2026}}
     if "id" in asked:
         answer = {"jsonrpc": "2.0", "id": asked["id"], "result": results.get(asked["method"], {})}
         print(json.dumps(answer), flush=True)
@@ -281,6 +282,27 @@ async def test_a_server_that_starts_slowly_keeps_the_newer_protocol(notes: Notes
         assert not (await made.listed()).fault
         assert not made.older
         assert (await made.connected()).protocol_version == "2026-07-28"
+    finally:
+        await made.aclose()
+
+
+async def test_a_tool_that_the_sdk_would_drop_is_left_out_by_name_and_not_in_its_log(
+    notes: Notes, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "no token"}}}
+    made = older(
+        """print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}}), flush=True)""",
+        notes,
+        [GOOD, {"name": "bad", "inputSchema": header}],
+    )
+    try:
+        listing = await made.listed()
+        assert [tool.name for tool in listing.tools] == ["good"]
+        assert [name for name, _ in listing.left_out] == ["'bad'"]
+        assert "x-mcp-header 'no token' is not an RFC 9110 token" in listing.left_out[0][1]
+        assert [one.name for one in caplog.records if one.levelname == "WARNING"] == []
     finally:
         await made.aclose()
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp.types import ElicitRequest, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from interpstack_mcp.connections.received import ReceivedMessages, checked_messages
 from interpstack_mcp.limits import McpLimits
@@ -59,6 +59,29 @@ async def test_other_notifications_are_dropped(
 ) -> None:
     assert await _received(message) == []
     assert not caplog.records
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+async def test_a_notification_with_a_number_that_json_lacks_is_dropped_and_logged_once(
+    number: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    progress = _notification("progress", progressToken=1, progress=number)
+    message = _notification("message", level="info", data={"a": [1, number]})
+    sound = _notification("message", level="info", data={"a": [1, 2.5]})
+    assert await _received(message, progress, sound) == [sound]
+    (record,) = caplog.records
+    assert "notifications/message" in record.getMessage()
+    assert "params.data.a.1 is no number of JSON" in record.getMessage()
+
+
+async def test_a_question_with_a_number_that_json_lacks_is_one_that_the_sdk_refuses() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "number", "maximum": float("inf")}}}
+    params = {"message": "How much?", "requestedSchema": schema}
+    asked = JSONRPCRequest(jsonrpc="2.0", id=1, method="elicitation/create", params=params)
+    (received,) = await _received(asked)
+    assert received.id == 1
+    with pytest.raises(ValueError, match="message"):
+        ElicitRequest.model_validate({"method": received.method, "params": received.params})
 
 
 async def test_a_result_with_too_many_blocks_is_an_error() -> None:

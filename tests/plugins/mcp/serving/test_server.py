@@ -144,6 +144,21 @@ async def test_calls_without_an_approval_are_not_made(
     assert served.paid == []
 
 
+@both
+@pytest.mark.parametrize("given", ["{to: 5}", "{}", "{to: 'Ann', euros: 5}", "5"])
+async def test_nobody_is_asked_about_arguments_that_the_call_refuses(
+    serve: Any, mode: str, given: str
+) -> None:
+    code = f"try {{ await tools.pay({given}) }} catch (e) {{ [e.name, e.tool, e.message].join() }}"
+    expected = await text(await serve().client(mode=mode), code)
+    assert expected.startswith("<result>TypeError,tools.pay,tools.pay")
+    served, asked = serve("tools.pay"), []
+    allow = {"action": "accept", "content": {"allow": True}}
+    client = await served.client(allow, mode=mode, asked=asked)
+    assert await text(client, code) == expected
+    assert asked == served.paid == []
+
+
 async def test_arguments_that_nobody_can_read_are_refused(serve: Any) -> None:
     served = serve("tools.pay")
     client = await served.client({"action": "accept", "content": {"allow": True}})
