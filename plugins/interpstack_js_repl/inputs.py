@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import attrs
 
@@ -64,6 +64,8 @@ def check_fields(fields: Any, *, tool: str = "js_repl") -> None:
         got = shown(fields["code"], JAVASCRIPT.literal) if "code" in fields else "nothing"
         raise InputFault(f"{tool} takes JavaScript source text in the field code; got {got}")
     given = fields.get("timeout_ms")
+    if isinstance(given, str):  # a pragma has text, a field a number
+        _refuse_number(f"the text {_quoted(given)}", f"{tool} field")
     if given is not None:
         whole = isinstance(given, float) and given.is_integer()
         _number(int(given) if whole else given, f"{tool} field")
@@ -133,11 +135,15 @@ def _number(value: Any, place: str) -> int:
     text = str(value)
     fits = _NUMBER.fullmatch(text) and len(text) <= len(str(_MOST)) + 1
     if not fits or not 0 < int(text) <= _MOST:
-        raise InputFault(
-            f"{place} timeout_ms must be a positive whole number of milliseconds; got "
-            f"{_quoted(text)}. For 15 seconds, pass timeout_ms=15000"
-        )
+        _refuse_number(_quoted(text), place)
     return int(text)
+
+
+def _refuse_number(got: str, place: str) -> NoReturn:
+    raise InputFault(
+        f"{place} timeout_ms must be a positive whole number of milliseconds; got {got}. For 15 "
+        "seconds, pass timeout_ms=15000"
+    )
 
 
 def _refuse_wrapping(source: str, tool: str) -> None:

@@ -278,7 +278,8 @@ class QuickJSExecution(KernelExecution):
         from interpstack_javascript.positions import offset_of
         from interpstack_javascript.preparation import offset_shown
 
-        faults = parse(source, name="module.mjs").faults
+        typed = self._live.modules.is_typescript(found["name"])
+        faults = () if typed else parse(source, name="module.mjs").faults
         line, column = int(found["line"]), int(found["column"])
         offset = offset_shown(source, faults[0]) if faults else offset_of(source, line, column)
         if offset is None:

@@ -18,7 +18,7 @@ __all__ = ["GuestModules", "module_fault"]
 
 #: The top of a stack trace where a module does not parse; see `errors.js`.
 _FAULT: Final = re.compile(
-    r"\s*at module:(?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?=\n|\Z)"
+    r"\s*at (?:module:)?(?P<name>[^\n]{1,500}?):(?P<line>\d{1,9}):(?P<column>\d{1,9})(?=\n|\Z)"
 )
 
 

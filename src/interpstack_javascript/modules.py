@@ -34,6 +34,8 @@ _MAX_STORED: Final = 64 * 2**20
 _MAX_BUNDLES: Final = 100_000
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
+#: Begins the name in the place of one whose module is no TypeScript; as in `kernel/imports.js`.
+_BROKEN: Final = "SyntaxError in "
 _STRINGS: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 
 
@@ -104,8 +106,12 @@ class ModuleTable:
         return found or f"{shown}': there is no such code file beside '{base}"
 
     def source(self, name: str) -> str | None:
-        """The JavaScript of a module, to be shown; `None` if it is not known any more."""
+        """The source of a module, to be shown; `None` if it is not known any more."""
         return self._bundles.get(name, {}).get(name)
+
+    def is_typescript(self, name: str) -> bool:
+        """Whether the source of a module is TypeScript still, as of one that does not parse."""
+        return name.endswith(_TYPED) and name not in self._ready
 
     def load(self, name: str) -> str | None:
         """The JavaScript of a module that was resolved; `None` if there is none."""
@@ -128,7 +134,10 @@ class ModuleTable:
                 source = strip_types(source, name, self._clock.left())
             bundle[name] = escape(source)
         except TypeScriptError as error:
-            return f"{name}: {error}"
+            place = error.place
+            if place is None:  # it took too long
+                return f"{name}: {error}"
+            return f"{_BROKEN}{name}:{place.line}:{place.column}: {error.reason}"
         self._ready.add(name)
         return name
 

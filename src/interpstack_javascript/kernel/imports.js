@@ -33,7 +33,18 @@
     let at = indexOf(message, "Error resolving module ");
     if (at < 0) at = indexOf(message, "Error loading module ");
     const absent = at === 0 && name === "ReferenceError" || at > 0 && name === "TypeError"; // QuickJS, V8
-    return absent ? makeError(new ErrorClass(), limits.noModule, slice(message, at), table()) : error;
+    if (!absent) return error;
+    const broken = indexOf(message, " module 'SyntaxError in ");
+    if (broken >= 0) return syntaxError(slice(message, broken + 24, message.length - 1));
+    return makeError(new ErrorClass(), limits.noModule, slice(message, at), table());
+  }
+  // Of a module in TypeScript, from `name:line:column: reason`; its frame is the one of an engine.
+  function syntaxError(fault) {
+    const end = indexOf(fault, ": ");
+    const reason = slice(fault, end + 2), error = makeError(new ErrorClass(), "SyntaxError", reason, table());
+    const stack = textOf(error, "stack", ""), frames = indexOf(stack, "    at ");
+    const rest = frames < 0 ? "" : "\n" + slice(stack, frames);
+    return define(error, "stack", "SyntaxError: " + reason + "\n    at " + slice(fault, 0, end) + rest);
   }
   function missingExport(specifier, wanted, module) {
     const names = ownKeys(module), known = list();

@@ -90,13 +90,13 @@ def test_the_option_of_a_field_counts_like_that_of_a_line() -> None:
         read_input("1", -1)
 
 
-@pytest.mark.parametrize("given", [-1, 0, 1.5, "soon", True, 2**64, -2.0])
+@pytest.mark.parametrize("given", [-1, 0, 1.5, "soon", "500", "", True, 2**64, -2.0])
 def test_a_wrong_field_is_named_as_a_field(given: object) -> None:
     with pytest.raises(InputFault, match=r"^js_repl field timeout_ms must be a positive whole"):
         check_fields({"code": "1", "timeout_ms": given})
 
 
-@pytest.mark.parametrize("given", [1, 500, 500.0, "500", None])
+@pytest.mark.parametrize("given", [1, 500, 500.0, None])
 def test_a_field_may_be_any_whole_number(given: object) -> None:
     check_fields({"code": "1", "timeout_ms": given})
 

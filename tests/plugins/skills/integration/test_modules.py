@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from engines import OnEngine
 
-from interpstack import InterpreterStack, Session
+from interpstack import InterpreterStack, Place, Session
 
 
 @pytest.mark.engines("javascript")
@@ -121,7 +123,6 @@ async def test_the_file_that_is_there_comes_first(session: Session, skill: Any) 
         ("./node_modules/dep/index.js", "dep"),
         ("./.hidden.js", ".hidden"),
         ("./data.json", "data.json"),
-        ("./broken.ts", "broken.ts"),
     ],
 )
 @pytest.mark.parametrize("form", ["import {{x}} from '{}'", "export * from '{}'"])
@@ -130,7 +131,7 @@ async def test_a_skill_reaches_its_own_files_only(
 ) -> None:
     skill("other", {"index.js": "export const x = 1"})
     skill("m", {
-        "index.js": form.format(imported), "broken.ts": "export const x: = 1", "data.json": "{}",
+        "index.js": form.format(imported), "data.json": "{}",
         "node_modules/dep/index.js": "export const x = 1", ".hidden.js": "export const x = 1",
     })  # fmt: skip
     await session.eval('import "@/skills/other"')  # that it is loaded opens no way to it
@@ -152,7 +153,11 @@ async def test_a_skill_reaches_its_own_files_only(
          "SyntaxError", "", "@/skills/m/b.js:1:"),
         ({"index.js": "import {x} from './b.js'", "b.js": "export const y = 1"},
          "SyntaxError", "'x' in module '@/skills/m/b.js'", ""),
-        ({"index.ts": "export const x: = 1"}, "ModuleNotFound", "@/skills/m/index.ts", ""),
+        ({"index.ts": "\nexport const x: = 1"}, "SyntaxError", "", "@/skills/m/index.ts:2:17"),
+        ({"index.js": "import './b.mts'", "b.mts": "export const x = 1 satisfies"},
+         "SyntaxError", "", "@/skills/m/b.mts:1:"),
+        ({"index.ts": "const a = 1;\n  @a class B {}"},
+         "SyntaxError", "", "@/skills/m/index.ts:2:3"),
         ({"index.js": "await Promise.reject(new RangeError('late'))"}, "RangeError", "late", ""),
         ({"index.js": "throw 'text'"}, "Error", "text", ""),
         ({"index.js": "await new Promise(() => {})"}, "Deadlock", "", ""),
@@ -170,6 +175,24 @@ async def test_failures_name_the_file(
     assert message in outcome.error.message
     assert place in outcome.error.stack
     assert (await session.eval('(await import("@/skills/good")).x')).text == "1"
+
+
+@pytest.mark.engines("javascript")
+async def test_a_fault_in_typescript_has_its_place(
+    session: Session, skill: Any, on_engine: OnEngine
+) -> None:
+    skill("m", {"index.ts": "export const a: number = 1;\nexport function f(x: string: {}"})
+    outcome = await session.eval('import "@/skills/m"')
+    assert outcome.error is not None
+    assert outcome.error.stack.startswith("    at @/skills/m/index.ts:2:28")
+    if on_engine.name != "node":  # which has no places in modules
+        assert outcome.error.place == Place(2, 28, "export function f(x: string", ": {}")
+    caught = await session.eval(
+        'try { await import("@/skills/m") } catch (e) { [e.name, e.message, `${e}`] }'
+    )
+    error = outcome.error
+    told = [error.name, error.message, f"{error.name}: {error.message}"]
+    assert caught.text == json.dumps(told)
 
 
 async def test_an_endless_module_times_out_and_is_undone(
