@@ -203,7 +203,7 @@ class Interpreter:
         approvals = self.rules.direct(request)
         if approvals is None:
             return request
-        return DirectCall(request, approvals, self.surface.names[0]).decided()
+        return DirectCall(request, approvals, self.surface.names[0]).admitted()
 
     def _with_prompt(
         self, request: ModelRequest[Any], state: Mapping[str, Any]

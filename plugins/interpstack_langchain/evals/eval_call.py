@@ -24,7 +24,7 @@ from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.watched import Watched
-from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, applied, decided
+from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, admitted
 from interpstack_langchain.rules.call_limits import CallLimits
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
@@ -213,12 +213,9 @@ class EvalCall:
         if self.approvals is None and note is None:
             return tool, given
         asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
-        decision = decided(asked, note)
-        call = asked if decision is None else applied(decision, asked)
+        call = admitted(asked, note, self.approvals, self)
         if isinstance(call, str):
             return call
-        if self.approvals is not None:
-            self.approvals.check(call, self, decision)
         if call["name"] != tool.name:
             tool = native_tool(self._tool(call["name"]))
         return tool, call["args"]

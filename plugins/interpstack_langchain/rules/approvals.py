@@ -39,8 +39,8 @@ __all__ = [
     "ApprovalNeeded",
     "Approvals",
     "UnfitAnswer",
-    "applied",
-    "decided",
+    "admitted",
+    "call_after",
     "payload",
     "shown",
 ]
@@ -85,6 +85,77 @@ class UnfitAnswer(ValueError):
         return self
 
 
+def admitted(
+    call: ToolCall, note: Any, approvals: Approvals | None, running: Running
+) -> ToolCall | str:
+    """Let a call from code pass, once each rule that asks about it has its decision.
+
+    Args:
+        call: As the model would have made it.
+        note: The journal's note of the last decision about the call; `None` without any.
+        approvals: The approvals that calls of the eval need; `None` without any. A decision that
+            was made holds although its rule is gone.
+        running: The eval that makes the call.
+
+    Returns:
+        The call to make, as decisions changed it, or the answer that a person gave in its place.
+
+    Raises:
+        ApprovalNeeded: A rule asks about the call, and there is no decision yet.
+        GuestException: The call was rejected, a rule failed, or nobody can be shown the arguments.
+        ReplayDivergence: The decision was made on another call.
+        UnreadableJournal: The decision is damaged.
+    """
+    decision = _noted_decision(call, note)
+    after = call if decision is None else call_after(decision, call)
+    if isinstance(after, str) or approvals is None:
+        return after
+    question = approvals.question(after, running, decision)
+    if question is not None:
+        raise ApprovalNeeded(question)
+    return after
+
+
+def _noted_decision(call: ToolCall, note: Any) -> Mapping[str, Any] | None:
+    """Return the last decision about a call, as it is noted; `None` if there is none.
+
+    Args:
+        call: As the model would have made it.
+        note: The journal's note of the decision.
+
+    Raises:
+        ReplayDivergence: The decision was made on another call.
+        UnreadableJournal: The decision is damaged.
+    """
+    decision = read_decision(note)
+    if decision is not None and decision["digest"] != _digest(call):
+        asked = f"{call['name']}({json.dumps(digestible(call['args']), default=repr)[:200]})"
+        raise ReplayDivergence(
+            f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
+        )
+    return decision
+
+
+def call_after(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
+    """Return the call to make after a decision, or the answer that a person gave in its place.
+
+    Raises:
+        GuestException: The call was rejected.
+    """
+    if decision["type"] == "respond":
+        return str(decision["message"])
+    if decision["type"] == "reject":
+        reason = decision["message"]
+        why = f": {reason}" if reason else "; do not repeat it unless the user asks for it"
+        raise GuestException(f"a reviewer rejected this call of {call['name']}{why}", rejected=True)
+    changed = _carried(decision).get("changed")
+    return (
+        call
+        if changed is None
+        else {**call, "name": changed["name"], "args": read(changed["args"])}
+    )
+
+
 @attrs.frozen(eq=False, repr=False)
 class Approvals:
     """Asks for the approvals of calls that need one.
@@ -94,26 +165,6 @@ class Approvals:
     """
 
     rules: ApprovalRules
-
-    def check(
-        self,
-        call: ToolCall,
-        running: Running,
-        decision: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Refuse a call without a decision of each rule that asks about it.
-
-        Args:
-            call: As the model would have made it, or as the decision changed it.
-            running: The eval that makes it.
-            decision: The last decision about the call, by which some rules have been asked.
-
-        Raises:
-            ApprovalNeeded: It needs an approval.
-        """
-        question = self.question(call, running, decision)
-        if question is not None:
-            raise ApprovalNeeded(question)
 
     def question(
         self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None = None
@@ -126,14 +177,14 @@ class Approvals:
         policies = self.rules.policies(call["name"])
         done: list[str] = []
         if decision is not None:
-            asked = self._asked(call, decision)
+            asked = self._rules_asked(call, decision)
             if asked is None:
                 return None
             done = asked
         for policy in policies:
             if policy.name in done:
                 continue
-            question = _asked(policy, call, running)
+            question = _question_of(policy, call, running)
             if question is None:
                 continue
             before = _carried(decision) if decision else {}
@@ -141,7 +192,7 @@ class Approvals:
             return {**before, **question, **by, **_digest_of(decision)}
         return None
 
-    def _asked(self, call: ToolCall, decision: Mapping[str, Any]) -> list[str] | None:
+    def _rules_asked(self, call: ToolCall, decision: Mapping[str, Any]) -> list[str] | None:
         """The names of the rules that have been asked about a call; `None` if all have."""
         if "by" in decision:
             by: list[str] = decision["by"]
@@ -164,7 +215,7 @@ def _digest_of(decision: Mapping[str, Any] | None) -> dict[str, Any]:
     return {} if decision is None else {"digest": decision["digest"]}
 
 
-def _asked(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
+def _question_of(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
     """The question of one policy about a call; `None` if it has none."""
     shown: ToolCall = {**call, "args": plain(call["args"])}
     try:
@@ -217,26 +268,6 @@ def _request_of(asked: GraphInterrupt) -> Mapping[str, Any]:
         if not isinstance(text := one.get("description", ""), str):
             raise TypeError(f"'description' must return text, not a {type(text).__name__}")
     return request
-
-
-def decided(call: ToolCall, note: Any) -> Mapping[str, Any] | None:
-    """The last decision about a call; `None` if there is none.
-
-    Args:
-        call: As the model would have made it.
-        note: The journal's note of the decision.
-
-    Raises:
-        ReplayDivergence: The decision was made on another call.
-        UnreadableJournal: The decision is damaged.
-    """
-    decision = read_decision(note)
-    if decision is not None and decision["digest"] != _digest(call):
-        asked = f"{call['name']}({json.dumps(digestible(call['args']), default=repr)[:200]})"
-        raise ReplayDivergence(
-            f"the decision on {decision['shown']} cannot be used for {asked}; nothing was done"
-        )
-    return decision
 
 
 def payload(
@@ -297,26 +328,6 @@ def _graph_runtime(runtime: Any) -> Runtime[Any]:
         stream_writer=runtime.stream_writer,
         execution_info=runtime.execution_info,
         server_info=runtime.server_info,
-    )
-
-
-def applied(decision: Mapping[str, Any], call: ToolCall) -> ToolCall | str:
-    """The call to make after a decision, or the answer that a person gave in its place.
-
-    Raises:
-        GuestException: The call was rejected.
-    """
-    if decision["type"] == "respond":
-        return str(decision["message"])
-    if decision["type"] == "reject":
-        reason = decision["message"]
-        why = f": {reason}" if reason else "; do not repeat it unless the user asks for it"
-        raise GuestException(f"a reviewer rejected this call of {call['name']}{why}", rejected=True)
-    changed = _carried(decision).get("changed")
-    return (
-        call
-        if changed is None
-        else {**call, "name": changed["name"], "args": read(changed["args"])}
     )
 
 

@@ -19,7 +19,7 @@ from langgraph.types import Command, interrupt
 from interpstack import GuestException
 from interpstack.values import same_json
 from interpstack_agents import has_half
-from interpstack_langchain.rules.approvals import Approvals, applied, payload
+from interpstack_langchain.rules.approvals import Approvals, call_after, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.shown_values import storable
 
@@ -43,7 +43,7 @@ class DirectCall:
     approvals: Approvals
     eval_name: str
 
-    def decided(self) -> ToolCallRequest | ToolMessage:
+    def admitted(self) -> ToolCallRequest | ToolMessage:
         """Ask for an approval, if the rule wants one.
 
         An answer that does not fit leaves the question open: it is asked again, with the reason.
@@ -60,7 +60,7 @@ class DirectCall:
             if question is None:
                 return self.request
             _check_texts(call)
-            outcome = applied(self._decision(question), call)
+            outcome = call_after(self._decision(question), call)
         except GuestException as error:
             return self._answer(str(error), "error")
         if isinstance(outcome, str):
