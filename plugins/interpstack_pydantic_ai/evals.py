@@ -191,7 +191,7 @@ class AgentEvals:
 
     async def end_run(self, conversation_id: str) -> None:
         """Release the resources of a conversation until its next run."""
-        await self.sessions.end_turn(conversation_id, close=not self.sessions.mode.stores)
+        await self.sessions.end_turn(conversation_id, close=not self.sessions.mode.outlives_turn)
 
 
 @attrs.frozen

@@ -197,7 +197,7 @@ class LiveSession:
         dump = partial(use.mode.dump, state, use.owner, self.sequence + 1, records)
         dumped, notice = await run_guest(partial(copy_context().run, dump), lambda: None)
         record = {**dumped, "id": secrets.token_hex(8)}
-        if not use.mode.stores:
+        if not use.mode.outlives_turn:
             record["turn"] = use.turn
         self.advance(record, use.position)
         self.contested = again

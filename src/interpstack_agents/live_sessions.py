@@ -133,7 +133,7 @@ class LiveSessions:
 
     async def _trim_resting(self) -> None:
         """Close sessions beyond their number, between two turns of their conversations."""
-        if not self.mode.stores:
+        if not self.mode.outlives_turn:
             return
         counted: Collection[str] = self._known
         most = _MAX_RESTING

@@ -105,7 +105,7 @@ class Persistence(abc.ABC):
         self.signing_key = signing_key
 
     @property
-    def stores(self) -> bool:
+    def outlives_turn(self) -> bool:
         """Whether records outlive the turn that makes them."""
         return self.scope in (Scope.THREAD, Scope.SHARED)
 

@@ -80,11 +80,15 @@ class Reopening:
         """
         records = self._records(visit.saved)
         token = token_of(records)
-        if not self.mode.stores:
+        if not self.mode.outlives_turn:
             token = token or visit.saved.turn
         if known is None or not known.fits(token, visit.position):
             known = await self._open(visit, token, records, visit.saved.newest)
-            if visit.saved.foreign and self.mode.stores and not (records or visit.saved.newest):
+            if (
+                visit.saved.foreign
+                and self.mode.outlives_turn
+                and not (records or visit.saved.newest)
+            ):
                 known.session.notify(_FOREIGN)
         elif known.spoiled:
             known = await self._again(visit, known, records)
@@ -102,13 +106,13 @@ class Reopening:
         await session.reset()
         session.bind(visit.offer)
         known = LiveSession(session, token, newest)
-        if not (records or (newest and self.mode.stores)):
+        if not (records or (newest and self.mode.outlives_turn)):
             return known
         try:
             state = await call_blocking(partial(self._load, visit.owner, records, newest))
             if state == SessionState():
                 notices: tuple[str, ...] = ("Variables of earlier turns were too large to keep.",)
-            elif self.mode.stores and "turn" in records[-1]:
+            elif self.mode.outlives_turn and "turn" in records[-1]:
                 notices = (_ENDED,)  # the record of a turn, which another mode has made
             else:
                 notices = await self._restored(session, state)
@@ -146,7 +150,7 @@ class Reopening:
     def _records(self, saved: SavedState) -> Any:
         """The records that apply to this turn."""
         records = saved.records or []
-        if self.mode.stores or not are_records(records):
+        if self.mode.outlives_turn or not are_records(records):
             return records
         return [record for record in records if record.get("turn") == saved.turn]
 

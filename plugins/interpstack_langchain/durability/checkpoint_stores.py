@@ -36,7 +36,7 @@ from interpstack_langchain.durability.eval_pauses import (
 )
 from interpstack_langchain.durability.paused_runs import PausedRun, Sweep
 from interpstack_langchain.langgraph_internals.call_scopes import Scope
-from interpstack_langchain.rules.approvals import shown
+from interpstack_langchain.rules.approvals import running_call
 from interpstack_langchain.rules.decisions import Editable
 
 __all__ = ["CheckpointStore", "Shared", "offer_record"]
@@ -326,7 +326,7 @@ class CheckpointStore:
         """Leave running calls running, and return their description for the person who decides."""
         if self._database is not None:
             self._database.leave(self.key, self)
-        calls = [shown(request) for request in running]
+        calls = [running_call(request) for request in running]
         names = _named(calls)
         _log.warning(
             "eval %s pauses, and %d of its calls still run: %s", self.key, len(calls), names

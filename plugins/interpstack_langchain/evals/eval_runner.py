@@ -42,7 +42,7 @@ from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit, pairs
 from interpstack_langchain.state.variables import Variables
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
-from interpstack_langchain.tools.tool_errors import shown
+from interpstack_langchain.tools.tool_errors import naming_tool
 
 __all__ = ["Evals"]
 
@@ -193,7 +193,7 @@ class Evals:
     ) -> _Ended:
         store = running.store
         # With durable evals, the evals of a turn may run in several processes.
-        keeps = self.mode.stores or store is not None
+        keeps = self.mode.outlives_turn or store is not None
         tools = {tool.name for tool in running.request.runtime.tools}
         saved = saved_in(state, foreign=self.channels.foreign(state, tools))
         # An eval that began with the stored variables in an earlier run cannot go on without them.
@@ -255,7 +255,7 @@ class Evals:
         return self.stores.alone(running.store) if not running.watched else running.watched.lock
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
-        outcome = shown(ended.outcome)
+        outcome = naming_tool(ended.outcome)
         if running.watched is not None:
             outcome = running.watched.unseen(outcome)
         text = self._rendered(outcome, ended.session)

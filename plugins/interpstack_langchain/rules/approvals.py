@@ -42,7 +42,7 @@ __all__ = [
     "admitted",
     "call_after",
     "payload",
-    "shown",
+    "running_call",
 ]
 
 _log = logging.getLogger(__name__)
@@ -277,7 +277,7 @@ def payload(
 
     Args:
         questions: Questions by request.
-        running: Calls that are still at work, as `shown` tells them.
+        running: Calls that are still at work, as `running_call` describes them.
     """
     asked: dict[str, Any] = {
         key: [item for question in questions.values() for item in question["payload"][key]]
@@ -289,8 +289,8 @@ def payload(
     return {**asked, "still_running": list(running)} if running else asked
 
 
-def shown(request: Request) -> dict[str, Any]:
-    """A call that is still running, as shown to the person who decides on other calls."""
+def running_call(request: Request) -> dict[str, Any]:
+    """Describe a call that is still running to the person who decides on other calls."""
     text = json.dumps(request.wire, ensure_ascii=False, default=repr)
     return {"name": request.bridge, "input": escaped_text(text[:_SHOWN_CHARS])}
 

@@ -8,7 +8,7 @@ import attrs
 
 from interpstack import GuestError, Outcome
 
-__all__ = ["ToolFailed", "message_of", "shown", "uncaught"]
+__all__ = ["ToolFailed", "message_of", "naming_tool", "uncaught"]
 
 
 class ToolFailed(Exception):
@@ -36,8 +36,8 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
     return ToolFailed(f"{error.data.get('tool')} raised {kind}: {error.message}")
 
 
-def shown(outcome: Outcome) -> Outcome:
-    """An outcome that names the failed tool and its exception."""
+def naming_tool(outcome: Outcome) -> Outcome:
+    """Return an outcome that names the failed tool and its exception."""
     error = outcome.error
     if error is None or "tool" not in error.data:
         return outcome

@@ -96,7 +96,7 @@ class _Runner:
             context = CellContext(
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
-            run = self._run_again if steps.repeats else self._run
+            run = self._run_on_record if steps.repeats else self._run
             return self._with_notices(session, await run(session, start, context, extensions))
         except EngineFailure as error:
             loss = "the session starts over: all variables of earlier cells are lost"
@@ -117,10 +117,14 @@ class _Runner:
         notices, self.notices = dict.fromkeys([*self.notices, *outcome.notices]), []
         return attrs.evolve(outcome, notices=tuple(notices))
 
-    async def _run_again(
+    async def _run_on_record(
         self, session: Session, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
-        """Run a cell that will be run again, from the same state, if it ends early."""
+        """Run a cell by a record, from its start or from where an earlier run of it paused.
+
+        If the run ends early, the state is put back as it was before the cell, from which the next
+        run starts.
+        """
         capabilities = self.state.engine.capabilities
         middle = await self.state.open_in_the_middle(await extensions.steps.open(capabilities))
         if middle is None and Capability.UNDO in capabilities:

@@ -84,7 +84,7 @@ class PersistenceConformance(abc.ABC):
         mode = self.make_mode()
         assert mode.name
         assert mode.scope in tuple(Scope)
-        assert mode.stores == (mode.scope in (Scope.THREAD, Scope.SHARED))
+        assert mode.outlives_turn == (mode.scope in (Scope.THREAD, Scope.SHARED))
         names_owner = type(mode).shared_key is not Persistence.shared_key
         assert names_owner or mode.scope != Scope.SHARED, "shared_key says whose variables it uses"
 

@@ -48,7 +48,7 @@ def stored(state: SessionState = STATE, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "stores"), [("thread", True), ("turn", False), ("call", False)])
 def test_modes(name: str, stores: bool) -> None:
     made = mode(name)
-    assert (made.name, made.scope, made.stores) == (name, name, stores)
+    assert (made.name, made.scope, made.outlives_turn) == (name, name, stores)
 
 
 def test_unknown_modes_list_the_known() -> None:
