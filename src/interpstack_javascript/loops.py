@@ -42,8 +42,8 @@ class LoopEdits:
     """The edits of all loops of a source.
 
     Attributes:
-        edits: Edits that come before others at the same place.
-        last: Edits that come behind all others at the same place: what closes what was opened.
+        edits: Edits of what begins at a place.
+        last: Edits that close what ends at a place, inner loops first.
     """
 
     edits: list[Edit] = attrs.Factory(list)

@@ -43,7 +43,7 @@ def mended_module(source: str, clock: Clock) -> str:
     if fault is not None:
         return _refusal(fault.message, source, units, fault.start)
     loops = loop_edits(parsed.program, source, clock.pause)  # none if the source does not parse
-    edits = [*loops.edits, *loops.last]
+    edits = [*loops.last, *loops.edits]  # one may begin where another ends
     return text_of(edited(units, edits).text) if edits else source
 
 

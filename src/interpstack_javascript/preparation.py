@@ -488,6 +488,7 @@ class _Script:
         self._types = types
         self._mended = mended
         self._for_quickjs = for_quickjs
+        self._ends: list[Edit] = []  # closed statements, inner ones first
         self._dropped = {edit[0] for edit in types}  # where imports of types begin
         self._hashbang: Node | None = program.get("hashbang")
         self._kinds: dict[str, str] = {}
@@ -509,7 +510,8 @@ class _Script:
         edits = [*self._common_edits()]
         if wrapped:
             return self._wrapped(edits)
-        made = edited(self._units, [*self._plain_edits(), *edits])
+        # a statement may begin where another one ends
+        made = edited(self._units, [*self._ends, *self._plain_edits(), *edits])
         return Prepared(text_of(made.text), shifts=made.shifts, declared=self._declared())
 
     def _declared(self) -> dict[str, list[str]]:
@@ -599,7 +601,7 @@ class _Script:
                 owner = "$mport.constants."
             if owner:
                 yield start, start, f"{name}: {owner}" if short else owner
-        yield from self._mended.last
+        self._ends += self._mended.last
 
     def _shielding_edits(self) -> Iterator[Edit]:
         """Keep functions in blocks from becoming variables of the cell in place of a `let` there.
@@ -610,7 +612,7 @@ class _Script:
             name = node["id"]["name"]
             if name in self._lexical and block["type"] == "BlockStatement":
                 yield block["start"], block["start"], f"{{ let {name}; "
-                yield block["end"], block["end"], " }"
+                self._ends.append((block["end"], block["end"], " }"))
 
     def _in_import(self, edit: Edit) -> bool:
         return any(each["start"] <= edit[0] < each["end"] for each in self._imports)
@@ -664,8 +666,13 @@ class _Script:
             names = [each["id"]["name"] for each in functions]
             head += "".join(f"globalThis.{name} = {name}; " for name in names)
             functions = []
-        inside = [edit for edit in edits if _within(edit, functions)]
-        outside = [*self._wrapping_edits(head)]
+        ends, self._ends = self._ends, []
+        wrapping = [*self._wrapping_edits(head)]
+        inside = [edit for edit in ends if _within(edit, functions, is_end=True)]
+        inside += [edit for edit in edits if _within(edit, functions)]
+        outside = [*self._ends]
+        outside += [edit for edit in ends if not _within(edit, functions, is_end=True)]
+        outside += wrapping
         outside += [edit for edit in edits if not _within(edit, functions)]
         made = edited(_blanked(self._units, functions, keep=False), outside)
         first: Edited | None = None
@@ -724,7 +731,7 @@ class _Script:
             if id(statement) in top or statement.get("directive") is not None:
                 continue  # another one follows
             yield statement["start"], statement["start"], f"{_VALUE} = ("
-            yield self._closing(statement)
+            self._ends.append(self._closing(statement))
         for statement in self._body[last + 1 :]:
             if _is_compound(statement):
                 yield statement["start"], statement["start"], f"{_VALUE} = void 0; "
@@ -770,7 +777,7 @@ class _Script:
         if head_of is not None:
             yield declaration["end"], declaration["end"], ")"
         else:
-            yield self._closing(declaration)
+            self._ends.append(self._closing(declaration))
 
     def _closing(self, statement: Node) -> Edit:
         end = statement["end"]
@@ -824,8 +831,17 @@ def _import_call(statement: Node, specifiers: list[Node]) -> str:
     return f"void ({{{pattern}}} = {call});" if members else f"void {call};"
 
 
-def _within(edit: Edit, nodes: list[Node]) -> bool:
-    return any(each["start"] <= edit[0] and edit[1] <= each["end"] for each in nodes)
+def _within(edit: Edit, nodes: list[Node], *, is_end: bool = False) -> bool:
+    """Whether an edit is of one of these nodes, and not of a neighbour.
+
+    Args:
+        edit: The edit.
+        nodes: The nodes.
+        is_end: Whether it closes what is in front of it.
+    """
+    if is_end:
+        return any(each["start"] < edit[0] and edit[1] <= each["end"] for each in nodes)
+    return any(each["start"] <= edit[0] < each["end"] for each in nodes)
 
 
 def _blanked(units: str, nodes: list[Node], *, keep: bool) -> str:

@@ -45,6 +45,16 @@ VALUES = {
     "a loop that is continued: value": (["for (let i = 0; i < 3; i++) { (() => i); i * 10; if (i === 2) continue; i + 100 }"], "undefined"),
     "a loop that is continued: types": (["const a: (() => number)[] = []; for (let i: number = 0; i < 3; i++) { a.push(() => i as number); continue } a.map(f => f()).join()"], "0,1,2"),
     "an enum member after a value that is not known": (["const k = 'z'; enum E { A = k, B } [E.A, E.B]"], '["z", undefined]'),
+    # a statement begins where another one ends
+    "side by side: loops that await": (["const a = []; for await (const x of [1, 2]) {a.push(x)}for await (const y of [3]) {a.push(y)}a.join()"], "1,2,3"),
+    "side by side: a loop in a block": (["{for await (const x of [1, 2]) {}5}"], "5"),
+    "side by side: a loop and a function": (["for await (const x of [1]) {}function f() { return 3 }f()"], "3"),
+    "side by side: a function and a loop": (["let n = 0; function f() { return n }for await (const x of [1, 2]) {n += x}f()"], "3"),
+    "side by side: loops in a function": (["async function f() { for await (const x of [1]) {}for await (const y of [2]) {}return 4 }await f()"], "4"),
+    "side by side: loops in loops": (["for await (const x of [1]) {for await (const y of [2]) {}}6"], "6"),
+    "side by side: a function and a constant": (["await 0; const c = 1; let e; try {function g() {}c = 5} catch ({name}) {e = name}e"], "TypeError"),
+    "side by side: a block of a function": (["await 0; let f = 1; {function f() {}}f + 1"], "2"),
+    "side by side: a loop without a block": (["const a = []; for await (const x of [1, 2])a.push(x)"], "2"),
     # functions in parameters
     "a default beside a variable of its name": (["function f(a, g = () => a) { var a = 2; return [a, g()] } f(1)"], "[2, 1]"),
     "a default that counts alone": (["function f(n = 0, next = () => ++n) { return [next(), next()] } f()"], "[1, 2]"),

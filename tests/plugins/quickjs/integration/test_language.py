@@ -365,6 +365,14 @@ def test_closures_of_loops_in_a_module(name: str) -> None:
     assert (outcome.error, outcome.text) == (None, "0,1,2")
 
 
+@pytest.mark.parametrize("name", ["team:pair", "team:pair.ts"])
+def test_loops_side_by_side_in_a_module(name: str) -> None:
+    loop = "for await (const x of [1, 2]) {n += x}"
+    source = f"export let n = 0; {loop}{loop}"
+    outcome = _imported(name, source, f"(await import('{name}')).n")
+    assert (outcome.error, outcome.text) == (None, "6")
+
+
 @pytest.mark.parametrize("name", ["team:late", "team:late.ts"])
 def test_a_module_that_would_give_wrong_values_is_refused(name: str) -> None:
     source = "export const n = 1\nexport function late(a, b = () => a) { a = 5; return b() }"
