@@ -145,7 +145,7 @@ def _close(loop: _LoopAround, name: str, made: LoopEdits) -> None:
     """Wait behind a `for await` for the end of its iterator."""
     start, end, over = loop.start, loop.node["end"], loop.node["right"]
     made.edits.append((start, start, f"{{ const {name} = $mport.asyncLoop(); try {{ "))
-    made.edits.append((over["start"], over["start"], f"{name}.over("))
+    made.edits.append((over["start"], over["start"], f" {name}.over("))  # as in `of[1, 2]`
     made.last.append((over["end"], over["end"], ")"))
     waiting = f"if ({name}.isClosing()) await {name}.closed();"
     caught = f"catch ({name}Error) {{ {name}.failed(); throw {name}Error; }}"

@@ -730,7 +730,9 @@ class _Script:
         for statement in self._seen.expressions:
             if id(statement) in top or statement.get("directive") is not None:
                 continue  # another one follows
-            yield statement["start"], statement["start"], f"{_VALUE} = ("
+            start = statement["start"]
+            space = " " if self._units[start - 1 : start].isalpha() else ""  # as in `else[1]`
+            yield start, start, f"{space}{_VALUE} = ("
             self._ends.append(self._closing(statement))
         for statement in self._body[last + 1 :]:
             if _is_compound(statement):

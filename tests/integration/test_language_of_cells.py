@@ -54,6 +54,8 @@ VALUES = {
     "side by side: loops in loops": (["for await (const x of [1]) {for await (const y of [2]) {}}6"], "6"),
     "side by side: a function and a constant": (["await 0; const c = 1; let e; try {function g() {}c = 5} catch ({name}) {e = name}e"], "TypeError"),
     "side by side: a block of a function": (["await 0; let f = 1; {function f() {}}f + 1"], "2"),
+    "side by side: words and brackets": (["let n = 0; for await(const{x}of[{x: 1}, {x: 2}])if(x > 1)n = 5;else[n]\nif(0)1;else[n]"], "[5]"),
+    "side by side: a word and a text": (["await 0; if(0)1;else'x'"], "x"),
     "side by side: a loop without a block": (["const a = []; for await (const x of [1, 2])a.push(x)"], "2"),
     # functions in parameters
     "a default beside a variable of its name": (["function f(a, g = () => a) { var a = 2; return [a, g()] } f(1)"], "[2, 1]"),
