@@ -16,7 +16,7 @@ from interpstack_durable.durable_run import (
     made_when,
 )
 from interpstack_durable.entries import answered_by, noted_in
-from interpstack_durable.forms import UnreadableJournal, form_of, reporting_damage
+from interpstack_durable.forms import UnreadableJournal, reporting_damage
 from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
@@ -46,7 +46,6 @@ __all__ = [
     "UnreadableJournal",
     "answered_by",
     "cut_off",
-    "form_of",
     "free_kept_realm",
     "journal_of",
     "made_when",

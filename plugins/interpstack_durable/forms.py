@@ -17,7 +17,6 @@ from interpstack_durable.retries import effective
 __all__ = [
     "VERSION",
     "UnreadableJournal",
-    "form_of",
     "read_recorded",
     "reporting_damage",
 ]
@@ -60,7 +59,7 @@ def read_recorded(entries: Sequence[Entry]) -> Sequence[Entry]:
     """
     if not entries:
         return ()
-    form = form_of(entries)
+    form = entries[0].get("version")
     if type(form) is not int or form != VERSION:
         wrote = entries[0].get("release")
         named = isinstance(wrote, str) and wrote.isprintable() and wrote
@@ -71,8 +70,3 @@ def read_recorded(entries: Sequence[Entry]) -> Sequence[Entry]:
             "is unchanged: resume it with the release that wrote the journal"
         )
     return effective(entries)
-
-
-def form_of(entries: Sequence[Entry]) -> Any:
-    """Return the number of the form in which a journal is stored; `None` if it names none."""
-    return entries[0].get("version") if entries else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
@@ -21,6 +22,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from scripted import Script, answers
 
+from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
 
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "t"}}
@@ -39,9 +41,9 @@ class Shop:
 
     def agent(self, **options: Any) -> Any:
         """Another process, as far as the interpreter knows."""
-        names = ["look", "pay", "ask"]
+        names = ["look", "pay", "ask", "slow"]
         self.made.append(CodeInterpreterMiddleware(ptc=names, **options))
-        tools = [self._tool("look"), self._tool("pay"), self._tool("ask")]
+        tools = [self._tool(name) for name in names]
         middleware, store = [self.made[-1]], self.store
         return create_agent(
             Script(), tools, middleware=middleware, checkpointer=self.saver, store=store
@@ -57,6 +59,8 @@ class Shop:
         def act(n: int, runtime: ToolRuntime) -> str:
             """Act."""
             self.done.append((name, n, str(runtime.tool_call_id)))
+            if name == "slow":
+                time.sleep(0.5)
             return f"{name} {n}" if name != "ask" else str(interrupt(n))
 
         return StructuredTool.from_function(act, name=name)
@@ -308,17 +312,9 @@ async def test_two_runs_at_once_leave_a_sound_state_in_both_branches(
 # -- without a record ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "[await tools.ask({n: 1}), await tools.ask({n: 2})]",
-        "await Promise.all([tools.ask({n: 1}), tools.ask({n: 2})])",
-    ],
-)
-def test_without_a_record_a_question_runs_the_eval_again_from_its_start(
-    shop: Shop, code: str
-) -> None:
-    turn(shop.agent(durable=False), "let n = 0", f"n += 1; await tools.look({{n}}); {code}")
+def test_without_a_record_a_question_runs_the_eval_again_from_its_start(shop: Shop) -> None:
+    code = "n += 1; await tools.look({n}); [await tools.ask({n: 1}), await tools.ask({n: 2})]"
+    turn(shop.agent(durable=False), "let n = 0", code)
     for answer in ("one", "two"):
         state = shop.agent(durable=False).invoke(Command(resume=answer), CONFIG)
     assert answers(state)[-1] == '<result>["one", "two"]</result>'
@@ -326,6 +322,25 @@ def test_without_a_record_a_question_runs_the_eval_again_from_its_start(
     assert len(looked) == 3
     assert len(set(looked)) == 1, "the same input and the same key each time"
     assert answers(turn(shop.agent(durable=False), "n")) == ["<result>1</result>"]
+
+
+@pytest.mark.parametrize("beside", ["ask", "slow"])
+def test_without_a_record_no_question_is_asked_beside_other_calls(shop: Shop, beside: str) -> None:
+    """Which call a later answer is for could not be known: their order may change."""
+    code = f"await Promise.all([tools.{beside}({{n: 1}}), tools.ask({{n: 2}})])"
+    with pytest.raises(ConfigurationError, match=r"ask interrupted the graph while other calls"):
+        turn(shop.agent(durable=False), code)
+    assert not shop.agent(durable=False).get_state(CONFIG).interrupts
+
+
+def test_with_a_record_each_answer_finds_its_call_however_the_calls_are_ordered(
+    shop: Shop,
+) -> None:
+    turn(shop.agent(), "await Promise.all([tools.ask({n: 1}), tools.ask({n: 2})])")
+    asked = shop.agent().get_state(CONFIG).interrupts
+    given = {one.id: f"answer {one.value}" for one in asked}
+    state = shop.agent().invoke(Command(resume=given), CONFIG)
+    assert answers(state)[-1] == '<result>["answer 1", "answer 2"]</result>'
 
 
 def test_the_eval_itself_waits_for_an_approval_without_a_record(shop: Shop) -> None:

@@ -16,7 +16,6 @@ from interpstack_durable.api import (
     InFlightRegistry,
     Journal,
     answered_by,
-    form_of,
     reporting_damage,
     retry_entry,
 )
@@ -75,7 +74,6 @@ class CheckpointStore:
         shared: Settings and memory of the middleware's stores.
         editable: Tools that a decision on a call may name.
         commands: State updates that inner calls returned, with the calls' ids, in order.
-        form: Form of the entries that were loaded, if there were some.
         names_thread: Whether the ids of the eval's calls name the thread; earlier releases had
             the same ids in copies of a thread.
         needs_state: Whether an earlier run of the eval began with the stored variables.
@@ -89,7 +87,6 @@ class CheckpointStore:
     shared: Shared
     editable: Editable
     commands: list[tuple[int, Command[Any]]] = attrs.field(factory=list)
-    form: int | None = attrs.field(default=None, init=False)
     names_thread: bool = attrs.field(default=True, init=False)
     needs_state: bool = attrs.field(default=False, init=False)
     left_running: str = attrs.field(default="", init=False)
@@ -178,7 +175,6 @@ class CheckpointStore:
             self.commands += [(n, one) for entry in entries for n, one in entry.get("commands", ())]
         self._ended = {n for n, _ in self.commands}
         self.commands += [one for one in self._follow() if one[0] not in self._ended]
-        self.form = form_of(entries)
         self.names_thread = not entries or bool(entries[0].get(_NAMES_THREAD))
         return list(entries)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from hashlib import blake2b
@@ -13,11 +14,11 @@ import attrs
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from interpstack import CellContext, GuestException, Outcome
+from interpstack import CellContext, ConfigurationError, GuestException, Outcome
 from interpstack_agents import ProgressEmitter
 from interpstack_durable.api import ReplayDivergence, TimeSlice, UnreadableJournal, journal_of
 from interpstack_langchain.background.cell_records import CellRecord
@@ -32,13 +33,23 @@ from interpstack_langchain.tools.native_calls import NativeCall, noting
 from interpstack_langchain.tools.tool_errors import uncaught
 from interpstack_langchain.tools.wrapped_tools import native_tool
 
-__all__ = ["PASSES", "EvalCall", "running_eval"]
+__all__ = ["PASSES", "EvalCall", "UnboundQuestion", "running_eval"]
+
+
+class UnboundQuestion(ConfigurationError):
+    """Raised when a call of an eval without a record asks a question while others are running.
+
+    LangGraph numbers the questions of a task in the order in which they are asked, and that order
+    may change when the eval runs again: the answer would go to another call.
+    """
+
 
 #: What an inner call raises for the graph, or for who resumes it, and not for the code.
 PASSES: Final = (
     GraphBubbleUp,
     ReplayDivergence,
     StateNotRestored,
+    UnboundQuestion,
     UnfitAnswer,
     UnreadableJournal,
 )
@@ -96,6 +107,7 @@ class EvalCall:
     run_id: str = attrs.field(factory=partial(token_hex, 8), init=False)
     _place: str = attrs.field(init=False)
     _id_place: str | None = attrs.field(default=None, init=False)
+    _unrecorded: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._place = _place(self.request) if self.cell is None else self.cell.place
@@ -171,8 +183,6 @@ class EvalCall:
         copy of a thread has the same messages, so the id names the thread, too.
         """
         store = self.store
-        if store is not None and store.form == 1:  # its calls were made under these
-            return f"{self.id}:{context.request_id}"
         if self._id_place is None:
             place = self._place
             if store is not None and store.names_thread:
@@ -190,6 +200,31 @@ class EvalCall:
         if self.store is None or journal is None:
             return {}
         return self.store.scope_of(journal, context.request_id).configurable
+
+    @contextmanager
+    def unrecorded_call(self, tool: str) -> Iterator[None]:
+        """Make a call without a scope of its own.
+
+        Args:
+            tool: The name of the tool.
+
+        Raises:
+            UnboundQuestion: The tool interrupts the graph while other calls are running.
+        """
+        self._unrecorded += 1
+        try:
+            yield
+        except GraphInterrupt as asked:
+            if self._unrecorded == 1:
+                raise
+            raise UnboundQuestion(
+                f"{tool} interrupted the graph while other calls of the same code were running, "
+                "and this interpreter keeps no record by which the answer would find its call. "
+                "Use durable=True with the plugin 'durable', or have the code make such calls one "
+                "after another. Calls that were made may have had their effects"
+            ) from asked
+        finally:
+            self._unrecorded -= 1
 
     def returned(self, context: CellContext, command: Command[Any]) -> None:
         """Note a state update that an inner call returned."""

@@ -31,7 +31,7 @@ from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.call_names import unique_names
-from interpstack_langchain.evals.eval_call import EvalCall, running_eval
+from interpstack_langchain.evals.eval_call import EvalCall, UnboundQuestion, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.langgraph_internals.siblings import step_writes
 from interpstack_langchain.options import Options
@@ -169,7 +169,7 @@ class Evals:
                 if outer is not None:
                     position = QueuePosition(f"inside:{outer.run_id}", index=None)
                 ended = await self._in_turn(code, offer, state, position, running, fresh)
-        except (StillRunning, UnreadableJournal, StateNotRestored):
+        except (StillRunning, UnreadableJournal, StateNotRestored, UnboundQuestion):
             raise  # a waiting call must not be answered
         except SessionClosed as error:
             raise ConfigurationError(

@@ -16,7 +16,6 @@ import asyncio
 import dataclasses
 import reprlib
 from collections.abc import Coroutine, Mapping
-from contextlib import nullcontext
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -175,7 +174,7 @@ async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, cal
     call = NativeCall(call_id, running.callbacks, scope)
     noting.set(call)  # each inner call runs in a task, and so in a context, of its own
     request = _request(running.request, tool, given, call_id, configurable)
-    with inside(scope, running.id) if scope else nullcontext():
+    with inside(scope, running.id) if scope else running.unrecorded_call(tool.name):
         try:
             with made_when(context, call.leave):
                 answer = await running.run(request)

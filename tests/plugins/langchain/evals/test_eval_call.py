@@ -42,10 +42,7 @@ def run(code: str) -> str:
 class Store:
     """Notes what an eval does with its store."""
 
-    def __init__(
-        self, form: int | None = None, *, thread: str = "t", names_thread: bool = True
-    ) -> None:
-        self.form = form
+    def __init__(self, *, thread: str = "t", names_thread: bool = True) -> None:
         self.thread, self.names_thread = thread, names_thread
         self.commands: list[Any] = []
         self.log: list[Any] = []
@@ -90,17 +87,11 @@ def test_ids_of_calls_are_the_same_in_every_run_and_differ_by_message() -> None:
     assert first.event_id(context) == "a:3"
 
 
-def test_calls_of_the_oldest_journals_keep_their_ids() -> None:
-    assert eval_of(store=Store(form=1)).call_id(cell_context(3)) == "a:3"
-    assert eval_of(store=Store(form=2)).call_id(cell_context(3)).startswith("a:")
-    assert eval_of(store=Store(form=2)).call_id(cell_context(3)) != "a:3"
-
-
 def test_calls_of_a_copied_thread_have_ids_of_their_own() -> None:
     """A copy has the same messages, and a provider would take its payments for the original's."""
 
     def call_id(thread: str, **options: bool) -> str:
-        return eval_of(store=Store(2, thread=thread, **options)).call_id(cell_context(3))
+        return eval_of(store=Store(thread=thread, **options)).call_id(cell_context(3))
 
     assert call_id("t") == call_id("t") != call_id("copy")
     assert call_id("t", names_thread=False) == call_id("copy", names_thread=False)
