@@ -82,7 +82,7 @@ def test_an_index_that_is_more_than_row_numbers_becomes_fields(door: Door) -> No
         ({"a": (np.int32(1), np.str_("b"))}, {"a": [1, "b"]}),
         (pd.Categorical(["a", "b"]), ["a", "b"]),
         (pd.Index([1, 2]), [1, 2]),
-        ([pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT", "s")], [None] * 4),
+        ([pd.NaT, pd.NA, np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")], [None] * 4),
         (np.timedelta64(7_000_000_000, "ns"), "P0DT7S"),
         (pd.Timedelta(5, "ns"), "P0DT0.000000005S"),
         (Price(cents=1, page=AnyUrl("https://a.b/")), {"cents": 1, "page": "https://a.b/"}),
