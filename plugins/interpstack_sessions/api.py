@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpstack_sessions.held import HeldKeys
+from interpstack_sessions.key_locks import KeyLocks
 from interpstack_sessions.plugin import StoredSessions
 
-__all__ = ["HeldKeys", "StoredSessions"]
+__all__ = ["KeyLocks", "StoredSessions"]

@@ -72,7 +72,7 @@ def test_the_one_that_waits_goes_on_when_the_other_one_is_killed(lives: Any) -> 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("store", ["sqlite-async"], indirect=True)
-def test_a_thread_that_is_gone_on_with_while_it_runs_does_nothing_twice(lives: Any) -> None:
+def test_a_thread_that_is_resumed_while_it_runs_does_nothing_twice(lives: Any) -> None:
     """As where another process goes on with all threads that seem to have been left."""
     life = lives([CODE], slow_put=0.05)
     running = _process()

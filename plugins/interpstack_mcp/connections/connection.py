@@ -111,7 +111,7 @@ class ServerConnection:
         init=False,
     )
     _following: Following | None = attrs.field(default=None, init=False)
-    _keeper: asyncio.Task[None] | None = attrs.field(default=None, init=False)
+    _serving: asyncio.Task[None] | None = attrs.field(default=None, init=False)
     _opening: asyncio.Future[None] | None = attrs.field(default=None, init=False)
     _news: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     _ended: bool = attrs.field(default=False, init=False)
@@ -161,14 +161,14 @@ class ServerConnection:
 
     async def _attempt(self) -> None:
         """Make one attempt to connect, which all callers share."""
-        if self._keeper is not None and self._ended:
-            await asyncio.wait({self._keeper})  # the old connection is still being closed
-        if self._keeper is None or self._keeper.done():
+        if self._serving is not None and self._ended:
+            await asyncio.wait({self._serving})  # the old connection is still being closed
+        if self._serving is None or self._serving.done():
             self._ended, self._changed, self._loss = False, False, ""
             self._last_seconds = 0.0
             self._news.clear()
             self._opening = asyncio.get_running_loop().create_future()
-            self._keeper = asyncio.ensure_future(self._keep(self._opening))
+            self._serving = asyncio.ensure_future(self._keep(self._opening))
         if self._opening is not None:
             await asyncio.wait({self._opening})
 
@@ -315,8 +315,8 @@ class ServerConnection:
         """End the connection for good; call it on the connection's own loop."""
         self._closed = True
         self._end()
-        if self._keeper is not None:
-            await asyncio.wait({self._keeper})
+        if self._serving is not None:
+            await asyncio.wait({self._serving})
 
     def _give_up(self, why: Exception) -> None:
         """End the connection, with a moment in which the requests that are open end as well."""
@@ -331,7 +331,7 @@ class ServerConnection:
         self._changed = True
         self._news.set()
 
-    # -- the keeper's task -----------------------------------------------------------------
+    # -- the task that serves the connection -----------------------------------------------
 
     async def _keep(self, opening: asyncio.Future[None]) -> None:
         """Hold the connection, from its start until it is lost or closed."""

@@ -219,7 +219,7 @@ class McpServers:
             listeners = [one for one in (self.on_progress, _listener.get()) if one is not None]
             reporter = _Reporter(listeners, self.limits, name, key) if listeners else None
             async with connection.together:
-                with _told_to_code(name, server):
+                with _errors_for_code(name, server):
                     result = await connection.call(tool.name, arguments, key, reporter)
                 self._note_links(server, result, context)
                 return await _value(name, result, schema)
@@ -267,7 +267,7 @@ class McpServers:
         name: str = linked[0] if server is None else server
         connection = self._connections()[name]
         async with connection.together:
-            with _told_to_code("mcp.read", name):
+            with _errors_for_code("mcp.read", name):
                 answer = await connection.request("resources/read", {"uri": uri})
                 if isinstance(_RESOURCE.validate_python(answer, by_name=False), _Asking):
                     raise Rejected("the server asks for input, which code cannot give")
@@ -316,7 +316,7 @@ def _is_plain_function(value: Any) -> bool:
 
 
 @contextmanager
-def _told_to_code(name: str, server: str) -> Iterator[None]:
+def _errors_for_code(name: str, server: str) -> Iterator[None]:
     """A block that makes a call, whose failures become errors of the code.
 
     Raises:

@@ -217,7 +217,7 @@ async def test_another_run_is_stopped_before_anything_is_done(
     assert host.memory.entries == entries
 
 
-async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -> None:
+async def test_an_undelivered_answer_is_not_given_to_another_call(host: Host) -> None:
     host.names = ("free", "gated", "slow", "first")
     source = """
     const n = 'first' in kit ? 1 : 9;
@@ -234,7 +234,7 @@ async def test_an_answer_that_was_kept_is_not_told_to_another_call(host: Host) -
     assert host.done == [1]
 
 
-async def test_an_answer_that_was_kept_at_a_cancellation_is_not_told_to_another_call(
+async def test_an_answer_recorded_at_a_cancellation_is_not_given_to_another_call(
     host: Host,
 ) -> None:
     begun = threading.Event()

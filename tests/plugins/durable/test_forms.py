@@ -33,7 +33,7 @@ def test_the_name_of_a_release_is_checked(release: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), RecursionError(), OverflowError("x" * 10**6)])
-def test_damage_is_told_in_one_way(error: Exception) -> None:
+def test_damage_is_reported_in_one_way(error: Exception) -> None:
     with pytest.raises(UnreadableJournal, match="is damaged") as caught, reporting_damage():
         raise error
     assert len(str(caught.value)) < 400

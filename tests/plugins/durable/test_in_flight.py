@@ -166,7 +166,7 @@ async def test_a_run_that_diverges_leaves_nothing_to_be_recorded(host: Host) -> 
         assert not host.left
 
 
-async def test_a_call_that_was_left_alone_can_ask_itself(host: Host) -> None:
+async def test_a_call_in_flight_can_ask_for_a_decision_itself(host: Host) -> None:
     with host.stack() as stack:
         with pytest.raises(Waits):
             await host.run(stack)
@@ -209,9 +209,7 @@ async def test_a_pause_that_is_due_is_not_lost_to_the_wall_limit(
 
 @pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
 @pytest.mark.parametrize("process", ["same", "another"])
-async def test_a_call_that_was_left_alone_is_drawn_once(
-    host: Host, process: str, suspends: bool
-) -> None:
+async def test_a_call_in_flight_is_charged_once(host: Host, process: str, suspends: bool) -> None:
     host.memory.suspends = suspends
     source = f"{BOTH} + await kit.slow({{n: 3}}).catch(error => ` ${{error.name}}`)"
     account = Account(Budget(requests=2))
@@ -227,7 +225,7 @@ async def test_a_call_that_was_left_alone_is_drawn_once(
     assert account.used("requests") == 2
 
 
-def test_a_call_of_a_loop_that_is_gone_is_made_again() -> None:
+def test_a_call_of_a_closed_loop_is_made_again() -> None:
     host = Host()
     with host.stack() as stack:
         with pytest.raises(Waits):

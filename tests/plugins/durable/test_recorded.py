@@ -71,7 +71,7 @@ def test_the_form_of_a_later_release_is_refused() -> None:
         {"computed": [1.0]},
     ],
 )
-def test_damage_is_told(change: dict[str, Any]) -> None:
+def test_damage_is_reported(change: dict[str, Any]) -> None:
     entries = _entries()
     entries[0] |= change
     with pytest.raises(UnreadableJournal, match="is damaged"):

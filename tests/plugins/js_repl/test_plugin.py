@@ -68,7 +68,7 @@ def test_a_record_without_a_name_is_of_the_usual_global() -> None:
 # -- cells ---------------------------------------------------------------------------------
 
 
-def test_cells_of_others_are_left_alone() -> None:
+def test_cells_of_other_interpreters_are_unchanged() -> None:
     assert plugin().interpstack_open_cell(session(host="another"), CELL) is None
 
 
@@ -104,7 +104,7 @@ async def test_a_tool_that_the_agent_has_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "emitImage"])
-async def test_helpers_that_are_no_tools_are_left_alone(name: str) -> None:
+async def test_helpers_that_are_no_tools_are_unchanged(name: str) -> None:
     assert await refused(name) == ""
 
 

@@ -84,7 +84,7 @@ def test_the_surface() -> None:
     ],
     ids=["unknown", "many unknown", "no text", "null", "no code", "no number", "below 0"],
 )
-async def test_wrong_arguments_are_told_to_the_model(
+async def test_wrong_arguments_are_reported_to_the_model(
     chat: Any, given: dict[str, Any], said: str
 ) -> None:
     wrong, right = await chat.messages(call(given), call("1", number=2))
@@ -109,7 +109,7 @@ async def test_a_fault_of_the_input_runs_nothing(chat: Any) -> None:
     assert await chat.run("typeof ran") == ["<result>undefined</result>"]
 
 
-async def test_output_value_and_error_are_all_told(chat: Any) -> None:
+async def test_output_value_and_error_are_all_shown(chat: Any) -> None:
     said = await chat.run(
         "console.log('a', {b: 1}); console.table([1]); console.error('%s x', 'y', 1n); 2",
         "console.log('before'); null.x",

@@ -88,7 +88,7 @@ def test_an_image_with_smaller_limits_is_refused(
         engine.open(limits, offer(), image)
 
 
-def test_damage_is_told(engine: MontyEngine, offer: Offer) -> None:
+def test_damage_is_reported(engine: MontyEngine, offer: Offer) -> None:
     realm = engine.open(Limits(), offer())
     run(realm, "x = 1")
     image = realm.image()

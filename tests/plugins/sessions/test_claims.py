@@ -74,7 +74,7 @@ async def test_a_claim_is_renewed_while_it_is_used() -> None:
                 store.claim("a", "other", 60)
 
 
-async def test_who_loses_a_claim_in_use_is_told_once() -> None:
+async def test_the_loser_of_a_claim_in_use_is_notified_once() -> None:
     store = MemoryStore()
     claim = Claim(_terms(store, 0.3), "a")
     await claim.take()

@@ -139,7 +139,7 @@ async def test_with_sleep_a_closing_stack_saves(make: Make, store: BlobStore) ->
     assert (await make().session("talk").eval("x")).text == "1"
 
 
-async def test_what_was_not_saved_before_another_went_on_is_told(
+async def test_unsaved_changes_before_another_process_continued_are_reported(
     make: Make, store: BlobStore
 ) -> None:
     one, other = make(saves="sleep").session("talk"), make().session("talk")

@@ -172,7 +172,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> None:
+async def test_a_slow_cell_is_suspended_and_continued(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         first = await cells.eval(of(SLOW, engine), yield_after=0.05)
         assert (first.outcome, first.console, first.waits_for) == (
@@ -199,7 +199,7 @@ async def test_a_slow_cell_is_put_aside_and_continued(kit: Kit, engine: str) -> 
         assert cells.running is None
 
 
-async def test_requests_keep_their_time_while_a_cell_is_aside(kit: Kit, engine: str) -> None:
+async def test_requests_keep_their_time_while_a_cell_is_suspended(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         first = await cells.eval(of(SLOW, engine), yield_after=0.05)
         suspended = time.time()
@@ -244,7 +244,7 @@ async def test_another_process_continues_a_cell(kit: Kit, engine: str) -> None:
 @pytest.mark.parametrize("process", ["same", "another"])
 @pytest.mark.parametrize("suspends", [False, True], ids=["replayed", "suspended"])
 @pytest.mark.parametrize("account", ["same", "another"])
-async def test_an_account_counts_the_calls_that_an_earlier_look_left_in_flight_once(
+async def test_an_account_counts_calls_in_flight_of_an_earlier_time_slice_once(
     kit: Kit, account: str, suspends: bool, process: str
 ) -> None:
     kit.store("1").suspends = suspends
@@ -275,7 +275,7 @@ async def continued(kit: Kit, cells: BackgroundCells, account: Account) -> CellA
         return await cells.wait("1", 30)
 
 
-async def test_an_account_counts_what_a_call_in_flight_uses_during_a_later_look(kit: Kit) -> None:
+async def test_an_account_counts_what_a_call_in_flight_uses_in_a_later_time_slice(kit: Kit) -> None:
     kit.tokens = 5
     around = Account(Budget())
     first, second = (Account(Budget(tokens=5), around) for _ in range(2))
@@ -293,7 +293,7 @@ async def test_an_account_counts_what_a_call_in_flight_uses_during_a_later_look(
     assert kit.begun == [1]
 
 
-async def test_a_call_that_ends_between_looks_is_recorded_at_once(kit: Kit) -> None:
+async def test_a_call_that_ends_between_time_slices_is_recorded_at_once(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         await cells.eval("await kit.slow({n: 1})", yield_after=0)
         kit.let(1)
@@ -323,7 +323,9 @@ async def test_a_terminated_cell_leaves_nothing_running(kit: Kit, engine: str) -
         )
 
 
-async def test_an_approval_is_asked_at_the_look_that_reaches_it(kit: Kit, engine: str) -> None:
+async def test_an_approval_is_asked_for_in_the_time_slice_that_reaches_it(
+    kit: Kit, engine: str
+) -> None:
     code = {
         "javascript": "const n = await kit.slow({n: 1}); await kit.pay({n})",
         "python": "n = await kit.slow(n=1)\nawait kit.pay(n=n)",
@@ -418,7 +420,7 @@ async def test_another_eval_of_the_session_is_refused_and_changes_nothing(kit: K
         assert kit.begun == [1]
 
 
-async def test_terminate_cuts_the_look_of_an_observer(kit: Kit) -> None:
+async def test_terminate_ends_the_time_slice_of_an_observer(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
         looking = asyncio.ensure_future(cells.wait(first.id, 3000))
@@ -441,7 +443,7 @@ async def test_a_cell_that_ends_by_itself_is_not_terminated(kit: Kit) -> None:
         assert ("it has ended" in answer_to_end.missing) == (answer.outcome is not None)
 
 
-async def test_a_cancelled_look_loses_no_call(kit: Kit) -> None:
+async def test_a_cancelled_time_slice_loses_no_call(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         looking = asyncio.ensure_future(cells.eval("await kit.slow({n: 1})", yield_after=3000))
         await until(lambda: kit.begun == [1])
@@ -455,7 +457,7 @@ async def test_a_cancelled_look_loses_no_call(kit: Kit) -> None:
         assert (answer.outcome.text, kit.begun) == ("1", [1])
 
 
-async def test_timers_count_while_nobody_looks(kit: Kit) -> None:
+async def test_timers_count_between_time_slices(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         first = await cells.eval(SLEEP, yield_after=0)
         assert first.waits_for == ("a timer",)
@@ -469,7 +471,7 @@ async def test_timers_count_while_nobody_looks(kit: Kit) -> None:
         assert answer.outcome.text == "awake"
 
 
-async def test_the_wall_limit_holds_over_all_looks(kit: Kit, engine: str) -> None:
+async def test_the_wall_limit_holds_over_all_time_slices(kit: Kit, engine: str) -> None:
     async with kit.cells(engine, wall_seconds=2.0) as cells:
         first = await cells.eval(of(SLOW, engine), yield_after=0)
         await until(lambda: kit.cancelled == [1])
@@ -481,7 +483,7 @@ async def test_the_wall_limit_holds_over_all_looks(kit: Kit, engine: str) -> Non
         assert kit.begun == [1]
 
 
-async def test_the_wall_limit_ends_the_calls_of_earlier_looks(kit: Kit) -> None:
+async def test_the_wall_limit_ends_the_calls_of_earlier_time_slices(kit: Kit) -> None:
     async with kit.cells("quickjs", wall_seconds=1.0) as cells:
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
         answer = await cells.wait(first.id, 30)
@@ -549,7 +551,7 @@ async def test_functions_classes_and_maps_live_on(kit: Kit, engine: str) -> None
 
 
 @pytest.mark.parametrize("engine", ["quickjs", "v8"])
-async def test_calls_of_a_later_look_are_made_for_its_caller(kit: Kit, engine: str) -> None:
+async def test_calls_of_a_later_time_slice_are_made_for_its_caller(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         caller.set("first")
         first = await cells.eval(SLOW["javascript"], yield_after=0.05, host=1)
@@ -594,7 +596,7 @@ async def test_a_cell_that_is_not_kept_goes_on_by_its_journal(kit: Kit, engine: 
 
 
 @pytest.mark.parametrize("engine", ["v8", "node"])
-async def test_a_cell_that_is_over_leaves_no_parked_realm(kit: Kit, engine: str) -> None:
+async def test_a_cell_that_has_ended_leaves_no_live_realm(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         stack: Any = cells._session.stack
         parked = stack.engine._parked
@@ -615,7 +617,7 @@ NOT_RESTORED = "Variables of earlier cells were restored from their values. Not 
 
 
 @pytest.mark.parametrize("engine", ["v8", "node"])
-async def test_functions_that_are_lost_with_a_parked_cell_are_named(kit: Kit, engine: str) -> None:
+async def test_functions_that_are_lost_with_a_live_realm_are_named(kit: Kit, engine: str) -> None:
     """Also by a cell that does not use them; plain values stay over any number of time slices."""
     async with kit.cells(engine) as cells:
         await cells.eval("var one = 1; var double = n => 2 * n", yield_after=30)
@@ -677,7 +679,9 @@ SHOW = {
 }
 
 
-async def test_attachments_come_with_the_look_that_reached_them(kit: Kit, engine: str) -> None:
+async def test_attachments_come_with_the_time_slice_that_reached_them(
+    kit: Kit, engine: str
+) -> None:
     async with kit.cells(engine) as cells:
         answer = await cells.eval(of(SHOW, engine), yield_after=0.1)
         for n, seen in ((1, (1,)), (2, (2, 3))):

@@ -38,7 +38,7 @@ async def test_a_cell_without_a_suspended_run_has_none(store: MemoryJournalStore
         await free_kept_realm(stack, await store.suspended())
 
 
-async def test_images_of_other_engines_are_left_alone(store: MemoryJournalStore) -> None:
+async def test_images_of_other_engines_are_not_opened(store: MemoryJournalStore) -> None:
     await _keep(store, Image("quickjs", "no such base", b"data"))
     async with InterpreterStack("quickjs") as stack:
         await free_kept_realm(stack, await store.suspended())

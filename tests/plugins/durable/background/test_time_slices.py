@@ -1,4 +1,4 @@
-"""Looks: how long they last, and what a reader has seen."""
+"""Time slices: how long they last, and what a reader has seen."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from interpstack_durable.background.time_slices import CellAge, describe_request
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), "3", None, True])
-def test_a_look_takes_seconds(seconds: Any) -> None:
+def test_a_time_slice_takes_seconds(seconds: Any) -> None:
     with pytest.raises(ConfigurationError, match="seconds must be a number of seconds"):
         TimeSlice(seconds)
 
 
-def test_a_look_is_over_once_it_is_cut() -> None:
+def test_a_time_slice_is_over_once_it_is_cut() -> None:
     time_slice = TimeSlice(3000)
     assert 2900 < time_slice.left <= 3000
     time_slice.cut()

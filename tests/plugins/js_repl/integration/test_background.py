@@ -79,7 +79,7 @@ async def ended(agent: Any, code: str) -> str:
     return str(text)
 
 
-async def test_a_cell_is_put_aside_and_continued(chat: Any, office: Office) -> None:
+async def test_a_cell_is_suspended_and_continued(chat: Any, office: Office) -> None:
     agent = chat()
     await ended(agent, "const one = 1; const double = n => 2 * n")
     (first,) = await agent.run(
@@ -94,7 +94,7 @@ async def test_a_cell_is_put_aside_and_continued(chat: Any, office: Office) -> N
     assert await ended(agent, "double(n) + one") == "<result>3</result>"
 
 
-async def test_functions_stay_while_no_cell_is_put_aside(chat: Any, office: Office) -> None:
+async def test_functions_stay_while_no_cell_is_suspended(chat: Any, office: Office) -> None:
     agent = chat(seconds=60)
     office.go.set()
     assert (await agent.run("const double = n => 2 * n", "await codex.tool('slow', {n: 1})"))[
@@ -132,7 +132,9 @@ async def test_an_approval_inside_is_asked_by_the_wait_that_reaches_it(
     assert (office.begun, office.paid) == ([1], 1)
 
 
-async def test_an_image_comes_once_with_the_look_that_emits_it(chat: Any, office: Office) -> None:
+async def test_an_image_comes_once_with_the_time_slice_that_emits_it(
+    chat: Any, office: Office
+) -> None:
     agent = chat()
     code = f"await codex.emitImage('{GIF}'); await codex.tool('slow', {{n: 1}})"
     answers = await agent.messages(code)

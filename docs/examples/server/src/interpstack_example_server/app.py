@@ -30,7 +30,7 @@ from interpstack_example_server.streams import Answers, Turn, converse, sent_eve
 from interpstack_example_server.turns import Outcome, Refused, Turns
 from interpstack_example_server.users import Rates, TooManyTurns, thread_of
 from interpstack_langchain import CodeInterpreterMiddleware
-from interpstack_sessions.api import HeldKeys
+from interpstack_sessions.api import KeyLocks
 from interpstack_state import PostgresStore, StateBusy, StateError
 
 __all__ = ["make_app"]
@@ -73,13 +73,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             open=False,
         )
         await stack.enter_async_context(pool)
-        held = HeldKeys(
+        locks = KeyLocks(
             store,
             claim_seconds=settings.claim_seconds,
             patience_seconds=settings.patience_seconds,
         )
         saver, rates = AsyncPostgresSaver(pool), Rates(pool, settings.turns_per_minute)
-        async with held.held("setup"):  # workers that start at once would disturb each other
+        async with locks.lock("setup"):  # workers that start at once would disturb each other
             await saver.setup()
             await rates.setup()
         interpreter = await stack.enter_async_context(
@@ -89,7 +89,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         )
         agent = create_agent(parts.model, tools, middleware=[interpreter], checkpointer=saver)
         app.state.settings, app.state.pool, app.state.rates = settings, pool, rates
-        app.state.turns, app.state.ready = Turns(agent, held), True
+        app.state.turns, app.state.ready = Turns(agent, locks), True
         try:
             yield
         finally:  # requests have ended; turns whose clients are gone may still run

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from interpstack_agents import Feed
 from interpstack_example_server import metrics
-from interpstack_sessions.api import HeldKeys
+from interpstack_sessions.api import KeyLocks
 
 __all__ = ["Outcome", "Refused", "Turns"]
 
@@ -53,7 +53,7 @@ class Turns:
         threads: Holds the keys of threads.
     """
 
-    def __init__(self, agent: Any, threads: HeldKeys) -> None:
+    def __init__(self, agent: Any, threads: KeyLocks) -> None:
         self._agent, self._threads = agent, threads
         self._running: set[asyncio.Task[Outcome]] = set()
 
@@ -106,7 +106,7 @@ class Turns:
     ) -> Outcome:
         try:
             with metrics.measured() as measure:
-                async with self._threads.held(f"thread:{thread}"):
+                async with self._threads.lock(f"thread:{thread}"):
                     outcome = await run()
                 measure.end = "asked" if outcome.questions else "answered"
                 return outcome

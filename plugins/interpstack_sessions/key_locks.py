@@ -1,4 +1,4 @@
-"""Keys of a store that a host holds for a while, so that no other process does the same work."""
+"""Locks on keys of a store, so that no other process does the same work at the same time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from interpstack.checks import expect
 from interpstack_sessions.claims import Claim, Terms, check_seconds
 from interpstack_state import BlobStore, StateTaken, StoreUnavailable, check_key
 
-__all__ = ["HeldKeys"]
+__all__ = ["KeyLocks"]
 
 #: The part of a claim's time that a block has to stop when the claim cannot be renewed.
 _STOPPING: Final = 0.1
 
 
-class HeldKeys:
-    """Holds keys of a store for blocks of code, one process at a time.
+class KeyLocks:
+    """Locks keys of a store for blocks of code, across processes.
 
-    A server holds the key of a conversation during a turn of its agent. The state of the agent is
+    A server locks the key of a conversation during a turn of its agent. The state of the agent is
     elsewhere, such as in a checkpointer, so the rows in the store have none; `BlobStore.expire`
     removes them.
 
@@ -44,8 +44,8 @@ class HeldKeys:
         self._terms = Terms(lambda: store, float(claim_seconds), float(patience_seconds))
 
     @asynccontextmanager
-    async def held(self, key: str) -> AsyncIterator[None]:
-        """Hold a key for a block; the claim is renewed meanwhile.
+    async def lock(self, key: str) -> AsyncIterator[None]:
+        """Lock a key for a block; its claim is renewed meanwhile.
 
         Raises:
             StateBusy: Another process or block held the key for longer than `patience_seconds`.

@@ -9,47 +9,47 @@ import pytest
 from away_store import AwayStore
 
 from interpstack import ConfigurationError
-from interpstack_sessions.api import HeldKeys
+from interpstack_sessions.api import KeyLocks
 from interpstack_state import MemoryStore, StateBusy, StateTaken, StoreUnavailable
 
 
 async def test_blocks_of_one_key_run_one_after_another() -> None:
     store, inside, most = MemoryStore(), 0, 0
 
-    async def turn(keys: HeldKeys) -> None:
+    async def turn(keys: KeyLocks) -> None:
         nonlocal inside, most
-        async with keys.held("talk"):
+        async with keys.lock("talk"):
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0.01)
             inside -= 1
 
-    servers = [HeldKeys(store, patience_seconds=60) for _ in range(2)]
+    servers = [KeyLocks(store, patience_seconds=60) for _ in range(2)]
     await asyncio.gather(*(turn(servers[n % 2]) for n in range(8)))
     assert most == 1
 
 
-async def test_a_held_key_is_busy_and_free_after_the_block() -> None:
-    keys = HeldKeys(MemoryStore(), patience_seconds=0)
+async def test_a_locked_key_is_busy_and_free_after_the_block() -> None:
+    keys = KeyLocks(MemoryStore(), patience_seconds=0)
 
     async def fail() -> None:
-        async with keys.held("a"), keys.held("b"):
+        async with keys.lock("a"), keys.lock("b"):
             with pytest.raises(StateBusy):
-                await keys.held("a").__aenter__()
+                await keys.lock("a").__aenter__()
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await fail()
-    async with keys.held("a"), keys.held("b"):
+    async with keys.lock("a"), keys.lock("b"):
         pass
 
 
 async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
     store = MemoryStore()
-    keys = HeldKeys(store, claim_seconds=0.3)
+    keys = KeyLocks(store, claim_seconds=0.3)
 
     async def lose() -> None:
-        async with keys.held("talk"):
+        async with keys.lock("talk"):
             store.delete("talk")  # as after a pause longer than the claim
             store.claim("talk", "another", 60)
             await asyncio.Event().wait()
@@ -62,11 +62,11 @@ async def test_a_block_whose_key_was_taken_is_cancelled() -> None:
 
 async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_away() -> None:
     store, ended = AwayStore(), False
-    keys = HeldKeys(store, claim_seconds=0.3)
+    keys = KeyLocks(store, claim_seconds=0.3)
 
     async def hold() -> None:
         nonlocal ended
-        async with keys.held("talk"):
+        async with keys.lock("talk"):
             await asyncio.sleep(0.6)  # renewed meanwhile
             store.away = True
             try:
@@ -83,7 +83,7 @@ async def test_a_block_is_cancelled_when_its_claim_ends_because_the_store_is_awa
 
 async def test_a_block_outlives_a_store_that_is_away_for_a_moment() -> None:
     store = AwayStore()
-    async with HeldKeys(store, claim_seconds=1).held("talk"):
+    async with KeyLocks(store, claim_seconds=1).lock("talk"):
         store.away = True
         await asyncio.sleep(0.5)
         store.away = False
@@ -91,10 +91,10 @@ async def test_a_block_outlives_a_store_that_is_away_for_a_moment() -> None:
 
 
 async def test_a_time_limit_of_the_block_is_its_own() -> None:
-    keys = HeldKeys(MemoryStore(), patience_seconds=0)
+    keys = KeyLocks(MemoryStore(), patience_seconds=0)
     with pytest.raises(TimeoutError):
         await _timed_out(keys)
-    async with keys.held("talk"):
+    async with keys.lock("talk"):
         pass
 
 
@@ -108,14 +108,14 @@ async def test_a_time_limit_of_the_block_is_its_own() -> None:
 )
 def test_wrong_settings_are_refused(options: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        HeldKeys(**{"store": MemoryStore(), **options})
+        KeyLocks(**{"store": MemoryStore(), **options})
 
 
 async def test_a_wrong_key_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="the key of a stored state"):
-        await HeldKeys(MemoryStore()).held("").__aenter__()
+        await KeyLocks(MemoryStore()).lock("").__aenter__()
 
 
-async def _timed_out(keys: HeldKeys) -> None:
-    async with keys.held("talk"):
+async def _timed_out(keys: KeyLocks) -> None:
+    async with keys.lock("talk"):
         raise TimeoutError
