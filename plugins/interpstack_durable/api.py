@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from interpstack_durable.background.cells import BackgroundCells, CellAnswer
-from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.time_slices import SeenOutput, StillRunning, TimeSlice, cut_off
@@ -19,6 +18,7 @@ from interpstack_durable.entries import answered_by, noted_in
 from interpstack_durable.forms import UnreadableJournal, reporting_damage
 from interpstack_durable.in_flight import InFlightCalls, InFlightRegistry
 from interpstack_durable.journal import Journal, ReplayDivergence, Suspension, UndeliveredAnswers
+from interpstack_durable.journals import Journals
 from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRequest, read_cell
 from interpstack_durable.retries import retry_entry
 

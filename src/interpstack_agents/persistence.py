@@ -69,7 +69,7 @@ class Persistence(abc.ABC):
     """Base class for persistence modes, which turn states into records and back.
 
     A plugin registers its modes with the hook `interpstack_register_persistence`, marked
-    `optionalhook=True`; `CodeInterpreterMiddleware(mode=…)` takes their names.
+    `optionalhook=True`; the argument `mode` of an adapter takes their names.
 
     Args:
         max_bytes: Largest state to store; `None` for no limit.

@@ -13,12 +13,12 @@ import attrs
 
 from interpstack import ConfigurationError, Outcome, Session, SessionClosed
 from interpstack.checks import shown
-from interpstack_durable.background.journals import Journals
 from interpstack_durable.background.kept_realms import free_kept_realm
 from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.running_cell import RunningCell
 from interpstack_durable.background.time_slices import StillRunning, check_seconds, cut_off
 from interpstack_durable.cell_journal import JournalStore
+from interpstack_durable.journals import Journals
 
 __all__ = ["BackgroundCells", "CellAnswer", "close_cells"]
 

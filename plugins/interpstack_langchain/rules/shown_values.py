@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from interpstack import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue
+from interpstack import BigInt
 from interpstack_agents import has_half, read_texts, shown_texts
 
 __all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
@@ -37,20 +37,20 @@ class _LongInteger(int):
 
 
 def plain(value: Any) -> Any:
-    """A value of the guest in plain types, with integers of any size, as tools get them."""
+    """Return a tool's argument with plain integers of any size, as the tool gets it.
+
+    Args:
+        value: The argument, as `plain_input` of `interpstack_agents` made it.
+    """
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, MapValue):
-        return [[plain(key), plain(item)] for key, item in value.entries]
-    if isinstance(value, list | SetValue):
-        return [plain(item) for item in (value.items if isinstance(value, SetValue) else value)]
-    if isinstance(value, ErrorValue):
-        return {"name": value.name, "message": value.message}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
     if isinstance(value, BigInt):
         value = int(value)
     if isinstance(value, int) and value.bit_length() > _LONG_BITS:
         return _LongInteger(value)
-    return None if value is UNDEFINED else value
+    return value
 
 
 def storable(value: Any) -> Any:

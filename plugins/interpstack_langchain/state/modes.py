@@ -12,7 +12,10 @@ __all__ = ["mode_of"]
 
 
 class _EachCall(Persistence):
-    """The mode `call` of a stack without a plugin for persistence: nothing is ever stored."""
+    """The mode `call` of a stack without a plugin for persistence: nothing is ever stored.
+
+    It is not the `CallMode` of the plugin `persistence`, which the adapter does not depend on.
+    """
 
     name: ClassVar[str] = "call"
     scope: ClassVar[str] = "call"

@@ -226,7 +226,11 @@ class Realm(abc.ABC):
 
 
 class Engine(abc.ABC):
-    """Makes realms of one guest language. One instance serves a whole stack."""
+    """Makes realms of one guest language. One instance serves a whole stack.
+
+    A plugin registers its engines with the hook `interpstack_register_engine`. The entry point of
+    the plugin, in the group `interpstack`, has the engine's name.
+    """
 
     name: ClassVar[str]  #: registered, as in `InterpreterStack(engine="quickjs")`
     #: The guest language, as in `javascript`; empty if another engine's is run (`around`).

@@ -74,7 +74,7 @@ def test_the_surface() -> None:
         (
             {"code": "1", "timeout_ms": "soon"},
             "js_repl field timeout_ms must be a positive whole number of milliseconds; got "
-            '"soon". For 15 seconds, pass timeout_ms=15000',
+            'the text "soon". For 15 seconds, pass timeout_ms=15000',
         ),
         (
             {"code": "1", "timeout_ms": -1},

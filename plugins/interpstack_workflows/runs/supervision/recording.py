@@ -34,7 +34,7 @@ class RecordWriter:
         self._error: Exception | None = None
 
     def write(self, entry: Entry) -> None:
-        """Append an entry, beside the guest; `safe` says when it is stored."""
+        """Append an entry while the guest goes on; `safe` waits until it is stored."""
         self._waiting.append(entry)
         if self._writing is None and self._error is None:
             self._writing = asyncio.create_task(self._write())

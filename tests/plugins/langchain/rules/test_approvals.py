@@ -16,6 +16,7 @@ from langgraph.types import Command, interrupt
 
 from interpstack import ConfigurationError
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_langchain.rules.shown_values import plain, storable
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -772,3 +773,33 @@ WRONG_OPTIONS = [
 def test_wrong_options_are_reported_at_once(wanted: Any, kind: type[Exception], why: str) -> None:
     with pytest.raises(kind, match=why):
         CodeInterpreterMiddleware(interrupt_on=wanted)
+
+
+@both
+@pytest.mark.parametrize(
+    "given",
+    [
+        "new Map([['a', 1], ['b', new Set([2])]])",
+        "new Map([[{k: 1}, 2]])",
+        "new Map([[1, 'x'], ['1', 'y']])",
+        "new Set([1, new Map()])",
+        "[new TypeError('no'), undefined, null]",
+        "{u: undefined, d: new Date(0), n: 2n ** 70n, deep: [[new Set('ab')]]}",
+        "new Uint8Array([1, 2])",
+    ],
+)
+async def test_a_person_is_shown_what_the_tool_gets(talk: Any, use_async: bool, given: str) -> None:
+    got: list[Any] = []
+
+    @tool
+    def send(value: Any) -> str:
+        """Send."""
+        got.append(value)
+        return "sent"
+
+    chat = talk(tools=[send], ptc=["send"], interrupt_on={"send": True})
+    paused = await chat.turn(f"await tools.send({{value: {given}}})")
+    ((asked,),) = [one.value["action_requests"] for one in paused["__interrupt__"]]
+    assert not got
+    await chat.decide(APPROVE)
+    assert storable(plain(got[0])) == asked["args"]["value"]
