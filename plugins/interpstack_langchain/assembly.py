@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_accounts.api import Budget
-from interpstack_agents import LiveSessions, Persistence, Scope, lifetime_of_variables
+from interpstack_agents import LiveSessions, Persistence, PersistenceScope, lifetime_of_variables
 from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.durability.checkpoint_stores import Shared
 from interpstack_langchain.durability.eval_stores import EvalStores
@@ -157,7 +157,7 @@ def _mode(stack: InterpreterStack, options: Options) -> Persistence:
         max_bytes=options.memory_limit if most is None else most,
         signing_key=_as_bytes(options.snapshot_signing_key),
     )
-    if mode.scope == Scope.SHARED and options.background is not None:
+    if mode.scope == PersistenceScope.SHARED and options.background is not None:
         raise ConfigurationError(
             f"background=True does not go with mode={options.mode!r}: a suspended eval holds its "
             "variables, and other conversations would use them meanwhile. Use one of the two"

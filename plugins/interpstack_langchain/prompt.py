@@ -52,7 +52,7 @@ def tool_description(mode: agents.Persistence, language: GuestLanguage) -> str:
     """The description of the eval tool."""
     # Whether the agent has a checkpointer is known in a run only: the prompt says more.
     in_threads = "Variables persist across calls."
-    is_thread = mode.scope == agents.Scope.THREAD
+    is_thread = mode.scope == agents.PersistenceScope.THREAD
     lifetime = in_threads if is_thread else agents.lifetime_of_variables(mode)
     return f"Run {language.title} in a sandbox and get the value of its last expression. {lifetime}"
 

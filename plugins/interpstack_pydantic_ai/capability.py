@@ -14,7 +14,13 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from interpstack import ConfigurationError, Engine, InterpreterStack, Limits, call_blocking
 from interpstack.checks import shown
-from interpstack_agents import Conversations, LiveSessions, Preset, Scope, persistence_mode
+from interpstack_agents import (
+    Conversations,
+    LiveSessions,
+    PersistenceScope,
+    Preset,
+    persistence_mode,
+)
 from interpstack_pydantic_ai.evals import AgentEvals
 from interpstack_pydantic_ai.toolset import EvalToolOptions, InterpreterToolset
 from interpstack_state import MemoryStore, StateStore
@@ -120,7 +126,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         )
         most = memory_limit if max_snapshot_bytes is None else max_snapshot_bytes
         made = persistence_mode(self._stack, mode)(max_bytes=most, signing_key=snapshot_signing_key)
-        if made.scope == Scope.SHARED:
+        if made.scope == PersistenceScope.SHARED:
             raise ConfigurationError(
                 f"mode={mode!r} shares variables between conversations, which CodeInterpreter does "
                 "not; use mode='thread', and the same conversation for all that share variables"

@@ -9,19 +9,21 @@ from typing import Final
 import attrs
 
 from interpstack import GuestLanguage, Limits
-from interpstack_agents.persistence import Persistence, Scope
+from interpstack_agents.persistence import Persistence, PersistenceScope
 
 __all__ = ["InterpreterFacts", "interpreter_section", "lifetime_of_variables"]
 
 #: Read when this is imported: an event loop must not wait for files.
 _TEXT: Final = (files("interpstack_agents") / "interpreter.md").read_text("utf-8").strip()
 _LIFETIMES: Final[Mapping[str, str]] = {
-    Scope.SHARED: "Variables persist across calls and turns, and other conversations may use them.",
-    Scope.THREAD: "Variables persist across calls and turns of this conversation.",
-    Scope.TURN: (
+    PersistenceScope.SHARED: (
+        "Variables persist across calls and turns, and other conversations may use them."
+    ),
+    PersistenceScope.THREAD: "Variables persist across calls and turns of this conversation.",
+    PersistenceScope.TURN: (
         "Variables persist across calls until you give your final answer, then they are reset."
     ),
-    Scope.CALL: "Each call starts fresh: no variables persist.",
+    PersistenceScope.CALL: "Each call starts fresh: no variables persist.",
 }
 
 
@@ -45,8 +47,8 @@ def lifetime_of_variables(mode: Persistence, *, stored: bool = True) -> str:
         mode: The persistence mode.
         stored: Whether the conversation is stored; otherwise its variables end with the turn.
     """
-    if mode.scope == Scope.THREAD and not stored:
-        return _LIFETIMES[Scope.TURN]
+    if mode.scope == PersistenceScope.THREAD and not stored:
+        return _LIFETIMES[PersistenceScope.TURN]
     return mode.lifetime or _LIFETIMES[mode.scope]
 
 

@@ -20,8 +20,8 @@ from interpstack.checks import shown
 __all__ = [
     "ConversationContext",
     "Persistence",
+    "PersistenceScope",
     "RecordRejected",
-    "Scope",
     "persistence_mode",
     "persistence_modes",
     "shared_key",
@@ -37,7 +37,7 @@ class RecordRejected(ConfigurationError):
     """A record is damaged, forged, or belongs to another conversation; nothing was loaded."""
 
 
-class Scope(enum.StrEnum):
+class PersistenceScope(enum.StrEnum):
     """How long variables live."""
 
     #: For one eval; nothing is stored.
@@ -81,7 +81,7 @@ class Persistence(abc.ABC):
 
     #: Registered name.
     name: ClassVar[str]
-    #: How long variables live: a `Scope`, or its value, such as `"thread"`.
+    #: How long variables live: a `PersistenceScope`, or its value, such as `"thread"`.
     scope: ClassVar[str]
     #: A sentence for the model that says how long variables live; empty for that of the scope.
     lifetime: ClassVar[str] = ""
@@ -107,7 +107,7 @@ class Persistence(abc.ABC):
     @property
     def outlives_turn(self) -> bool:
         """Whether records outlive the turn that makes them."""
-        return self.scope in (Scope.THREAD, Scope.SHARED)
+        return self.scope in (PersistenceScope.THREAD, PersistenceScope.SHARED)
 
     def shared_key(self, conversation: ConversationContext) -> str:
         """Return whose variables a conversation uses; override it for the scope `shared`.
@@ -209,7 +209,7 @@ def shared_key(mode: Persistence, conversation: ConversationContext) -> str | No
     Raises:
         ConfigurationError: The mode returned no usable key.
     """
-    if mode.scope != Scope.SHARED:
+    if mode.scope != PersistenceScope.SHARED:
         return None
     key = mode.shared_key(conversation)
     if isinstance(key, str) and 0 < len(key) <= _SHARED_CHARS:
@@ -234,8 +234,8 @@ def _check(cls: Any) -> None:
     name, scope = getattr(cls, "name", None), getattr(cls, "scope", None)
     if not isinstance(name, str) or not name:
         raise ConfigurationError(f"{cls.__name__}.name must be a text, the mode's name")
-    if scope not in tuple(Scope):
-        known = ", ".join(repr(one.value) for one in Scope)
+    if scope not in tuple(PersistenceScope):
+        known = ", ".join(repr(one.value) for one in PersistenceScope)
         raise ConfigurationError(
             f"{cls.__name__}.scope must be one of {known}, by which adapters know how long its "
             f"variables live; got {shown(scope)}"

@@ -775,7 +775,7 @@ class _Script:
                 if declaration["kind"] == "var":
                     yield each["id"]["start"], each["id"]["end"], "0"
                 else:
-                    yield each["end"], each["end"], " = void 0"
+                    self._ends.append((each["end"], each["end"], " = void 0"))
         if head_of is not None:
             yield declaration["end"], declaration["end"], ")"
         else:

@@ -15,6 +15,10 @@ from interpstack import InterpreterStack
 VALUES = {
     # declarations of later cells
     "let without a value": (["let best = 4", "let best; best"], "undefined"),
+    "let without a value, awaiting": (["let best = 4", "let best\nawait 0; best"], "undefined"),
+    "several, awaiting": (["let a, b = 2, c\ntry { await 0 } catch {}\nb"], "2"),
+    "let in front of a block": (["let a\n{ await 0 }\n({a}).a"], "undefined"),
+    "let in front of a loop": (["let a\nfor await (const x of [1]) a = x\na"], "1"),
     "let of several": (["let p = 1, q = 2", "let p, q = 5; [p, q]"], "[undefined, 5]"),
     "let with a type": (["let x = 1", "let x: number; x"], "undefined"),
     "let beside await": (["let x = 1", "let x; await 0; x"], "undefined"),

@@ -21,9 +21,9 @@ from interpstack import ConfigurationError, SessionState, call_blocking
 from interpstack_agents import (
     ConversationContext,
     Persistence,
+    PersistenceScope,
     Record,
     RecordRejected,
-    Scope,
     are_records,
     json_records,
     read_json_records,
@@ -134,7 +134,7 @@ class Variables:
     @property
     def shared(self) -> bool:
         """Whether conversations may share variables."""
-        return self.mode.scope == Scope.SHARED
+        return self.mode.scope == PersistenceScope.SHARED
 
     def owner(self, state: Mapping[str, Any], context: Any, graph: str | None = None) -> str:
         """Identifies the variables that an eval of the running graph uses.
@@ -155,7 +155,7 @@ class Variables:
         about = ConversationContext(
             thread=None if thread is None else str(thread), config=values, context=context
         )
-        return f"{Scope.SHARED}:{self.mode.name}:{shared_key(self.mode, about)}|{place}"
+        return f"{PersistenceScope.SHARED}:{self.mode.name}:{shared_key(self.mode, about)}|{place}"
 
     async def take_shared(
         self, state: Mapping[str, Any], place: SharedPlace, turn: str

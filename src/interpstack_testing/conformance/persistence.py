@@ -16,7 +16,7 @@ from interpstack.contracts.offer import HostOffer
 from interpstack.contracts.protocol import Image, SessionState
 from interpstack.stack import InterpreterStack
 from interpstack.sync import run_sync
-from interpstack_agents import Persistence, RecordRejected, Scope
+from interpstack_agents import Persistence, PersistenceScope, RecordRejected
 from interpstack_testing.conformance import rules
 from interpstack_testing.conformance.state.damaged import DAMAGED
 from interpstack_testing.conformance.texts import texts
@@ -83,10 +83,14 @@ class PersistenceConformance(abc.ABC):
     def test_the_declaration_is_complete(self) -> None:
         mode = self.make_mode()
         assert mode.name
-        assert mode.scope in tuple(Scope)
-        assert mode.outlives_turn == (mode.scope in (Scope.THREAD, Scope.SHARED))
+        assert mode.scope in tuple(PersistenceScope)
+        assert mode.outlives_turn == (
+            mode.scope in (PersistenceScope.THREAD, PersistenceScope.SHARED)
+        )
         names_owner = type(mode).shared_key is not Persistence.shared_key
-        assert names_owner or mode.scope != Scope.SHARED, "shared_key says whose variables it uses"
+        assert names_owner or mode.scope != PersistenceScope.SHARED, (
+            "shared_key says whose variables it uses"
+        )
 
     def test_what_goes_in_comes_out(self) -> None:
         @settings(max_examples=60, deadline=None, database=None)

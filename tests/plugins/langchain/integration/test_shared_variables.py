@@ -18,7 +18,7 @@ from langgraph.types import Command
 from scripted import Script, answers
 
 from interpstack import ConfigurationError, hookimpl
-from interpstack_agents import ConversationContext, Scope
+from interpstack_agents import ConversationContext, PersistenceScope
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_persistence.api import RecordedMode
 
@@ -30,7 +30,7 @@ class PerUser(RecordedMode):
     """Variables belong to the user, who is named in the configuration or in the context."""
 
     name: ClassVar[str] = "user"
-    scope: ClassVar[Scope] = Scope.SHARED
+    scope: ClassVar[PersistenceScope] = PersistenceScope.SHARED
 
     def shared_key(self, conversation: ConversationContext) -> str:
         if conversation.context is not None:

@@ -95,13 +95,13 @@ async def test_a_run_that_another_one_overtook_makes_no_call(
         made.append(to)
         return f"paid {to}"
 
-    resume = CheckpointStore.resume
+    take_answers = CheckpointStore.take_answers
 
     async def overtaken(store: CheckpointStore, journal: Any) -> None:
         await store.writes.put([(JOURNAL_CHANNEL, {"began": 1.0})], task_of(store.key, 0))
-        await resume(store, journal)
+        await take_answers(store, journal)
 
-    monkeypatch.setattr(CheckpointStore, "resume", overtaken)
+    monkeypatch.setattr(CheckpointStore, "take_answers", overtaken)
     with pytest.raises(RuntimeError, match=r"has begun this eval; no call was made here"):
         await talk(tools=[pay], ptc=["pay"]).turn("await tools.pay({to: 'A'})")
     assert made == []

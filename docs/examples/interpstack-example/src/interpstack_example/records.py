@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from interpstack import ConfigurationError, SessionState
-from interpstack_agents import ConversationContext, Persistence, RecordRejected, Scope
+from interpstack_agents import ConversationContext, Persistence, PersistenceScope, RecordRejected
 
 __all__ = ["PerUserMode", "ReadableMode"]
 
@@ -22,7 +22,7 @@ class ReadableMode(Persistence):
     """Variables live as long as the conversation, if they are data."""
 
     name: ClassVar[str] = "readable"
-    scope: ClassVar[str] = Scope.THREAD
+    scope: ClassVar[str] = PersistenceScope.THREAD
 
     def dump(
         self,
@@ -66,7 +66,7 @@ class PerUserMode(ReadableMode):
     """
 
     name: ClassVar[str] = "per-user"
-    scope: ClassVar[str] = Scope.SHARED
+    scope: ClassVar[str] = PersistenceScope.SHARED
     lifetime: ClassVar[str] = "Variables that hold data persist, for all talks with this user."
 
     def shared_key(self, conversation: ConversationContext) -> str:
