@@ -253,13 +253,15 @@ class DurableRun(StepSource):
     async def take(self, progress: Progress) -> None:
         self._completion = progress.completion or self._completion
         if self.records:
+            begin = self._pending.start
             for call in progress.calls:
                 await self.run.deliver(call)
         else:
+            begin = self._pending.add
             self._emitted += progress.calls
         self._asked += progress.requests
         for request in progress.requests:
-            (self._pending.start if self.records else self._pending.add)(request)
+            begin(request)
         for request_id in progress.cancelled:
             self.drop(request_id)
 
