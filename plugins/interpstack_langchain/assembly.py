@@ -84,12 +84,11 @@ def assembled(
     channels = Channels.of(options.tool_name)
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
-    lifetime, unstored_lifetime = (
-        lifetime_of_variables(mode, stored=stored) for stored in (True, False)
-    )
-    part = surface.part(options, lifetime)
+    part = surface.part(options, lifetime_of_variables(mode))
     # Without a checkpointer, variables of a thread are forgotten with the turn.
-    unstored = None if unstored_lifetime == lifetime else surface.part(options, unstored_lifetime)
+    unstored = None
+    if mode.scope == PersistenceScope.THREAD:
+        unstored = surface.part(options, lifetime_of_variables(mode, stored=False))
     more = [] if servers is None else servers.opened(interrupt_on)
     endings = stack.language.module_endings
     skills = None if skills_backend is None else BackendSkills(skills_backend, endings)

@@ -273,23 +273,20 @@ class Interpreter:
         shared = await self.variables.take_shared(seen, SharedPlace.of(runtime, is_async), turn)
         return {**update, **self.channels.named(shared)}
 
-    async def end_shared_turn(
+    async def end_turn(
         self, state: Any, runtime: Runtime[Any], *, is_async: bool
-    ) -> dict[str, Any]:
-        """`end_turn` of a mode whose variables conversations share."""
-        place = SharedPlace.of(runtime, is_async)
-        shared = await self.variables.give_shared(self.view(state), place)
-        await self.end_turn(state, runtime.context)
-        return self.channels.named(shared)
+    ) -> dict[str, Any] | None:
+        """Release the resources of this run of the agent, and give shared variables back.
 
-    async def end_turn(self, state: Any, context: Any = None) -> None:
-        """Release the resources of this run of the agent.
-
-        Args:
-            state: The state of the graph.
-            context: The context object of the run.
+        Returns:
+            The update of the interpreter's channels; `None` if there is none.
         """
-        state = self.view(state)
+        state, context = self.view(state), None
+        update: dict[str, Any] | None = None
+        if self.variables.shared:
+            place = SharedPlace.of(runtime, is_async)
+            update = self.channels.named(await self.variables.give_shared(state, place))
+            context = place.context
         owner = owner_of(state)
         if self.spending is not None:
             self.spending.end(turn_key(state))
@@ -297,6 +294,7 @@ class Interpreter:
         if self.background is not None and over:
             await self.background.cell_locks.stop_all(owner)
         await self.sessions.end_turn(self.variables.owner(state, context), close=over)
+        return update
 
     async def aclose(self) -> None:
         """End the calls in flight of cells in the background; close sessions and connections."""

@@ -284,19 +284,13 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def after_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """End a turn."""
-        if self._interpreter.variables.shared:
-            return run_sync(self._interpreter.end_shared_turn(state, runtime, is_async=False))
-        run_sync(self._interpreter.end_turn(state))
-        return None
+        return run_sync(self._interpreter.end_turn(state, runtime, is_async=False))
 
     async def aafter_agent(
         self, state: InterpreterState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
         """End a turn."""
-        if self._interpreter.variables.shared:
-            return await self._interpreter.end_shared_turn(state, runtime, is_async=True)
-        await self._interpreter.end_turn(state)
-        return None
+        return await self._interpreter.end_turn(state, runtime, is_async=True)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

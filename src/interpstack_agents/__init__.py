@@ -32,6 +32,7 @@ from interpstack_agents.journals import JournalBase, Notes
 from interpstack_agents.json_objects import json_object
 from interpstack_agents.live_session import LiveSession, SavedState
 from interpstack_agents.live_sessions import LiveSessions
+from interpstack_agents.marked_values import Mark
 from interpstack_agents.offers import OfferBuilder
 from interpstack_agents.persistence import (
     ConversationContext,
@@ -83,6 +84,7 @@ __all__ = [
     "JournalBase",
     "LiveSession",
     "LiveSessions",
+    "Mark",
     "Missed",
     "Notes",
     "OfferBuilder",

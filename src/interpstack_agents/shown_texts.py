@@ -14,11 +14,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from interpstack_agents.marked_values import Mark
+
 __all__ = ["escaped_text", "has_half", "read_texts", "shown_texts"]
 
-_MARK: Final = "$escaped"
-#: The only key of an object that could be read as a text, or as an escaped object.
-_MARKED: Final = re.compile(r"\$+escaped")
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _HIDDEN: Final = re.compile(r"[\\" + "\ud800-\udfff]")
 #: The characters of an escaped text, and its escapes.
@@ -32,28 +31,12 @@ def shown_texts(tree: Any) -> Any:
     Args:
         tree: Mappings and lists of any depth. Keys stay as they are.
     """
-    if isinstance(tree, str):
-        return {_MARK: escaped_text(tree)} if has_half(tree) else tree
-    if isinstance(tree, Mapping):
-        items = {key: shown_texts(item) for key, item in tree.items()}
-        return {f"${key}": item for key, item in items.items()} if _looks_marked(items) else items
-    if isinstance(tree, list | tuple):
-        return [shown_texts(item) for item in tree]
-    return tree
+    return _TEXTS.marked(tree)
 
 
 def read_texts(tree: Any) -> Any:
     """The tree that `shown_texts` was given."""
-    if isinstance(tree, list | tuple):
-        return [read_texts(item) for item in tree]
-    if not isinstance(tree, Mapping):
-        return tree
-    if {*tree} == {_MARK} and isinstance(text := tree[_MARK], str) and _ESCAPED.fullmatch(text):
-        return _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if one[1] else "\\", text)
-    items = {key: read_texts(item) for key, item in tree.items()}
-    if _looks_marked(items) and _MARK not in items:
-        return {key[1:]: item for key, item in items.items()}
-    return items
+    return _TEXTS.read(tree)
 
 
 def escaped_text(text: str) -> str:
@@ -73,10 +56,18 @@ def has_half(tree: Any) -> bool:
     return isinstance(tree, list | tuple) and any(map(has_half, tree))
 
 
-def _looks_marked(items: Mapping[Any, Any]) -> bool:
-    (key, *others) = [*items] or [None]
-    return not others and isinstance(key, str) and _MARKED.fullmatch(key) is not None
-
-
 def _escape(found: re.Match[str]) -> str:
     return "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}"
+
+
+def _text_of(value: Any) -> str | None:
+    return escaped_text(value) if isinstance(value, str) and has_half(value) else None
+
+
+def _value_of(text: str) -> str | None:
+    if _ESCAPED.fullmatch(text) is None:
+        return None
+    return _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if one[1] else "\\", text)
+
+
+_TEXTS: Final = Mark("escaped", _text_of, _value_of)

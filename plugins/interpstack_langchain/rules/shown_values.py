@@ -9,18 +9,15 @@ surrogate pair, which no checkpoint holds, is shown in the form of `shown_texts`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from interpstack import BigInt
-from interpstack_agents import has_half, read_texts, shown_texts
+from interpstack_agents import Mark, has_half, read_texts, shown_texts
 
 __all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
 
-_MARK: Final = "$bigint"
-#: The only key of an object that could be read as an integer, or as an escaped object.
-_ESCAPED: Final = re.compile(r"\$+bigint")
 #: Bits of an integer in a checkpoint, beside its sign.
 _STORED_BITS: Final = 63
 #: Python takes long to write longer integers as decimals, and refuses to.
@@ -55,29 +52,12 @@ def plain(value: Any) -> Any:
 
 def storable(value: Any) -> Any:
     """A plain value as people and checkpoints see it: large integers and halves marked."""
-    return shown_texts(_integers_marked(value, _STORED_BITS))
-
-
-def _integers_marked(value: Any, bits: int) -> Any:
-    """A plain value with its large integers marked, and objects that look so escaped.
-
-    Args:
-        value: The value.
-        bits: Bits of the largest integer that is left as it is, beside its sign.
-    """
-    if isinstance(value, int):
-        return value if -(1 << bits) <= value < 1 << bits else _marked(value)
-    if isinstance(value, Mapping):
-        items = {key: _integers_marked(item, bits) for key, item in value.items()}
-        return {f"${key}": item for key, item in items.items()} if _looks_marked(items) else items
-    if isinstance(value, list | tuple):
-        return [_integers_marked(item, bits) for item in value]
-    return value
+    return shown_texts(_STORED.marked(value))
 
 
 def digestible(value: Any) -> Any:
     """The form of a guest's value that `json.dumps` writes, the same for no two plain values."""
-    return _integers_marked(plain(value), _LONG_BITS)
+    return _WRITTEN.marked(plain(value))
 
 
 def unstorable_key(value: Any) -> str | None:
@@ -96,35 +76,22 @@ def unstorable_key(value: Any) -> str | None:
 
 def read(value: Any) -> Any:
     """The plain value that `storable` was given."""
-    return _integers_read(read_texts(value))
+    return _STORED.read(read_texts(value))
 
 
-def _integers_read(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_integers_read(item) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    if {*value} == {_MARK} and isinstance(value[_MARK], str):
-        return _integer(value[_MARK], value)
-    items = {key: _integers_read(item) for key, item in value.items()}
-    if _looks_marked(items) and _MARK not in items:
-        return {key[1:]: item for key, item in items.items()}
-    return items
+def _text_of(bits: int, value: Any) -> str | None:
+    """The digits of an integer that has more than so many bits, beside its sign."""
+    if not isinstance(value, int) or -(1 << bits) <= value < 1 << bits:
+        return None
+    return hex(value) if value.bit_length() > _LONG_BITS else str(value)
 
 
-def _looks_marked(items: Mapping[Any, Any]) -> bool:
-    """Whether an object has one key, and that of a mark or of an escaped object."""
-    (key, *others) = [*items] or [None]
-    return not others and isinstance(key, str) and _ESCAPED.fullmatch(key) is not None
-
-
-def _marked(value: int) -> dict[str, str]:
-    return {_MARK: hex(value) if value.bit_length() > _LONG_BITS else str(value)}
-
-
-def _integer(digits: str, instead: Any) -> Any:
-    """The integer with these digits; `instead` if they are none, which a schema refuses."""
+def _value_of(digits: str) -> int | None:
     try:
         return int(digits, 0)
-    except ValueError:
-        return instead
+    except ValueError:  # a schema refuses what stays
+        return None
+
+
+_STORED: Final = Mark("bigint", partial(_text_of, _STORED_BITS), _value_of)
+_WRITTEN: Final = Mark("bigint", partial(_text_of, _LONG_BITS), _value_of)
