@@ -33,19 +33,24 @@ _own: ContextVar[bool] = ContextVar("interpstack_mcp_own_connection", default=Fa
 
 def own_connection() -> None:
     """Note that the running task, and all that it starts, hold a connection."""
-    for name in _SDK_LOGS:
-        logging.getLogger(name).addFilter(_is_left)  # which a logger has once
+    _filter()
     _own.set(True)
 
 
 @contextmanager
 def own_request() -> Iterator[None]:
-    """A block that makes a request: the SDK sends each in the context of its maker."""
+    """A block that makes a request or logs in: the SDK does both in the context of the caller."""
+    _filter()
     token = _own.set(True)
     try:
         yield
     finally:
         _own.reset(token)
+
+
+def _filter() -> None:
+    for name in _SDK_LOGS:
+        logging.getLogger(name).addFilter(_is_left)  # which a logger has once
 
 
 def _is_left(record: logging.LogRecord) -> bool:

@@ -28,6 +28,7 @@ from interpstack_mcp.configuration import HttpServer, read_servers
 from interpstack_mcp.connections.causes import cause_of, in_words, printable
 from interpstack_mcp.connections.failures import failure_in
 from interpstack_mcp.connections.http import http_transport
+from interpstack_mcp.connections.sdk_logs import own_request
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.oauth.providers import Person, authorized
 from interpstack_mcp.oauth.settings import OAuth
@@ -125,7 +126,8 @@ async def log_in(
     try:
         async with asyncio.timeout(seconds), _returning(show, oauth) as person:
             auth = authorized(name, server.url, oauth, person)
-            return await _count(attrs.evolve(server, auth=auth))
+            with own_request():
+                return await _count(attrs.evolve(server, auth=auth))
     except ConfigurationError:
         raise
     except TimeoutError as error:
