@@ -23,12 +23,12 @@ import attrs
 
 from interpstack import (
     TIMER,
-    Call,
     Capability,
     CellContext,
     CellRun,
     Completion,
     Image,
+    Notification,
     Progress,
     Request,
     Settlement,
@@ -175,7 +175,7 @@ class DurableRun(StepSource):
     #: The guest's requests since the last step, in order.
     _asked: list[Request] = attrs.field(factory=list, init=False)
     #: Calls of a replayed guest: whether they were delivered is known with the next step.
-    _emitted: list[Call] = attrs.field(factory=list, init=False)
+    _emitted: list[Notification] = attrs.field(factory=list, init=False)
     #: The number of undelivered answers that are in the journal, the first ones.
     _recorded: int = attrs.field(default=0, init=False)
     #: The times of the guest's last computing; `None` before the first.
@@ -254,19 +254,19 @@ class DurableRun(StepSource):
         self._completion = progress.completion or self._completion
         if self.records:
             begin = self._pending.start
-            for call in progress.calls:
-                await self.run.deliver(call)
+            for notification in progress.notifications:
+                await self.run.deliver(notification)
         else:
             begin = self._pending.add
-            self._emitted += progress.calls
+            self._emitted += progress.notifications
         self._asked += progress.requests
         for request in progress.requests:
             begin(request)
         for request_id in progress.cancelled:
             self.drop(request_id)
 
-    async def stopped(self, calls: Sequence[Call]) -> None:
-        emitted, self._emitted = [*self._emitted, *calls], []
+    async def stopped(self, notifications: Sequence[Notification]) -> None:
+        emitted, self._emitted = [*self._emitted, *notifications], []
         await super().stopped(emitted)
 
     @property
@@ -314,9 +314,9 @@ class DurableRun(StepSource):
         """Replay the next recorded step; `None` once there is none any more."""
         step = self.journal.replay(self._asked)
         emitted, self._emitted = self._emitted, []
-        for call in emitted:
-            if step is None or self.run.repeats(call):
-                await self.run.deliver(call)
+        for notification in emitted:
+            if step is None or self.run.repeats(notification):
+                await self.run.deliver(notification)
         if step is not None:
             await self._pending.replay(step)
             self._deliver_next()

@@ -11,9 +11,9 @@ import attrs
 from interpstack import (
     MODULE,
     TIMER,
-    Call,
     CellRun,
     GuestError,
+    Notification,
     Request,
     Settlement,
     Step,
@@ -72,9 +72,9 @@ class PendingRequests:
         Returns:
             The answer; `None` if there was none.
         """
-        call = Call(request.bridge, request.wire)
-        if settlement is not None and settlement.error is None and self.run.repeats(call):
-            await self.run.deliver(call)
+        notification = Notification(request.bridge, request.wire)
+        if settlement is not None and settlement.error is None and self.run.repeats(notification):
+            await self.run.deliver(notification)
         return settlement
 
     async def take_undelivered(self, undelivered: Step) -> None:

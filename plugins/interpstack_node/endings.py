@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import Call, GuestError, Limits, Progress
+from interpstack import GuestError, Limits, Notification, Progress
 from interpstack_node.kernels.conversation import KernelAnswer
 from interpstack_node.kernels.process import KernelDied
 
@@ -34,7 +34,7 @@ def lost(death: KernelDied, limits: Limits, output: str) -> Progress:
         limits: Limits of the cell.
         output: Console output that had arrived.
     """
-    calls = [Call("console", {"text": output, "omitted": 0})] if output else []
+    notifications = [Notification("console", {"text": output, "omitted": 0})] if output else []
     if death.memory:
         limit = (limits.memory_bytes or 0) // 2**20
         error = GuestError(
@@ -43,7 +43,7 @@ def lost(death: KernelDied, limits: Limits, output: str) -> Progress:
     else:
         name = "Timeout" if death.slow else "EngineFailure"
         error = GuestError(name, f"{death}; {UNDONE}")
-    return Progress(calls=calls, failure=error, state="undone")
+    return Progress(notifications=notifications, failure=error, state="undone")
 
 
 def remains(answer: KernelAnswer, limits: Limits, importing: int) -> str:

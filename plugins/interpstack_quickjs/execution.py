@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from interpstack import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress, Settlement
+from interpstack import (
+    BridgeSet,
+    Cell,
+    EngineFailure,
+    GuestError,
+    Notification,
+    Progress,
+    Settlement,
+)
 from interpstack_javascript.cells import (
     CellTimeout,
     Prepared,
@@ -150,8 +158,8 @@ class QuickJSExecution(KernelExecution):
                     return progress
             except (Trapped, CpuLimitReached, EngineFailure) as error:
                 why = str(error)
-                if not progress.calls:
-                    progress = Progress(calls=self._output())
+                if not progress.notifications:
+                    progress = Progress(notifications=self._output())
             else:
                 # A module that is stopped in the middle of its evaluation could never be imported
                 # again.
@@ -316,14 +324,16 @@ class QuickJSExecution(KernelExecution):
         self._ended = True
         output = self._output()
         failure = self._out_of_memory()
-        return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
+        return Progress(notifications=output, failure=failure, state="undone", cpu_seconds=spent)
 
-    def _output(self) -> list[Call]:
+    def _output(self) -> list[Notification]:
         """The console output of a guest that can no longer run, read from its memory."""
         from interpstack_quickjs.heap.printed import read_printed  # loaded for stopped cells only
 
         text, omitted = read_printed(self._live.guest, self._live.base.printed, self._taken)
-        return [Call("console", {"text": text, "omitted": omitted})] if text or omitted else []
+        return (
+            [Notification("console", {"text": text, "omitted": omitted})] if text or omitted else []
+        )
 
     def _recover(self, trap: Trapped, spent: float) -> Progress:
         """Save the output of a stopped instance, then go back to before the cell."""
@@ -341,7 +351,7 @@ class QuickJSExecution(KernelExecution):
             failure = self._out_of_memory()
         else:
             failure = GuestError("EngineFailure", f"the guest stopped ({trap}); {UNDONE}")
-        return Progress(calls=output, failure=failure, state="undone", cpu_seconds=spent)
+        return Progress(notifications=output, failure=failure, state="undone", cpu_seconds=spent)
 
 
 def _ear(hear: Callable[[str], None], live: LiveGuest) -> Ear:

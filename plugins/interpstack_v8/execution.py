@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack import BridgeSet, Call, Cell, EngineFailure, GuestError, Progress
+from interpstack import BridgeSet, Cell, EngineFailure, GuestError, Notification, Progress
 from interpstack_javascript.cells import (
     CellTimeout,
     Prepared,
@@ -278,7 +278,7 @@ class V8Execution(ParkableExecution):
     def _lost(self, isolate: Isolate, error: IsolateLost | EngineFailure) -> Progress:
         """Deliver the guest's output so far, then continue in a new heap."""
         output = "\n".join(isolate.recorded)
-        calls = [Call("console", {"text": output, "omitted": 0})] if output else []
+        notifications = [Notification("console", {"text": output, "omitted": 0})] if output else []
         self._heap.reopen()
         if isinstance(error, OutOfHeap):
             limit = (self._heap.limits.memory_bytes or 0) // 2**20
@@ -289,13 +289,13 @@ class V8Execution(ParkableExecution):
             failure = GuestError("EngineFailure", f"{error}; {UNDONE}")
         else:
             failure = GuestError("Timeout", f"the guest's heap was abandoned: {error}; {UNDONE}")
-        return Progress(calls=calls, failure=failure, state="undone")
+        return Progress(notifications=notifications, failure=failure, state="undone")
 
 
 def _joined(first: Progress, second: Progress) -> Progress:
     return attrs.evolve(
         second,
-        calls=[*first.calls, *second.calls],
+        notifications=[*first.notifications, *second.notifications],
         requests=[*first.requests, *second.requests],
         cancelled=[*first.cancelled, *second.cancelled],
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from interpstack.contracts.bridges import Bridge, BridgeSet
 from interpstack.contracts.errors import EngineFailure
 from interpstack.contracts.limits import Limits
-from interpstack.contracts.protocol import Call, Completion, Progress, Request, Settlement
+from interpstack.contracts.protocol import Completion, Notification, Progress, Request, Settlement
 from interpstack.values import read_json
 
 __all__ = [
@@ -106,7 +106,7 @@ def drained_progress(
         cpu_seconds: The guest's computing time meanwhile.
     """
     return Progress(
-        calls=[Call(name, wire) for name, wire in drained["calls"]],
+        notifications=[Notification(name, wire) for name, wire in drained["calls"]],
         requests=[Request(*item) for item in drained["requests"]],
         cancelled=drained["cancelled"],
         rejected=drained["rejected"],

@@ -17,10 +17,10 @@ from interpstack.contracts.bridges import BridgeSet
 from interpstack.contracts.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.contracts.limits import Limits
 from interpstack.contracts.protocol import (
-    Call,
     Cell,
     Completion,
     Image,
+    Notification,
     Progress,
     Request,
     Settlement,
@@ -59,7 +59,7 @@ class _Realm(Realm):
 class _Execution(Execution):
     def __init__(self, bridges: BridgeSet, items: Sequence[tuple[str, Any]]) -> None:
         self._results: list[Any] = [None] * len(items)
-        self._calls: list[Call] = []
+        self._notifications: list[Notification] = []
         self._requests: list[Request] = []
         self._ended = False
         for index, (name, wire) in enumerate(items):
@@ -68,16 +68,16 @@ class _Execution(Execution):
                 self._requests.append(Request(index + 1, name, wire))
             else:
                 self._results[index] = {}
-                self._calls.append(Call(name, wire))
+                self._notifications.append(Notification(name, wire))
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:
-        calls, self._calls = self._calls, []
+        notifications, self._notifications = self._notifications, []
         requests, self._requests = self._requests, []
         completion = None
         if not self._ended and None not in self._results:
             self._ended = True
             completion = Completion(text=json.dumps(self._results))
-        return Progress(calls=calls, requests=requests, completion=completion)
+        return Progress(notifications=notifications, requests=requests, completion=completion)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
@@ -90,5 +90,5 @@ class _Execution(Execution):
 
     def abort(self, reason: str) -> Progress:
         self._ended = True
-        calls, self._calls = self._calls, []
-        return Progress(calls=calls)
+        notifications, self._notifications = self._notifications, []
+        return Progress(notifications=notifications)

@@ -28,11 +28,11 @@ from interpstack.contracts.errors import ImageError, UnsupportedValue
 from interpstack.contracts.limits import Limits
 from interpstack.contracts.protocol import (
     TIMER,
-    Call,
     Cell,
     Completion,
     GuestError,
     Image,
+    Notification,
     Progress,
     Request,
     Settlement,
@@ -139,7 +139,7 @@ class FakeExecution(Execution):
         self._main = self.scheduler.spawn(run_script(cell.source, cell.name, realm.globals))
         self._open: dict[int, Promise] = {}
         self._next_id = 1
-        self._calls: list[Call] = []
+        self._notifications: list[Notification] = []
         self._requests: list[Request] = []
         self._lines: list[str] = []
         self._hear: Callable[[str], None] | None = None
@@ -157,7 +157,7 @@ class FakeExecution(Execution):
             except Stopped:
                 self._end()
         return Progress(
-            calls=self._drain_calls(),
+            notifications=self._drain_notifications(),
             requests=self._drain_requests(),
             completion=completion,
             cpu_seconds=clock.spent,
@@ -178,7 +178,7 @@ class FakeExecution(Execution):
         self._end()
         self._open.clear()
         self.scheduler.close()
-        return Progress(calls=self._drain_calls())
+        return Progress(notifications=self._drain_notifications())
 
     def listen(self, hear: Callable[[str], None]) -> None:
         self._hear = hear
@@ -196,7 +196,7 @@ class FakeExecution(Execution):
         if awaited:
             return self.request(bridge, wire)
         if not self._answered:
-            self._calls.append(Call(bridge, wire))
+            self._notifications.append(Notification(bridge, wire))
         return None
 
     def request(self, bridge: str, wire: Any) -> Promise:
@@ -234,13 +234,15 @@ class FakeExecution(Execution):
     def _end(self) -> None:
         self._answered = True
 
-    def _drain_calls(self) -> Sequence[Call]:
-        calls, self._calls = self._calls, []
+    def _drain_notifications(self) -> Sequence[Notification]:
+        notifications, self._notifications = self._notifications, []
         if self._answered and self._lines:
             text, self._lines = "\n".join(self._lines), []
             kept = text[: self._realm.limits.console_chars]
-            calls.append(Call("console", {"text": kept, "omitted": len(text) - len(kept)}))
-        return calls
+            notifications.append(
+                Notification("console", {"text": kept, "omitted": len(text) - len(kept)})
+            )
+        return notifications
 
     def _drain_requests(self) -> Sequence[Request]:
         requests, self._requests = self._requests, []

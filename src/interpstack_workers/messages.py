@@ -112,7 +112,10 @@ def read_progress(told: Any, after: int, seconds: float) -> Progress:
         if request.id <= after:
             raise MalformedMessage(f"requests out of order: {request.id} after {after}")
         after = request.id
-    for name in [*(r.bridge for r in progress.requests), *(c.bridge for c in progress.calls)]:
+    for name in [
+        *(r.bridge for r in progress.requests),
+        *(c.bridge for c in progress.notifications),
+    ]:
         _check_length(name, _NAME_CHARS)
     done = progress.completion
     if done is not None and done.omitted_chars < 0:

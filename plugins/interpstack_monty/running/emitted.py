@@ -1,4 +1,4 @@
-"""Emitted requests, calls and output of a cell that the host has not fetched yet, all bounded."""
+"""Bounded queues of what a cell emitted: requests, notifications and console output."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import attrs
 from interpstack import (
     TIMER,
     BridgeSet,
-    Call,
     GuestError,
     Limits,
+    Notification,
     Progress,
     Request,
     UnsupportedValue,
@@ -23,7 +23,7 @@ from interpstack_monty.crossing.values import Room, from_guest
 
 __all__ = ["Emitted"]
 
-#: The call that takes a cell's output.
+#: The notification that takes a cell's output.
 _CONSOLE: Final = "console"
 #: Requests beyond the limit that the driver refuses itself, with its own words.
 _SPARE_REQUESTS: Final = 64
@@ -34,7 +34,7 @@ _Answer = Mapping[str, Any]
 
 
 class Emitted:
-    """The calls, requests and output of one cell.
+    """The notifications, requests and output of one cell.
 
     Attributes:
         open: Monty's ids of calls that are not answered, by the ids of their requests.
@@ -45,7 +45,7 @@ class Emitted:
         self._hear: Callable[[str], None] | None = None
         self._limits = limits
         self._bridges = bridges
-        self._calls: list[Call] = []
+        self._notifications: list[Notification] = []
         self._requests: list[Request] = []
         self._timers: set[int] = set()
         self._next_id = 1
@@ -98,7 +98,7 @@ class Emitted:
         if self._queued > _QUEUE_BYTES + self._limits.value_bytes:
             return _refused("RuntimeError", "too much is queued; await some calls first")
         if not bridge.awaited:
-            self._calls.append(Call(name, wire))
+            self._notifications.append(Notification(name, wire))
             return {"return_value": None}
         self._made += bridge.counted
         most_requests = self._limits.requests
@@ -130,14 +130,14 @@ class Emitted:
 
     def drained(self, progress: Progress, *, ended: bool = False) -> Progress:
         """A progress with all queued messages, and with the output when the cell has `ended`."""
-        calls, self._calls = self._calls, []
+        notifications, self._notifications = self._notifications, []
         requests, self._requests = self._requests, []
         self._queued = 0
         if ended and (self._text or self._omitted):
             text, self._text = "".join(self._text).removesuffix("\n"), []
-            calls.append(Call(_CONSOLE, {"text": text, "omitted": self._omitted}))
+            notifications.append(Notification(_CONSOLE, {"text": text, "omitted": self._omitted}))
             self._omitted = 0
-        return attrs.evolve(progress, calls=calls, requests=requests)
+        return attrs.evolve(progress, notifications=notifications, requests=requests)
 
     def told(self) -> Mapping[str, Any]:
         """The state as JSON, for an image; the queues are empty by then."""

@@ -140,13 +140,13 @@ class ModuleRun:
     # -- what the guest says ---------------------------------------------------------------
 
     def _read_calls(self, progress: Progress) -> Iterator[Call]:
-        for call in progress.calls:
-            if call.bridge == _CALLS:
-                yield from read_calls(call.wire)
-            elif call.bridge == _RESULT:
-                self._result, self._dropped = call.wire
-            elif call.bridge == _FAILED:
-                self._stage, self._dropped = call.wire
+        for notification in progress.notifications:
+            if notification.bridge == _CALLS:
+                yield from read_calls(notification.wire)
+            elif notification.bridge == _RESULT:
+                self._result, self._dropped = notification.wire
+            elif notification.bridge == _FAILED:
+                self._stage, self._dropped = notification.wire
         for request in progress.requests:  # messages beyond the number of calls of a cell
             if request.bridge == _CALLS:
                 yield from read_calls(request.wire)

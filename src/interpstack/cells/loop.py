@@ -31,10 +31,10 @@ from interpstack.contracts.outcome import CellContext, Outcome, Usage
 from interpstack.contracts.protocol import (
     MAX_REJECTED,
     TIMER,
-    Call,
     Cell,
     GuestError,
     Image,
+    Notification,
     Progress,
     Request,
     StateAfter,
@@ -45,7 +45,7 @@ from interpstack.values.decoding import check
 
 __all__ = ["Start", "run_cell"]
 
-#: Characters around the output in the call that hands it out.
+#: Characters around the output in the notification that hands it out.
 _CONSOLE_CHARS: Final = 100
 #: Calls that a notice lists, and characters of each.
 _UNSEEN: Final = 5
@@ -199,7 +199,7 @@ class _Loop:
         try:
             progress = await run_guest(lambda: self._stop_guest(error), lambda: None)
             if self.run.context.listener is not None:  # no other code reads its output
-                await self.steps.stopped(progress.calls)
+                await self.steps.stopped(progress.notifications)
         finally:
             await self.run.requests.close(finish=self.steps.records)
             await self.steps.left(error)
@@ -279,8 +279,8 @@ class _Loop:
         await self.steps.stopped(())
         progress = await run_guest(lambda: self._aborted(reason), lambda: None)
         self._became(progress)
-        for call in progress.calls:
-            await self.run.deliver(call)
+        for notification in progress.notifications:
+            await self.run.deliver(notification)
         return "" if progress.failure is None else progress.failure.message
 
     def _became(self, progress: Progress) -> None:
@@ -361,11 +361,13 @@ def _checked(progress: Progress, limits: Limits) -> Progress:
 
     `Request.plain` is computed here, regardless of the engine's value.
     """
-    if not progress.calls and not progress.requests:
+    if not progress.notifications and not progress.requests:
         return progress
     most = limits.value_bytes
     requests = [Request(one.id, one.bridge, *check(one.wire, most)) for one in progress.requests]
     # One may be the output, whose characters have up to four bytes.
     most += 4 * limits.console_chars + _CONSOLE_CHARS
-    calls = [Call(call.bridge, check(call.wire, most)[0]) for call in progress.calls]
-    return attrs.evolve(progress, calls=calls, requests=requests)
+    notifications = [
+        Notification(one.bridge, check(one.wire, most)[0]) for one in progress.notifications
+    ]
+    return attrs.evolve(progress, notifications=notifications, requests=requests)

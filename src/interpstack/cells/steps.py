@@ -13,12 +13,12 @@ from interpstack.cells.requests import Requests
 from interpstack.contracts.engine import Capability, Realm
 from interpstack.contracts.extensions import CellExtension
 from interpstack.contracts.outcome import CellContext
-from interpstack.contracts.protocol import Call, Image, Progress, Request, Settlement
+from interpstack.contracts.protocol import Image, Notification, Progress, Request, Settlement
 from interpstack.contracts.steps import RunRecord, Step
 
 __all__ = ["CellRun", "StepSource"]
 
-#: Seconds that a call's handler has at the least, however late the cell is.
+#: Seconds that a notification's handler has at the least, however late the cell is.
 _DELIVERY_SECONDS: Final = 5.0
 
 
@@ -46,15 +46,15 @@ class CellRun:
         """Note that the cell has its result."""
         self.answered = True
 
-    async def deliver(self, call: Call) -> None:
-        """Hand a call to its bridge; output of a cell that ran out of time is delivered, too."""
+    async def deliver(self, notification: Notification) -> None:
+        """Hand a notification to its bridge, and the output of a cell that ran out of time, too."""
         left = self.clock.wall_left()
         seconds = left if left is None else max(left, _DELIVERY_SECONDS)
-        await self.requests.deliver(call.bridge, call.wire, seconds)
+        await self.requests.deliver(notification.bridge, notification.wire, seconds)
 
-    def repeats(self, call: Call) -> bool:
-        """Whether a call may be delivered in every run of the cell."""
-        bridge = self.requests.bridges.get(call.bridge)
+    def repeats(self, notification: Notification) -> bool:
+        """Whether a notification may be delivered in every run of the cell."""
+        bridge = self.requests.bridges.get(notification.bridge)
         return bridge is not None and bridge.repeats
 
 
@@ -97,9 +97,9 @@ class StepSource(CellExtension, RunRecord):
         return await guest()
 
     async def take(self, progress: Progress) -> None:
-        """Deliver the calls that a guest queued, start its requests, and drop cancelled ones."""
-        for call in progress.calls:
-            await self.run.deliver(call)
+        """Deliver the notifications of a guest, start its requests, and drop cancelled ones."""
+        for notification in progress.notifications:
+            await self.run.deliver(notification)
         for request in progress.requests:
             self.run.requests.start(request)
         for request_id in progress.cancelled:
@@ -141,11 +141,11 @@ class StepSource(CellExtension, RunRecord):
         """Cancel a request whose answer the guest does not want any more."""
         self.run.requests.drop(request_id)
 
-    async def stopped(self, calls: Sequence[Call]) -> None:
-        """Deliver the last calls of a guest that was stopped, if they may be repeated."""
-        for call in calls:
-            if self.run.repeats(call):
-                await self.run.deliver(call)
+    async def stopped(self, notifications: Sequence[Notification]) -> None:
+        """Deliver the last notifications of a guest that was stopped, if they may be repeated."""
+        for notification in notifications:
+            if self.run.repeats(notification):
+                await self.run.deliver(notification)
 
     @property
     def records(self) -> bool:

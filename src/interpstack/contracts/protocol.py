@@ -16,11 +16,11 @@ __all__ = [
     "MAX_REJECTED",
     "MODULE",
     "TIMER",
-    "Call",
     "Cell",
     "Completion",
     "GuestError",
     "Image",
+    "Notification",
     "Place",
     "Progress",
     "Request",
@@ -122,7 +122,7 @@ class GuestError(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Call(Value):
+class Notification(Value):
     """A message that guest code emitted without waiting: a wire tree for the bridge `bridge`."""
 
     bridge: str
@@ -194,7 +194,7 @@ class Progress(Value):
     """Everything a guest queued since the last poll, in order.
 
     Attributes:
-        calls: Un-awaited calls.
+        notifications: Messages that the guest emitted without waiting, in order.
         requests: Requests that want a settlement.
         cancelled: Ids of requests the guest no longer waits for (cleared timers).
         completion: Set once, when the cell has ended.
@@ -211,7 +211,7 @@ class Progress(Value):
             `MAX_REJECTED` of them.
     """
 
-    calls: Sequence[Call] = ()
+    notifications: Sequence[Notification] = ()
     requests: Sequence[Request] = ()
     cancelled: Sequence[int] = ()
     completion: Completion | None = None

@@ -132,7 +132,7 @@ class GuestSamples:
             failure, it shows the number of calls that succeeded and the error's name: `3
             ToolError`.
         send_much: Awaits `kit.echo` with a text of 20,000 characters or more.
-        calls: Calls `kit.note` with 0, 1 and 2.
+        notifications: Calls `kit.note` with 0, 1 and 2.
         unawaited: Calls `kit.echo` without awaiting the answer; shows `left`.
         unawaited_first: Calls `kit.echo` without awaiting the answer, waits for `kit.give`, and
             shows `left`; for languages whose calls begin before they are awaited.
@@ -214,7 +214,7 @@ class GuestSamples:
     parallel: str
     sequence: str
     send_much: str
-    calls: str
+    notifications: str
     unawaited: str
     after_end: str
     after_end_recall: str

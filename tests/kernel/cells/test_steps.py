@@ -11,11 +11,11 @@ import pytest
 from interpstack import (
     Bridge,
     BridgeSet,
-    Call,
     Cell,
     CellContext,
     CellRun,
     Limits,
+    Notification,
     Progress,
     Request,
 )
@@ -94,7 +94,12 @@ async def test_calls_are_delivered_in_order_before_requests_start() -> None:
     steps = _steps(heard)
     await steps.take(
         Progress(
-            calls=[Call("a.note", 1), Call("a.gone", 2), Call("a.echo", 3), Call("a.note", 4)],
+            notifications=[
+                Notification("a.note", 1),
+                Notification("a.gone", 2),
+                Notification("a.echo", 3),
+                Notification("a.note", 4),
+            ],
             requests=[Request(1, "a.echo", 5), Request(2, "a.never", 6)],
         )
     )
@@ -140,14 +145,16 @@ async def test_an_exception_of_the_hosts_own_leaves_the_step() -> None:
 async def test_a_late_call_has_some_seconds_all_the_same() -> None:
     heard = _Heard()
     steps = _steps(heard, left=-3.0)
-    await steps.take(Progress(calls=[Call("a.slow", 0.01)]))
+    await steps.take(Progress(notifications=[Notification("a.slow", 0.01)]))
     assert heard.values == [0.01]
 
 
 async def test_of_a_stopped_guest_only_output_is_delivered() -> None:
     heard = _Heard()
     steps = _steps(heard)
-    await steps.stopped([Call("a.note", 1), Call("a.print", 2), Call("a.gone", 3)])
+    await steps.stopped(
+        [Notification("a.note", 1), Notification("a.print", 2), Notification("a.gone", 3)]
+    )
     assert heard.values == [2]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import Bridge, Call, Cell, Execution, InterpreterStack, Limits, Progress
+from interpstack import Bridge, Cell, Execution, InterpreterStack, Limits, Notification, Progress
 from interpstack_testing import FakeEngine
 from interpstack_testing.fake import FakeRealm
 
@@ -41,7 +41,11 @@ class _LyingRealm(FakeRealm):
             return attrs.evolve(
                 progress,
                 requests=[attrs.evolve(r, wire=self.wire, plain=True) for r in progress.requests],
-                calls=[Call(c.bridge, self.wire) for c in progress.calls if c.bridge == "kit.note"],
+                notifications=[
+                    Notification(c.bridge, self.wire)
+                    for c in progress.notifications
+                    if c.bridge == "kit.note"
+                ],
             )
 
         execution.poll = lying  # type: ignore[method-assign]

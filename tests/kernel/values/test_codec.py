@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from interpstack import (
     Bridge,
-    Call,
     Cell,
     Completion,
     GuestBridge,
@@ -21,6 +20,7 @@ from interpstack import (
     GuestSource,
     Image,
     Limits,
+    Notification,
     Place,
     Progress,
     Request,
@@ -41,7 +41,7 @@ trees = st.recursive(
 objects = st.dictionaries(texts, trees, max_size=3)
 places = st.builds(Place, numbers, numbers, texts, texts)
 errors = st.builds(GuestError, texts, texts, texts, objects, st.none() | places)
-calls = st.builds(Call, texts, trees)
+notifications = st.builds(Notification, texts, trees)
 requests = st.builds(Request, numbers, texts, trees, st.booleans())
 settlements = st.builds(
     Settlement,
@@ -62,7 +62,7 @@ completions = st.builds(
     error=st.none() | errors,
 )
 VALUES: dict[type, st.SearchStrategy[Any]] = {
-    Call: calls,
+    Notification: notifications,
     Cell: st.builds(
         Cell,
         source=texts,
@@ -95,7 +95,7 @@ VALUES: dict[type, st.SearchStrategy[Any]] = {
     Place: places,
     Progress: st.builds(
         Progress,
-        calls=st.lists(calls, max_size=2).map(tuple),
+        notifications=st.lists(notifications, max_size=2).map(tuple),
         requests=st.lists(requests, max_size=2).map(tuple),
         cancelled=st.lists(numbers, max_size=2).map(tuple),
         completion=st.none() | completions,
@@ -222,7 +222,11 @@ PROGRESS = to_json(Progress())
         (Progress, {**PROGRESS, "cpu_seconds": float("nan")}, "Progress.cpu_seconds takes a"),
         (Progress, {**PROGRESS, "state": "gone"}, "Progress.state takes one of kept, undone, lost"),
         (Progress, {**PROGRESS, "cpu_seconds": 10**400}, "Progress.cpu_seconds takes a finite"),
-        (Progress, {**PROGRESS, "calls": [["a", 1], ["b"]]}, "Progress.calls.1.wire is missing"),
+        (
+            Progress,
+            {**PROGRESS, "notifications": [["a", 1], ["b"]]},
+            "Progress.notifications.1.wire is missing",
+        ),
         (Request, [10**5000, "a", None, "x" * 10**6], "Request.plain takes true or false"),
         (tuple[str, int], ["a"], "tuple takes 2 items; got 1"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from interpstack import (
     Bridge,
     BridgeRegistry,
-    Call,
     Completion,
     GuestError,
     Limits,
+    Notification,
     Progress,
     Request,
     Settlement,
@@ -76,7 +76,7 @@ def test_drained_work_is_progress():
     }
     completion = Completion(text="2")
     assert drained_progress(drained, completion, 0.25) == Progress(
-        calls=[Call("log", "[1]")],
+        notifications=[Notification("log", "[1]")],
         requests=[Request(4, "tools.add", "{}")],
         cancelled=[3],
         completion=completion,

@@ -200,7 +200,7 @@ def test_output_is_asked_for_by_those_who_listen(make: Any) -> None:
     execution = _start(realm, "print('hi')")
     heard: list[str] = []
     execution.listen(heard.append)
-    calls = execution.poll(0.0, 5.0).calls
+    calls = execution.poll(0.0, 5.0).notifications
     assert realm.pool.worker.commands[-1].message["listen"] is True
     assert [call.wire["text"] for call in calls] == ["hi"]
     _start(realm, "1").poll(0.0, 5.0)

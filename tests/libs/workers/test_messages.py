@@ -10,10 +10,10 @@ import pytest
 from interpstack import (
     Bridge,
     BridgeSet,
-    Call,
     Completion,
     GuestError,
     GuestSource,
+    Notification,
     Place,
     Progress,
     Request,
@@ -36,7 +36,7 @@ def crossed(value: Any) -> Any:
     [
         Progress(),
         Progress(
-            calls=[Call("console", {"text": "\ud800", "omitted": 0})],
+            notifications=[Notification("console", {"text": "\ud800", "omitted": 0})],
             requests=[Request(4, "kit.echo", {"a": [None]}), Request(9, "timer", 5)],
             cancelled=[3],
             cpu_seconds=0.5,

@@ -31,7 +31,7 @@ def test_a_cell_ends_with_its_value_and_its_output(opened: Opener) -> None:
     progress = _start(realm, "a = 41\nprint('hi')\na + 1").poll(0.0, None)
     assert progress.completion is not None
     assert (progress.completion.text, progress.completion.error) == ("42", None)
-    assert [call.wire for call in progress.calls] == [{"text": "hi", "omitted": 0}]
+    assert [call.wire for call in progress.notifications] == [{"text": "hi", "omitted": 0}]
     assert list(realm.names()) == ["a"]
 
 
@@ -132,7 +132,7 @@ def test_what_is_assigned_to_bridges_is_told_and_bounded(engine: MontyEngine, of
     names = [f"k{at}" for at in range(7)]
     realm = engine.open(Limits(), offer(*names))
     progress = _start(realm, "\n".join(f"{name} = 1" for name in names)).poll(0.0, None)
-    (call,) = progress.calls
+    (call,) = progress.notifications
     lines = call.wire["text"].splitlines()
     assert len(lines) == 5
     assert lines[0].startswith("k0 is the name of a bridge; what the cell assigned to it ends")
@@ -150,5 +150,5 @@ def test_a_waiting_cell_goes_on_in_another_realm(
     progress = again.poll(0.0, None)
     assert progress.completion is not None
     assert progress.completion.text == "42"
-    assert [call.wire["text"] for call in progress.calls] == ["hi"]
+    assert [call.wire["text"] for call in progress.notifications] == ["hi"]
     realm.close()

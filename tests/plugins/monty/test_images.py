@@ -142,7 +142,7 @@ def test_a_cell_goes_on_elsewhere(
     execution.settle([Settlement(r.id, json.dumps(r.wire)) for r in progress.requests])
     progress = execution.poll(3.0, 5.0)
     assert progress.completion.text == "[100, 10, 20, 'kept']"
-    assert [call.wire["text"] for call in progress.calls] == ["early\nlate"]
+    assert [call.wire["text"] for call in progress.notifications] == ["early\nlate"]
     assert run(other, "x, before") == "(1, 'kept')"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpstack import Call, GuestError, Limits, Progress
+from interpstack import GuestError, Limits, Notification, Progress
 from interpstack_node.endings import UNDONE, lost, remains, undone
 from interpstack_node.kernels.conversation import KernelAnswer
 from interpstack_node.kernels.process import KernelDied
@@ -39,8 +39,8 @@ def test_a_lost_kernel_leaves_the_output_that_had_arrived(
 ) -> None:
     progress = lost(death, _LIMITS, "a\nb")
     assert (progress.failure, progress.state) == (error, "undone")
-    assert list(progress.calls) == [Call("console", {"text": "a\nb", "omitted": 0})]
-    assert not lost(death, _LIMITS, "").calls
+    assert list(progress.notifications) == [Notification("console", {"text": "a\nb", "omitted": 0})]
+    assert not lost(death, _LIMITS, "").notifications
 
 
 def test_what_other_cells_cannot_live_with_is_named() -> None:

@@ -124,7 +124,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert poll(execution).completion is not None
             execution.settle(timers)
             for progress in (poll(execution), execution.abort("the cell has ended")):
-                assert not progress.calls
+                assert not progress.notifications
                 assert not progress.requests
 
     def test_timers_that_the_cell_does_not_wait_for_are_told(self) -> None:

@@ -61,7 +61,7 @@ class RequestTests(EngineKit, area=Area.REQUESTS):
             seen.append(value)
 
         with self.session(note=note) as session:
-            outcome = session.eval_sync(self.guest.calls)
+            outcome = session.eval_sync(self.guest.notifications)
         assert (outcome.error, seen) == (None, [0, 1, 2])
         assert outcome.usage.requests == 0
 
@@ -76,7 +76,7 @@ class RequestTests(EngineKit, area=Area.REQUESTS):
             assert completion.text == "42"
             execution.settle([Settlement(request.id, "43")])
             execution.abort("the cell has ended")
-            assert not execution.abort("twice").calls
+            assert not execution.abort("twice").notifications
 
     def test_answers_of_an_earlier_cell_are_ignored(self) -> None:
         with self.realm() as realm:

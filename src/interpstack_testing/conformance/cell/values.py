@@ -37,7 +37,7 @@ class CellTests(EngineKit, area=Area.CELLS):
     def test_code_runs_in_the_first_poll(self) -> None:
         with self.realm() as realm:
             execution = realm.start(Cell(source=self.guest.store, seed=1))
-            assert not execution.abort("it has not begun").calls
+            assert not execution.abort("it has not begun").notifications
             execution = realm.start(Cell(source=self.guest.recall, seed=1))
             completion = poll(execution).completion
             assert completion is not None

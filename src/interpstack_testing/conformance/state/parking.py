@@ -20,7 +20,7 @@ class ParkingTests(EngineKit, area=Area.PARKING):
 
     def test_parked_cell_goes_on_whatever_becomes_of_its_realm(self) -> None:
         image, execution, request = self._parked()
-        assert execution.abort("the run is left").calls == ()
+        assert execution.abort("the run is left").notifications == ()
         execution.interrupt()
         realm = self.engine.open(Limits(), bridge_set(), image)
         again = realm.resume()

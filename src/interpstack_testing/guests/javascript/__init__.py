@@ -121,7 +121,7 @@ await kit.echo({value: await kit.echo({value})});
     parallel=_PARALLEL,
     sequence=_SEQUENCE,
     send_much="await kit.echo({value: 'x'.repeat(20_000)})",
-    calls="for (const value of [0, 1, 2]) kit.note({value})",
+    notifications="for (const value of [0, 1, 2]) kit.note({value})",
     unawaited="kit.echo({value: 1}); 'left'",
     unawaited_first="kit.echo({value: 1}); await kit.give({}); 'left'",
     timers="setTimeout(() => 0, 60000); setInterval(() => 0, 60000); 'left'",

@@ -103,7 +103,7 @@ PYTHON: Final = GuestSamples(
     parallel="sum(await gather(*[kit.echo(value=n) for n in range(100)]))",
     sequence=_SEQUENCE,
     send_much="await kit.echo(value='x' * 20_000)",
-    calls="for n in range(3): kit.note(value=n)",
+    notifications="for n in range(3): kit.note(value=n)",
     unawaited="kit.echo(value=1); 'left'",
     after_end=_AFTER_END,
     after_end_recall="late",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import BridgeSet, Call, Limits, Progress, Request
+from interpstack import BridgeSet, Limits, Notification, Progress, Request
 from interpstack_monty.running import emitted as module
 from interpstack_monty.running.emitted import Emitted
 
@@ -32,7 +32,10 @@ def test_a_call_that_nobody_awaits_is_answered_at_once(offer: Offer) -> None:
     emitted = Emitted(Limits(), offer("kit.note", awaited=False))
     assert emitted.emit(7, ["kit.note", "x"]) == {"return_value": None}
     drained = emitted.drained(Progress())
-    assert (list(drained.calls), list(drained.requests)) == ([Call("kit.note", "x")], [])
+    assert (list(drained.notifications), list(drained.requests)) == (
+        [Notification("kit.note", "x")],
+        [],
+    )
     assert emitted.open == {}
 
 
@@ -113,10 +116,10 @@ def test_output_is_bounded_and_comes_with_the_end(offer: Offer) -> None:
     emitted = Emitted(Limits(console_chars=10), offer())
     for text in ("hello", "\n", "world", "!"):
         emitted.print("stdout", text)
-    assert list(emitted.drained(Progress()).calls) == []
-    (call,) = emitted.drained(Progress(), ended=True).calls
-    assert call == Call("console", {"text": "hello\nworl", "omitted": 2})
-    assert list(emitted.drained(Progress(), ended=True).calls) == []
+    assert list(emitted.drained(Progress()).notifications) == []
+    (notification,) = emitted.drained(Progress(), ended=True).notifications
+    assert notification == Notification("console", {"text": "hello\nworl", "omitted": 2})
+    assert list(emitted.drained(Progress(), ended=True).notifications) == []
 
 
 def test_who_listens_hears_what_was_kept(offer: Offer) -> None:
@@ -137,8 +140,8 @@ def test_a_note_has_a_line_of_its_own(offer: Offer, printed: str, text: str) -> 
     emitted = Emitted(Limits(), offer())
     emitted.print("stdout", printed)
     emitted.note("note")
-    (call,) = emitted.drained(Progress(), ended=True).calls
-    assert call.wire == {"text": text, "omitted": 0}
+    (notification,) = emitted.drained(Progress(), ended=True).notifications
+    assert notification.wire == {"text": text, "omitted": 0}
 
 
 def test_a_cell_goes_on_elsewhere_where_it_stood(offer: Offer) -> None:
@@ -155,5 +158,5 @@ def test_a_cell_goes_on_elsewhere_where_it_stood(offer: Offer) -> None:
     assert "CallBudgetExceeded" in again.emit(71, ["kit.echo", 1])["message"]
     assert again.sleep(72, [1])[1] is None
     again.print("stdout", "efgh")
-    (call,) = again.drained(Progress(), ended=True).calls
-    assert call.wire == {"text": "abcdef", "omitted": 2}
+    (notification,) = again.drained(Progress(), ended=True).notifications
+    assert notification.wire == {"text": "abcdef", "omitted": 2}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import Call, Completion, EngineFailure, GuestError, Progress, Request
+from interpstack import Completion, EngineFailure, GuestError, Notification, Progress, Request
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     ModuleBudget,
@@ -67,13 +67,13 @@ def test_a_request_that_cannot_be_read_is_answered() -> None:
     assert answer.error == GuestError("TypeError", "the value is nested too deeply")
 
 
-def ending(run: ModuleRun, *calls: Call, **fields: Any) -> Any:
+def ending(run: ModuleRun, *calls: Notification, **fields: Any) -> Any:
     run.settlements()
-    return run.read(Progress(calls=calls, **fields))
+    return run.read(Progress(notifications=calls, **fields))
 
 
 def test_results() -> None:
-    ended = Call("workflow.result", ['{"a":1}', 2])
+    ended = Notification("workflow.result", ['{"a":1}', 2])
     progress = ending(begun(), ended, completion=Completion())
     assert progress.complete is not None
     assert (progress.complete.output.result, progress.complete.output.dropped) == ({"a": 1}, 2)
@@ -84,16 +84,20 @@ def test_results() -> None:
     [
         ([], {"exhausted": True}, "the workflow computed for 5 seconds without waiting"),
         ([], {"failure": GuestError("OutOfMemory", "no room")}, "no room"),
-        ([Call("workflow.result", ["{", 0])], {"completion": Completion()}, "failed to convert"),
+        (
+            [Notification("workflow.result", ["{", 0])],
+            {"completion": Completion()},
+            "failed to convert",
+        ),
         ([], {"completion": Completion()}, "failed to convert workflow result: "),
         (
-            [Call("workflow.failed", ["run", 0])],
+            [Notification("workflow.failed", ["run", 0])],
             {"completion": Completion(error=GuestError("Own", "m", "    at f (w.js:1:2)\n"))},
             "workflow module rejected: Own: m\n    at f (w.js:1:2)",
         ),
     ],
 )
-def test_errors(calls: list[Call], fields: Any, message: str) -> None:
+def test_errors(calls: list[Notification], fields: Any, message: str) -> None:
     progress = ending(begun(), *calls, **fields)
     assert progress.complete is None
     assert str(progress.error).startswith(message)
@@ -101,4 +105,4 @@ def test_errors(calls: list[Call], fields: Any, message: str) -> None:
 
 def test_a_damaged_guest_is_an_engine_failure() -> None:
     with pytest.raises(EngineFailure):
-        ending(begun(), Call("workflow.calls", 5))
+        ending(begun(), Notification("workflow.calls", 5))

@@ -55,7 +55,7 @@ POSTFIX = GuestSamples(
         try
     """,
     send_much='( "value" ( 4000 range "n" [ "xxxxx" ] for ) join ) obj kit.echo await',
-    calls='3 range "n" [ ( "value" n ) obj kit.note ] for',
+    notifications='3 range "n" [ ( "value" n ) obj kit.note ] for',
     unawaited='( "value" 1 ) obj kit.echo drop "left"',
     after_end="""
         "" "late" set

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from interpstack import (
     BridgeSet,
-    Call,
     Capability,
     Cell,
     Completion,
@@ -22,6 +21,7 @@ from interpstack import (
     ImageError,
     Isolation,
     Limits,
+    Notification,
     Progress,
     Realm,
     Request,
@@ -112,7 +112,7 @@ class PostfixExecution(Execution):
         self._interrupted = self._ended = False
         self._next_id = 1
         self._open: dict[int, Promise] = {}
-        self._calls: list[Call] = []
+        self._notifications: list[Notification] = []
         self._requests: list[Request] = []
         self._output: list[str] = []
         self._tasks: list[Task] = []
@@ -139,7 +139,7 @@ class PostfixExecution(Execution):
             exhausted = self._ended = True
         requests, self._requests = self._requests, []
         return Progress(
-            calls=self._take_calls(),
+            notifications=self._take_notifications(),
             requests=requests,
             completion=completion,
             cpu_seconds=time.thread_time() - begun,
@@ -160,7 +160,7 @@ class PostfixExecution(Execution):
         self._ended = True
         self._tasks.clear()
         self._open.clear()
-        return Progress(calls=self._take_calls())
+        return Progress(notifications=self._take_notifications())
 
     def interrupt(self) -> None:
         self._interrupted = True
@@ -187,7 +187,7 @@ class PostfixExecution(Execution):
         if self._ended:
             raise Fault("Error", f"{bridge} was called after its cell had ended; await it")
         if not self._realm.awaited[bridge]:
-            self._calls.append(Call(bridge, wire))
+            self._notifications.append(Notification(bridge, wire))
             return NOTHING
         promise = self._open[self._next_id] = Promise()
         self._requests.append(Request(self._next_id, bridge, wire))
@@ -227,10 +227,12 @@ class PostfixExecution(Execution):
         omitted = max(0, len(text) - limit)
         return Completion(text=text[:limit], omitted_chars=omitted, undefined=not main.stack)
 
-    def _take_calls(self) -> Sequence[Call]:
-        calls, self._calls = self._calls, []
+    def _take_notifications(self) -> Sequence[Notification]:
+        notifications, self._notifications = self._notifications, []
         if self._ended and self._output:
             text, self._output = "\n".join(self._output), []
             kept = text[: self._realm.limits.console_chars]
-            calls.append(Call("console", {"text": kept, "omitted": len(text) - len(kept)}))
-        return calls
+            notifications.append(
+                Notification("console", {"text": kept, "omitted": len(text) - len(kept)})
+            )
+        return notifications
