@@ -65,6 +65,7 @@ _BESIDE = {
     "interpstack_testing/recorder.py": {"pytest"},
     "interpstack_wasm/compiled.py": {"wasmtime"},
     "interpstack_wasm/host.py": {"wasmtime"},
+    "interpstack_wasm/stores.py": {"wasmtime"},
 }
 #: What nothing loads that imports only the kernel and the libraries.
 _HEAVY = [

@@ -25,6 +25,7 @@ from interpstack_quickjs.webassembly.raw_calls import memory_place, raw_call
 from interpstack_quickjs.webassembly.templates import put_back, runs
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import wasm_host
+from interpstack_wasm.stores import WasmStore
 
 __all__ = ["MAX_BYTES", "Scanner", "scanned"]
 
@@ -48,7 +49,7 @@ class Scanner:
     """
 
     def __init__(self) -> None:
-        self._store = wasmtime.Store(wasm_host().engine)
+        self._store = WasmStore(wasm_host().engine)
         self._store.set_epoch_deadline(_TICKS)
         exports: Any = wasmtime.Instance(self._store, _module(), []).exports(self._store)
         self._memory: wasmtime.Memory = exports["memory"]

@@ -28,6 +28,7 @@ from interpstack_quickjs.webassembly.raw_calls import (
 from interpstack_quickjs.webassembly.runtime import GuestRuntime
 from interpstack_quickjs.webassembly.templates import TEMPLATES, Template
 from interpstack_quickjs.webassembly.ticks import ask_each_tick
+from interpstack_wasm.stores import WasmStore
 
 __all__ = ["Instance", "Spares", "spares"]
 
@@ -51,7 +52,7 @@ class Instance:
     """
 
     def __init__(self, runtime: GuestRuntime) -> None:
-        self.store = wasmtime.Store(runtime.engine)
+        self.store = WasmStore(runtime.engine)
         self.store.set_epoch_deadline(10**9)
         ask_each_tick(self.store)
         try:

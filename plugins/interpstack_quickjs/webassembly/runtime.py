@@ -18,6 +18,7 @@ from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import Ticker, WasmHost, wasm_host
+from interpstack_wasm.stores import WasmLinker
 
 __all__ = ["GuestRuntime", "current", "guest_runtime"]
 
@@ -90,7 +91,7 @@ def _make_runtime() -> GuestRuntime:
 
 
 def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
-    linker = wasmtime.Linker(engine)
+    linker = WasmLinker(engine)
     i32, i64 = wasmtime.ValType.i32, wasmtime.ValType.i64
 
     def define(module: str, name: str, params: list[Any], function: Callable[..., Any]) -> None:

@@ -17,6 +17,8 @@ from typing import Any, Final
 import attrs
 import wasmtime
 
+from interpstack_wasm.stores import WasmLinker
+
 __all__ = ["AddOn", "AddOnError", "TooManyItems"]
 
 #: The one environment of an instance.
@@ -94,7 +96,7 @@ class AddOn:
         self._thrown: Any = None
         self._frame: tuple[Sequence[Any], Any, int] = ((), _UNDEFINED_VALUE, 0)
         self._references: list[Any] = []
-        linker = wasmtime.Linker(store.engine)
+        linker = WasmLinker(store.engine)
         for wanted in module.imports:
             kind = wanted.type
             if isinstance(kind, wasmtime.MemoryType):

@@ -21,6 +21,7 @@ import wasmtime
 from interpstack_javascript.parser.napi import AddOn, AddOnError, TooManyItems
 from interpstack_wasm.compiled import load_module
 from interpstack_wasm.host import TICK_SECONDS, wasm_host
+from interpstack_wasm.stores import WasmStore
 
 __all__ = [
     "Node",
@@ -112,7 +113,7 @@ class _ParserPool:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        store = wasmtime.Store(wasm_host().engine)
+        store = WasmStore(wasm_host().engine)
         store.set_limits(memory_size=_MEMORY_BYTES)
         store.set_epoch_deadline(_ticks(None))
         return store, AddOn(store, module)
