@@ -64,7 +64,8 @@ def extra_for(entry: EntryPoint, error: BaseException | None) -> str:
         if _normal(module) in map(_normal, packages):
             return extra
     # The package may be called other than its module, or be required by another one.
-    return next((name for name in (entry.name, f"{entry.name}-engine") if name in provided), "")
+    plain = entry.name.replace("_", "-")
+    return next((name for name in (plain, f"{plain}-engine") if name in provided), "")
 
 
 def _packages(distribution: Distribution) -> dict[str, set[str]]:

@@ -17,6 +17,7 @@ Provides-Extra: all
 Provides-Extra: both
 Provides-Extra: engine
 Provides-Extra: replay
+Provides-Extra: two-words
 Provides-Extra: v8-engine
 Requires-Dist: attrs
 Requires-Dist: pluggy; python_version > "3.0"
@@ -75,7 +76,9 @@ def test_the_extra_that_brings_a_missing_package(
     assert extra_for(entry(distribution), missing(module)) == extra
 
 
-@pytest.mark.parametrize(("name", "extra"), [("engine", "engine"), ("v8", "v8-engine")])
+@pytest.mark.parametrize(
+    ("name", "extra"), [("engine", "engine"), ("v8", "v8-engine"), ("two_words", "two-words")]
+)
 def test_a_package_of_another_name_may_be_what_the_plugin_needs(
     distribution: Distribution, name: str, extra: str
 ) -> None:
