@@ -92,7 +92,7 @@ def decisions(
     if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
         return Decisions({}, dict.fromkeys(
             questions,
-            'resume with {"decisions": […]}, one decision for each action request; '
+            'resume with {"decisions": [{"type": …}, …]}, one decision for each action request; '
             f"got {answer!r:.200}",
         ))  # fmt: skip
     if len(given) != len(questions):

@@ -190,7 +190,7 @@ class ToolNames:
         hint = f"did you mean {meant}?" if meant else f"it has: {listed(known, _LISTED)}."
         return ConfigurationError(
             f"{argument} names {name!r}, but the agent has no tool of that name; {hint} "
-            "Tools that it gets in a later turn go into late_tools, too"
+            "If it gets the tool in a later turn, list the name in late_tools, too"
         )
 
 

@@ -319,7 +319,7 @@ WRONG = [
     ([APPROVE], "resume with"),
     ({"decision": APPROVE}, "resume with"),
     ({"decisions": APPROVE}, "resume with"),
-    ({"decisions": ["approve"]}, "resume with"),
+    ({"decisions": ["approve"]}, r'resume with \{"decisions": \[\{"type": …}, …]}, one decision'),
     ({"decisions": []}, "give one decision for each action request, 1 in total; got 0"),
     (
         {"decisions": [APPROVE, APPROVE]},
