@@ -118,7 +118,7 @@ Decision: TypeAlias = Approved | Denied
 
 
 class DecisionNeeded(Exception):
-    """Raised by a tool's handler: calls wait for decisions. Belongs into `HostTool.passes`.
+    """Raised by a tool's handler: calls wait for decisions. Belongs in `HostTool.passes`.
 
     Attributes:
         questions: One for each call.
@@ -136,7 +136,7 @@ def open_questions(errors: Iterable[BaseException]) -> BaseException:
         errors: The exceptions of the calls that cannot be answered now, at least one.
 
     Returns:
-        The first exception that is no `DecisionNeeded`, if there is one: nobody can answer that.
+        The first exception that is not a `DecisionNeeded`, if there is one: nobody can answer that.
     """
     questions: list[CallQuestion] = []
     for error in errors:

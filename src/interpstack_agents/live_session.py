@@ -191,8 +191,8 @@ class LiveSession:
         self, outcome: Outcome, state: SessionState, use: Use, again: bool
     ) -> tuple[Outcome, Record]:
         """An outcome, and the record of the state after it."""
-        # To dump a large state takes many milliseconds: it is compressed and signed. All that is
-        # computing, so a guest's thread does it: the way back is shorter than a handler's.
+        # Dumping a large state takes many milliseconds, because it is compressed and signed. That
+        # only computes, so a guest's thread does it: the way back is shorter than a handler's.
         records = () if self.contested else self.records or ()
         dump = partial(use.mode.dump, state, use.owner, self.sequence + 1, records)
         dumped, notice = await run_guest(partial(copy_context().run, dump), lambda: None)

@@ -221,7 +221,7 @@ def shared_key(mode: Persistence, conversation: ConversationContext) -> str | No
 
 
 def _check(cls: Any) -> None:
-    """Refuse what is no complete mode: its variables would live for another time than it says.
+    """Refuse an incomplete mode: adapters could not tell how long its variables live.
 
     Raises:
         ConfigurationError: Names the class, and what is wrong.

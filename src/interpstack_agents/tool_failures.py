@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class HostFailure(Exception):
-    """An exception that is not for code: it leaves the eval. Belongs into `HostTool.passes`.
+    """An exception that is not for code: it leaves the eval. Belongs in `HostTool.passes`.
 
     Attributes:
         error: The exception, which the adapter raises in its place.

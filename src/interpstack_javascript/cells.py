@@ -55,7 +55,7 @@ def prepared(
 ) -> Prepared:
     """A cell as an engine is to run it, with the way back to places in its source.
 
-    TypeScript is accepted whatever the language says: a source that is no JavaScript is read as
+    TypeScript is accepted whatever the language says: a source that is not JavaScript is read as
     TypeScript.
 
     Args:

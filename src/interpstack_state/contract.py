@@ -471,7 +471,7 @@ def check_texts(what: str, texts: Sequence[str]) -> None:
         texts: The texts.
 
     Raises:
-        ConfigurationError: One is no text, or has a half surrogate or NUL.
+        ConfigurationError: One is not text, or has a half surrogate or NUL.
     """
     for text in texts:
         if not is_unicode(text) or "\0" in text:

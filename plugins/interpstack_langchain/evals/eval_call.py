@@ -44,7 +44,7 @@ class UnboundQuestion(ConfigurationError):
     """
 
 
-#: What an inner call raises for the graph, or for who resumes it, and not for the code.
+#: What an inner call raises for the graph, or for whoever resumes it, and not for the code.
 PASSES: Final = (
     GraphBubbleUp,
     ReplayDivergence,

@@ -145,7 +145,7 @@ async def _answered(text: str) -> str:
 def run_tool(
     tool: BaseTool, given: dict[str, Any], context: CellContext
 ) -> Coroutine[Any, Any, Any]:
-    """Run one inner call; a task makes one, of which `noting` has the `NativeCall` from then on.
+    """Run one inner call, in a task of its own, whose `noting` holds the `NativeCall`.
 
     Args:
         tool: Made by `native_tool`.

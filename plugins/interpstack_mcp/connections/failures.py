@@ -59,7 +59,7 @@ class Lost(Exception):
 
 
 class HttpFailed(Lost):
-    """Raised when an HTTP server answers with a status that is no answer of the protocol.
+    """Raised when an HTTP server answers with a status that is not an answer of the protocol.
 
     Attributes:
         status: The status.

@@ -136,7 +136,7 @@ class OpenRequests:
         for part in parts:
             found = read_message(json.dumps(part))
             if not isinstance(found, SessionMessage):
-                self._note("a part of a batch that is no message", line)
+                self._note("a part of a batch that is not a message", line)
             elif self._version == _WITH_BATCHES:
                 yield self._matched(found, line)
             elif (refused := self._refused(found, why)) is not None:

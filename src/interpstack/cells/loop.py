@@ -73,7 +73,7 @@ class Start:
     undo: bool = False
 
     def execution(self, cell: Cell) -> Execution:
-        """The execution of the cell; to prepare one may take long."""
+        """The execution of the cell; preparing one may take long."""
         return self.realm.resume(self.before) if self.resumed else self.realm.start(cell)
 
 
@@ -123,7 +123,7 @@ async def run_cell(
 async def _begin(start: Start, cell: Cell) -> Execution:
     """The execution of a cell, or of one that is in the middle of its run.
 
-    To prepare a cell may copy the guest's memory, or wait for a process.
+    Preparing a cell may copy the guest's memory, or wait for a process.
     """
     if start.realm.starts_at_once and not start.resumed:
         return start.execution(cell)

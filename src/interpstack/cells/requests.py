@@ -127,7 +127,7 @@ class Requests:
         return True
 
     def woken(self) -> Coroutine[Any, Any, Any]:
-        """Wait until something more than now is settled or paused."""
+        """Wait until another request is settled or paused."""
         self._wake.clear()
         return self._wake.wait()
 

@@ -49,7 +49,7 @@ class _SessionPool(Protocol):
 
 @attrs.define(eq=False, kw_only=True, repr=False)
 class _Runner:
-    """Runs the cells of one session. Whoever calls a method has the session to himself.
+    """Runs the cells of one session. The caller of a method has the session to itself.
 
     Attributes:
         queue: Knows which sessions the current code runs in.
