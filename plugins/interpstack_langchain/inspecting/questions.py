@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, SCHEDULED
 
 from interpstack_inspect.api import AskedCall, Question
 from interpstack_langchain.replay.recorded_steps import RecordedStep
-from interpstack_langchain.rules.human_decisions import DECISION_TYPES
+from interpstack_langchain.rules.human_decisions import allowed_decisions
 
 __all__ = ["NOT_ENDED", "ended_tasks", "open_interrupts", "questions_of", "run_questions_of"]
 
@@ -81,21 +81,11 @@ def _calls(value: Any) -> list[AskedCall]:
             name=str(one.get("name")),
             args=_shown_json(one.get("args")),
             description=str(one.get("description") or ""),
-            allowed=_allowed(review, number, str(one.get("name"))),
+            allowed=allowed_decisions(review, number, str(one.get("name"))),
             refused=str(reasons[number] or "") if number < len(reasons) else "",
         )
         for number, one in enumerate(asked)
     ]
-
-
-def _allowed(review: Any, number: int, name: str) -> Sequence[str]:
-    """The decisions that are allowed on a call: of its own place, or of its name."""
-    rules = [one for one in review if isinstance(one, Mapping)] if isinstance(review, list) else []
-    own = rules[number : number + 1] if number < len(rules) else []
-    for rule in [*own, *rules]:
-        if rule.get("action_name") == name and isinstance(rule.get("allowed_decisions"), list):
-            return [str(one) for one in rule["allowed_decisions"]]
-    return DECISION_TYPES
 
 
 def run_questions_of(waits: Iterable[Mapping[str, Any]]) -> list[Question]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["DECISION_TYPES", "human_decision"]
+__all__ = ["DECISION_TYPES", "allowed_decisions", "human_decision"]
 
 #: Keys of a decision beside its type.
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -21,6 +21,28 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 DECISION_TYPES: Final = tuple(_KEYS)
 #: Keys of an edited action. An interface may send the action request back, with its description.
 _ACTION_KEYS: Final = ("name", "args", "description")
+
+
+def allowed_decisions(reviews: Any, place: int, tool: str) -> list[str]:
+    """The types of decisions that an interrupt allows on one of its calls.
+
+    Two calls of one tool may allow different decisions, so a rule counts for the call at its place.
+
+    Args:
+        reviews: The `review_configs` of the interrupt, which any tool may have made.
+        place: The place of the call in the `action_requests`.
+        tool: The name of its tool.
+
+    Returns:
+        Those of the rule at the same place. If that is for another tool, those of the first rule
+        for this tool; if there is none, all types.
+    """
+    rules = reviews if isinstance(reviews, list) else []
+    for rule in [*rules[place : place + 1], *rules]:
+        allowed = rule.get("allowed_decisions") if isinstance(rule, Mapping) else None
+        if isinstance(allowed, list) and rule.get("action_name") == tool:
+            return [str(one) for one in allowed]
+    return list(DECISION_TYPES)
 
 
 def human_decision(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import logging
+import threading
 from importlib.metadata import entry_points
 from typing import Final
 
@@ -41,6 +42,7 @@ class Companions:
     def __init__(self, state: StateStore) -> None:
         self._state = state
         self._made: dict[str, RunCompanion | None] = {}
+        self._making = threading.Lock()
 
     async def get(self, name: str) -> RunCompanion | None:
         """Return a companion by name; `None` if its package is missing, or it stores nothing here.
@@ -48,10 +50,9 @@ class Companions:
         Raises:
             ConfigurationError: A package that the companion needs is not installed.
         """
-        if name not in self._made:
-            made = await asyncio.to_thread(_make, name, self._state)
-            self._made.setdefault(name, made)
-        return self._made[name]
+        if name in self._made:
+            return self._made[name]
+        return await asyncio.to_thread(self._get, name)
 
     async def delete(self, run_id: str) -> None:
         """Delete what belongs to a run; a companion that cannot be made is named in the log."""
@@ -66,10 +67,20 @@ class Companions:
 
     async def aclose(self) -> None:
         """Free what the companions have opened."""
-        made, self._made = [*self._made.values()], {}
-        for companion in made:
-            if companion is not None:
-                await companion.aclose()
+        for companion in await asyncio.to_thread(self._take):
+            await companion.aclose()
+
+    def _get(self, name: str) -> RunCompanion | None:
+        # Calls of agents that begin together get one companion: nobody would close a second one.
+        with self._making:
+            if name not in self._made:
+                self._made[name] = _make(name, self._state)
+            return self._made[name]
+
+    def _take(self) -> list[RunCompanion]:
+        with self._making:
+            made, self._made = [*self._made.values()], {}
+        return [companion for companion in made if companion is not None]
 
 
 def _make(name: str, state: StateStore) -> RunCompanion | None:

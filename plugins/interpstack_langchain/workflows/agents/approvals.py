@@ -14,7 +14,11 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 
 from interpstack_langchain.rules.decisions import Editable
-from interpstack_langchain.rules.human_decisions import DECISION_TYPES, human_decision
+from interpstack_langchain.rules.human_decisions import (
+    DECISION_TYPES,
+    allowed_decisions,
+    human_decision,
+)
 
 __all__ = ["UnfitDecisions", "answers", "approvals"]
 
@@ -112,7 +116,6 @@ def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]
         else:
             yield key, {"value": shown, **({} if schema is None else {"schema": _plain(schema)})}
         return
-    reviews = {one["action_name"]: one["allowed_decisions"] for one in value["review_configs"]}
     for number, action in enumerate(value["action_requests"]):
         yield (
             f"{key}.{number}",
@@ -120,7 +123,7 @@ def _questions(interrupt: Any, turn: int) -> Iterator[tuple[str, dict[str, Any]]
                 "tool": action["name"],
                 "args": _plain(action["args"]),
                 "description": action.get("description", ""),
-                "decisions": list(reviews.get(action["name"], DECISION_TYPES)),
+                "decisions": allowed_decisions(value["review_configs"], number, action["name"]),
             },
         )
 

@@ -459,6 +459,31 @@ async def test_data_of_other_packages_beside_a_run_is_deleted_with_it(
     assert message == "the data of 'lacks' beside run run_1 is not deleted: run: pip install more"
 
 
+async def test_agents_that_begin_together_share_a_companion_which_is_closed_with_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[_Companion] = []
+    all_ask, cancelled = threading.Barrier(2), threading.Event()
+
+    def slow(state: StateStore) -> RunCompanion:
+        all_ask.wait(10)
+        made.append(_Companion(state))
+        cancelled.wait(10)
+        return made[-1]
+
+    monkeypatch.setattr(companions, "entry_points", lambda group, name=None: [_Point("mine", slow)])
+    store = WorkflowStore(MemoryStore())
+    asking = [asyncio.ensure_future(store.companions.get("mine")) for _ in range(3)]
+    await asyncio.to_thread(all_ask.wait, 10)
+    asking[0].cancel()
+    await asyncio.wait(asking[:1])
+    cancelled.set()
+    found = await asyncio.gather(*asking[1:])
+    await store.aclose()
+    assert found == made * 2
+    assert [one.calls for one in made] == [["close"]]
+
+
 async def test_a_run_that_was_taken_begins_as_it_is(tmp_path: Path) -> None:
     store = _runs(tmp_path / "a.db")
     run = WorkflowRecord(id="run_1", status="waiting")

@@ -45,6 +45,25 @@ def test_a_call_of_a_tool_is_an_approval() -> None:
     ]
 
 
+def test_each_call_of_one_tool_allows_the_decisions_of_its_own_rule() -> None:
+    batch = Interrupt(
+        {
+            "action_requests": [{"name": "pay", "args": {"n": n}} for n in range(3)],
+            "review_configs": [
+                {"action_name": "pay", "allowed_decisions": ["approve", "reject"]},
+                {"action_name": "pay", "allowed_decisions": ["approve"]},
+            ],
+        },
+        id="a",
+    )
+    allowed = [one["decisions"] for one in approvals([batch], 0)]
+    assert allowed == [["approve", "reject"], ["approve"], ["approve", "reject"]]
+    given = {"a.0.0": {"type": "reject"}, "a.0.1": {"type": "reject"}, "a.0.2": "approve"}
+    with pytest.raises(UnfitDecisions) as raised:
+        answers([batch], 0, given)
+    assert list(raised.value.faults) == ["a.0.1"]
+
+
 def test_another_interrupt_is_shown_as_json() -> None:
     (shown,) = approvals([_PLAIN], 0)
     assert shown["id"] == "b.0"
