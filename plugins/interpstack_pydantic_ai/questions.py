@@ -20,7 +20,14 @@ from pydantic_ai import (
 
 from interpstack import ConfigurationError
 from interpstack.checks import shown
-from interpstack_agents import Approved, CallQuestion, Decision, Denied
+from interpstack_agents import (
+    Approved,
+    CallQuestion,
+    Decision,
+    DecisionRejected,
+    Denied,
+    check_decided,
+)
 
 __all__ = ["Answer", "answers", "decision_of", "decisions_in", "metadata_of", "questions"]
 
@@ -60,15 +67,10 @@ def answers(
         UserError: A decision is missing, for no question, or not one of these objects.
     """
     made = DeferredToolResults() if results is None else results
-    asked = questions(requests)
-    known = {question.id for question in asked}
-    listed = "; ".join(map(str, asked)) or "none"
-    if unknown := [key for key in decisions if key not in known]:
-        raise UserError(f"there is no open question {unknown[0]!r:.60}; open questions: {listed}")
-    if missing := [key for key in known if key not in decisions]:
-        raise UserError(
-            f"a decision is missing for {', '.join(sorted(missing))}; open questions: {listed}"
-        )
+    try:
+        check_decided(questions(requests), decisions)
+    except DecisionRejected as error:
+        raise UserError(str(error)) from error
     for call_id, found in _evals(requests):
         given = {question.id: _as_json(decisions[question.id]) for question in found}
         made.approvals[call_id] = True

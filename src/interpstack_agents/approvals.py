@@ -21,6 +21,7 @@ __all__ = [
     "DecisionNeeded",
     "DecisionRejected",
     "Denied",
+    "check_decided",
     "check_decisions",
     "check_edit",
     "open_questions",
@@ -162,18 +163,8 @@ def check_decisions(
         DecisionRejected: A decision is missing, is for another question, or changes the arguments
             to some that the tool does not take. The message names the open questions.
     """
+    check_decided(questions, decisions)
     known = {question.id: question for question in questions}
-    listed = "; ".join(map(str, questions)) or "none"
-    unknown = [key for key in decisions if key not in known]
-    if unknown:
-        raise DecisionRejected(
-            f"there is no open question {shown(unknown[0])}; open questions: {listed}"
-        )
-    missing = [key for key in known if key not in decisions]
-    if missing:
-        raise DecisionRejected(
-            f"a decision is missing for {', '.join(missing)}; open questions: {listed}"
-        )
     for key, decision in decisions.items():
         if isinstance(decision, Approved) and decision.args is not None:
             try:
@@ -181,8 +172,35 @@ def check_decisions(
             except Exception as error:
                 raise DecisionRejected(
                     f"the changed arguments for {key} are not ones of {known[key].tool}: {error}; "
-                    f"open questions: {listed}"
+                    f"open questions: {_listed(questions)}"
                 ) from error
+
+
+def check_decided(questions: Sequence[CallQuestion], ids: Iterable[str]) -> None:
+    """Make sure that each open question is decided, and no other one.
+
+    Args:
+        questions: The open questions.
+        ids: The ids of the questions that are decided.
+
+    Raises:
+        DecisionRejected: One is missing, or not open. The message names the open questions.
+    """
+    known, decided = [question.id for question in questions], [*ids]
+    unknown = [key for key in decided if key not in known]
+    if unknown:
+        raise DecisionRejected(
+            f"there is no open question {shown(unknown[0])}; open questions: {_listed(questions)}"
+        )
+    missing = [key for key in known if key not in decided]
+    if missing:
+        raise DecisionRejected(
+            f"a decision is missing for {', '.join(missing)}; open questions: {_listed(questions)}"
+        )
+
+
+def _listed(questions: Sequence[CallQuestion]) -> str:
+    return "; ".join(map(str, questions)) or "none"
 
 
 def check_edit(schema: Mapping[str, Any], args: Mapping[str, Any]) -> None:
