@@ -85,6 +85,20 @@ def test_a_site_without_a_fault_is_built(tmp_path: Path) -> None:
     assert f"interpstack {interpstack.__version__}" in page
 
 
+@pytest.mark.parametrize("repository", ["someone/interpstack", ""])
+def test_a_site_that_a_workflow_builds_links_its_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: str
+) -> None:
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://forge.example")
+    monkeypatch.setenv("GITHUB_REPOSITORY", repository)
+    done = build(tmp_path, _GOOD)
+    assert done.returncode == 0, done.stdout
+    page = (tmp_path / "site" / "index.html").read_text("utf-8")
+    link = 'href="https://forge.example/someone/interpstack"'
+    assert (link in page, "Repository someone/interpstack" in page) == (bool(repository),) * 2
+    assert "md-source" not in page  # which asks another host
+
+
 def test_words_of_the_glossary_are_explained_on_other_pages(tmp_path: Path) -> None:
     page = "# Start\n\nTwo realms, one realm, `a realm`. [Another](other.md#a-part)\n"
     done = build(tmp_path, {**_GOOD, "index.md": page})
