@@ -120,8 +120,8 @@ def _summary(name: str, entries: Sequence[EntryPoint]) -> str:
     """The line of a command in the list that `--help` shows."""
     if all(entry.module.partition(".")[0] == _OWN for entry in entries):
         return _load(name, entries).get_short_help_str(limit=80)
-    told = summary_of(entries[0]) if len(entries) == 1 else ""
-    return told or f"Added by {' and '.join(_origin(entry) for entry in entries)}."
+    summary = summary_of(entries[0]) if len(entries) == 1 else ""
+    return summary or f"Added by {' and '.join(_origin(entry) for entry in entries)}."
 
 
 def _commands() -> dict[str, list[EntryPoint]]:

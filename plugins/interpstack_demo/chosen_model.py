@@ -46,11 +46,11 @@ def no_answer(name: str, error: BaseException | str) -> ConfigurationError:
 
 def _cause(error: BaseException) -> str:
     """An error and its cause, on one line."""
-    told = [_line(error)]
+    lines = [_line(error)]
     while (error := error.__cause__ or error.__context__) is not None:  # type: ignore[assignment]
         line = _line(error)
-        told += [] if any(line in earlier for earlier in told) else [line]
-    return " <- ".join(told[:3])
+        lines += [] if any(line in earlier for earlier in lines) else [line]
+    return " <- ".join(lines[:3])
 
 
 def _line(error: BaseException) -> str:

@@ -91,10 +91,10 @@ def _demo_workflow(folder: Path, name: str | None, console: Console) -> None:
     if result.status == "completed":
         return
     error = result.error or {}
-    told = f"{error.get('name')}: {error.get('message')}"
+    text = f"{error.get('name')}: {error.get('message')}"
     if name is None:
-        raise ConfigurationError(f"the workflow failed: {told}")
-    raise no_answer(name, told)
+        raise ConfigurationError(f"the workflow failed: {text}")
+    raise no_answer(name, text)
 
 
 def run_demo(folder: Path, model: BaseChatModel, console: Console) -> Tally:

@@ -94,16 +94,16 @@ class McpPlugin:
             return None
 
         async def connected(run: Callable[[], Awaitable[Outcome]]) -> Outcome:
-            told = self._entered(session, servers)
+            known = self._entered(session, servers)
             catalog = await servers.catalog(session.language)
             calls = session.offer.part(McpCalls)
             if calls is not None:
                 _check_required(calls, catalog, servers)
             for fault in catalog.faults:
-                if fault not in told:
+                if fault not in known:
                     session.notify(fault)
-            told.clear()
-            told.update(catalog.faults)
+            known.clear()
+            known.update(catalog.faults)
             session.bind(self._with(session.offer, catalog, calls))
             return await run()
 

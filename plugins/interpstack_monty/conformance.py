@@ -67,7 +67,7 @@ class MontyConformance(EngineConformance):
         "test_hostile_guest[loops/iterator]": _GENERATORS,
         "test_hostile_guest[loops/comprehension]": _GENERATORS,
         "test_request_after_the_end_is_refused_in_the_guest": "Monty has no tasks",
-        "test_deadlock_is_told_at_once": _NO_DEADLOCK,
+        "test_deadlock_is_reported_at_once": _NO_DEADLOCK,
         "test_output_before_a_deadlock_is_kept": _NO_DEADLOCK,
         "test_value_of_the_guest_reaches_the_host[surrogate]": "Monty's strings are UTF-8",
     }

@@ -67,15 +67,15 @@ class MontyExecution(Execution):
         cls,
         state: MontyState,
         ended: Callable[[MontyExecution], None],
-        told: Mapping[str, Any],
+        data: Mapping[str, Any],
         snapshot: bytes,
     ) -> MontyExecution:
         """The execution that an image was taken of."""
-        execution = cls(state, Cell(source="", name=str(told["cell"])), ended)
-        execution._turns.restore(told)
-        execution._place.take_up(snapshot, told["bound"])
-        execution._spent = told["spent"]
-        execution._lines = told["lines"]
+        execution = cls(state, Cell(source="", name=str(data["cell"])), ended)
+        execution._turns.restore(data)
+        execution._place.take_up(snapshot, data["bound"])
+        execution._spent = data["spent"]
+        execution._lines = data["lines"]
         return execution
 
     # -- the protocol ----------------------------------------------------------------------
@@ -151,14 +151,14 @@ class MontyExecution(Execution):
         bound, snapshot = self._place.dump()
         if not snapshot:
             return {}, b""
-        told = {
+        data = {
             "cell": self._cell.name,
             "spent": self._spent,
             "lines": self._lines,
             "bound": bound,
-            **self._turns.told(),
+            **self._turns.to_data(),
         }
-        return told, snapshot
+        return data, snapshot
 
     def close(self) -> None:
         """Return the worker; the effects of the cell are lost."""
@@ -233,14 +233,14 @@ class MontyExecution(Execution):
         return self._end(Progress(failure=failure, state="undone", cpu_seconds=spent))
 
     def _described(self, error: pydantic_monty.MontyError) -> GuestError:
-        told = describe(error, self._cell.name, self._turns.named, self._lines)
-        missing = told.message.partition("'")[2].partition("'")[0]
+        described = describe(error, self._cell.name, self._turns.named, self._lines)
+        missing = described.message.partition("'")[2].partition("'")[0]
         why = self._state.saved.lost.get(missing)
-        if told.name == "NameError" and why is not None:
+        if described.name == "NameError" and why is not None:
             message = f"Value for {missing!r} was not restored because {why}."
-            return attrs.evolve(told, message=message)
-        told = naming_missing(told, self._cell, self._state.bridges)
-        return placed(told, error, self._cell.source)
+            return attrs.evolve(described, message=message)
+        described = naming_missing(described, self._cell, self._state.bridges)
+        return placed(described, error, self._cell.source)
 
     def _commit(self, worker: MontyWorker) -> None:
         """Store the state, and add notices for the parts that are not stored."""

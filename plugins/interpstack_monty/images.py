@@ -166,26 +166,26 @@ def _read(body: bytes, limits: Limits) -> tuple[Saved, Mapping[str, Any], bytes]
     return saved, _running(head["running"]), body[middle:]
 
 
-def _running(told: Any) -> Mapping[str, Any]:
+def _running(data: Any) -> Mapping[str, Any]:
     """The state of a cell, as `MontyExecution.suspend` returns it; empty if none runs."""
-    if not _typed(told, dict):
+    if not _typed(data, dict):
         return {}
     for name in ("cell", "bound", "text"):
-        _typed(told[name], str)
+        _typed(data[name], str)
     for name in ("lines", "next", "made", "omitted"):
-        _number(told[name])
-    for number in (*_typed(told["timers"], list), *(n for pair in told["open"] for n in pair)):
+        _number(data[name])
+    for number in (*_typed(data["timers"], list), *(n for pair in data["open"] for n in pair)):
         _number(number)
-    for digest, length in _typed(told.get("named", []), list):
+    for digest, length in _typed(data.get("named", []), list):
         _typed(digest, str)
         _number(length)
-    if told["blocked"] is not None:
-        _number(told["blocked"])
-    dict(told["open"])
-    for seconds in (told["spent"], *_typed(told.get("clock", []), list)):
+    if data["blocked"] is not None:
+        _number(data["blocked"])
+    dict(data["open"])
+    for seconds in (data["spent"], *_typed(data.get("clock", []), list)):
         if not 0 <= _typed(seconds, float, int) < _MAX_SECONDS:
             raise ValueError("its times are out of range")
-    return {**told, "clock": list(told.get("clock", []))[:2]}
+    return {**data, "clock": list(data.get("clock", []))[:2]}
 
 
 def _expanded(data: bytes, options: Mapping[str, Any]) -> bytes:
@@ -199,21 +199,21 @@ def _expanded(data: bytes, options: Mapping[str, Any]) -> bytes:
     return body
 
 
-def _texts(told: Any) -> list[str]:
-    return [_typed(text, str) for text in _typed(told, list)]
+def _texts(data: Any) -> list[str]:
+    return [_typed(text, str) for text in _typed(data, list)]
 
 
-def _number(told: Any) -> int:
-    number: int = _typed(told, int)
+def _number(data: Any) -> int:
+    number: int = _typed(data, int)
     if not 0 <= number < 2**53:
         raise ValueError("it has a number out of range")
     return number
 
 
-def _typed(told: Any, *kinds: type) -> Any:
-    if type(told) not in kinds:
-        raise TypeError(f"{type(told).__name__} instead of {kinds[0].__name__}")
-    return told
+def _typed(data: Any, *kinds: type) -> Any:
+    if type(data) not in kinds:
+        raise TypeError(f"{type(data).__name__} instead of {kinds[0].__name__}")
+    return data
 
 
 def _told(limits: Limits) -> list[float | None]:

@@ -74,11 +74,11 @@ class MontyRealm(Realm):
 
     def values(self) -> Mapping[str, Any]:
         saved = self.state.saved
-        told: dict[str, Any] = dict(saved.kept)
-        told.update((name, lost(reason)) for name, reason in saved.lost.items())
+        exported: dict[str, Any] = dict(saved.kept)
+        exported.update((name, lost(reason)) for name, reason in saved.lost.items())
         if saved.names:
-            told.update(self.state.exported(saved.names))
-        return {name: told[name] for name in self.names()}
+            exported.update(self.state.exported(saved.names))
+        return {name: exported[name] for name in self.names()}
 
     def names(self) -> Sequence[str]:
         return self.state.names()

@@ -13,11 +13,11 @@ __all__ = ["guest_error"]
 _NODE_FRAME: Final = re.compile(r"^\s*at (?:.* \()?node:")
 
 
-def guest_error(told: Mapping[str, str]) -> GuestError:
+def guest_error(report: Mapping[str, str]) -> GuestError:
     """An error without the frames of Node, through which cells are entered.
 
     Args:
-        told: Name, message and stack trace.
+        report: Name, message and stack trace.
     """
-    stack = "\n".join(line for line in told["stack"].split("\n") if not _NODE_FRAME.search(line))
-    return GuestError(told["name"], told["message"], stack)
+    stack = "\n".join(line for line in report["stack"].split("\n") if not _NODE_FRAME.search(line))
+    return GuestError(report["name"], report["message"], stack)

@@ -278,10 +278,10 @@ class NodeExecution(ParkableExecution):
         drained = self._drained(answer.drained[0])
         return drained_progress(drained, self._completion(drained["completion"]))
 
-    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+    def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         shifts = () if self._prepared is None else self._prepared.shifts
-        found = self._faulty(told, place, shifts)
-        return found or guest_error(told)
+        found = self._faulty(report, place, shifts)
+        return found or guest_error(report)
 
     def _lost(self, death: KernelDied) -> Progress:
         """The end of a cell whose kernel is gone, with the output that had arrived."""

@@ -16,7 +16,7 @@ class ProcessQuickJSConformance(EngineConformance):
 
     guest = JAVASCRIPT
     gaps: ClassVar[Mapping[str, str]] = {
-        "test_a_rejection_that_no_code_handles_is_told": "QuickJS reports only failed calls"
+        "test_a_rejection_that_no_code_handles_is_reported": "QuickJS reports only failed calls"
     }
     varying: ClassVar[Mapping[str, str]] = {
         "test_guests_keep_their_memory_elsewhere": (

@@ -130,14 +130,14 @@ def _answer_all(channel: Channel, config: Mapping[str, Any], commands: CommandSt
     os.dup2(nowhere, 2)  # from here on it may be a guest that writes
     os.close(nowhere)
     while True:
-        told, attached = channel.receive()
-        if not commands.begin(told["number"]):
-            service.leave(told["leave"])
+        command, attached = channel.receive()
+        if not commands.begin(command["number"]):
+            service.leave(command["leave"])
             continue
-        _set_alarm(told["within"])
-        message, answer = service.answer(told, attached)
+        _set_alarm(command["within"])
+        message, answer = service.answer(command, attached)
         _set_alarm(None)
-        channel.send({**message, "number": told["number"]}, answer)
+        channel.send({**message, "number": command["number"]}, answer)
 
 
 def _set_alarm(seconds: float | None) -> None:

@@ -88,7 +88,7 @@ class EvalRun:
 
         Raises:
             DecisionNeeded: A person has to decide about the call.
-            GuestException: The call was denied, or failed in a way that a model would be told.
+            GuestException: The call was denied, or failed in a way that a model would read.
             HostFailure: The call failed in another way.
         """
         self._check_usage()

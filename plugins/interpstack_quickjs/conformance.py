@@ -18,7 +18,7 @@ class QuickJSConformance(EngineConformance):
 
     guest = JAVASCRIPT
     gaps: ClassVar[Mapping[str, str]] = {
-        "test_a_rejection_that_no_code_handles_is_told": "QuickJS reports only failed calls"
+        "test_a_rejection_that_no_code_handles_is_reported": "QuickJS reports only failed calls"
     }
 
     def make_engine(self) -> Engine:

@@ -260,9 +260,9 @@ class QuickJSExecution(KernelExecution):
         progress = drained_progress(drained, completion, spent)
         return attrs.evolve(progress, state="undone") if self._undone else progress
 
-    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        name, message = told["name"], told["message"]
-        if (name, message) in _OUT_OF_MEMORY or self._has_no_room_for_error(told):
+    def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+        name, message = report["name"], report["message"]
+        if (name, message) in _OUT_OF_MEMORY or self._has_no_room_for_error(report):
             return self._out_of_memory()
         if name == "InternalError" and message.startswith(_TOO_WIDE):
             name, message = "SyntaxError", "a template with too many parts (only 65534 allowed)"
@@ -272,7 +272,7 @@ class QuickJSExecution(KernelExecution):
         found = self._faulty({"name": name, "message": message}, place, shifts)
         if found is not None:
             return found
-        return self._placed(GuestError(name, message, told["stack"]))
+        return self._placed(GuestError(name, message, report["stack"]))
 
     def _placed(self, error: GuestError) -> GuestError:
         """The error with its place, if it says that an imported module does not parse."""
@@ -297,12 +297,12 @@ class QuickJSExecution(KernelExecution):
         stack = f"{stack[:start]}{place.line}:{place.column}{stack[end:]}"
         return attrs.evolve(error, stack=stack, place=place)
 
-    def _has_no_room_for_error(self, told: Mapping[str, str]) -> bool:
+    def _has_no_room_for_error(self, report: Mapping[str, str]) -> bool:
         """Whether memory ran out while QuickJS made the error: its message is missing, or all."""
-        kind = told["name"], told["message"]
+        kind = report["name"], report["message"]
         if kind == ("InternalError", ""):
             return self._is_full()
-        return kind == ("Error", "null") and not told["stack"] and self._reached_limit()
+        return kind == ("Error", "null") and not report["stack"] and self._reached_limit()
 
     def _out_of_memory(self) -> GuestError:
         # What fills the memory may be held by a global: nothing would run any more.

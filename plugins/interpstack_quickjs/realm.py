@@ -82,7 +82,7 @@ class QuickJSRealm(Realm):
 
 def _told(what: str, text: str, kind: type) -> Any:
     """The answer of a command that changes nothing."""
-    told = read_answer(text)
-    if not isinstance(told, kind):
+    value = read_answer(text)
+    if not isinstance(value, kind):
         raise EngineFailure(f"the guest's memory is damaged: its {what} are something else")
-    return told
+    return value

@@ -143,9 +143,9 @@ class GuestActor:
             os._exit(_OUT_OF_MEMORY)  # nothing but the end of memory gets here
 
     def _run(self, text: bytes, attached: bytes) -> None:
-        told = {**json.loads(text), "leave": self._mail.take_leaving()}
-        message, data = self._service.answer(told, attached)
-        self._answer({"number": told["number"], "answer": message}, data)
+        command = {**json.loads(text), "leave": self._mail.take_leaving()}
+        message, data = self._service.answer(command, attached)
+        self._answer({"number": command["number"], "answer": message}, data)
 
     def _tell(self, message: dict[str, Any], attached: bytes) -> None:
         self._answer(message, attached)

@@ -63,7 +63,7 @@ class _Asked:
     number: int
     command: Command
     answer: Future[WorkerAnswer | None]
-    #: When the actor was told to stop it; 0 before.
+    #: When the actor was asked to stop it; 0 before.
     stopping: float = 0.0
 
     def stop(self, now: float, interrupt: Any) -> None:
@@ -120,7 +120,7 @@ class ActorWorker(Worker):
         self._began: dict[int, float] = {}
         self._leaving: deque[int] = deque()
         about = handle.about.remote().future()
-        about.add_done_callback(lambda told: post(self._greeted, told))
+        about.add_done_callback(lambda future: post(self._greeted, future))
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -189,16 +189,16 @@ class ActorWorker(Worker):
         except Exception as error:  # noqa: BLE001 - the host has disconnected, for example
             self.end(f"cannot be asked: {_shown(error)}")
             return
-        answers.add_done_callback(lambda told: self._post(self._answered, told))
+        answers.add_done_callback(lambda future: self._post(self._answered, future))
 
     # -- what comes back -------------------------------------------------------------------
 
-    def _greeted(self, told: Future[Any]) -> None:
-        error = told.exception()
+    def _greeted(self, future: Future[Any]) -> None:
+        error = future.exception()
         if error is not None:
             self.end(f"died while it started: {_shown(error)}", unread=True)
             return
-        here, there = about_here(), told.result()
+        here, there = about_here(), future.result()
         if differs := [name for name in here if there.get(name) != here[name]]:
             versions = ", ".join(f"{one} {there.get(one)}, not {here[one]}" for one in differs)
             self.end(f"was ended, because its node has {versions}", unread=True)
@@ -206,15 +206,15 @@ class ActorWorker(Worker):
         self.about, self.ready, self.idle_since = there, True, time.monotonic()
         self._send()
 
-    def _answered(self, told: Future[Any]) -> None:
+    def _answered(self, future: Future[Any]) -> None:
         with self._lock:
             self._batches -= 1
-        if (error := told.exception()) is not None:
+        if (error := future.exception()) is not None:
             self.end(f"died: {_shown(error)}")
             return
         self._heard = time.monotonic()
         try:
-            for text, attached in told.result():
+            for text, attached in future.result():
                 self._read(text, attached)
         except (MalformedMessage, ValueError, TypeError, RecursionError) as broken:
             self.end(f"was killed because it sent {broken}")
@@ -228,27 +228,29 @@ class ActorWorker(Worker):
         """
         if len(text) + len(attached) > self._config.max_bytes:
             raise MalformedMessage(f"a message of more than {self._config.max_bytes} bytes")
-        told = read_json(str(text, "ascii"))
-        if not isinstance(told, dict) or not isinstance(told.get("number"), int):
+        message = read_json(str(text, "ascii"))
+        if not isinstance(message, dict) or not isinstance(message.get("number"), int):
             raise MalformedMessage("a message without the number of a command")
-        if "printed" in told:
-            if (one := self._sent.get(told["number"])) is not None:
-                one.command.hear(read_text(told["printed"], PRINTED_CHARS))
+        if "printed" in message:
+            if (one := self._sent.get(message["number"])) is not None:
+                one.command.hear(read_text(message["printed"], PRINTED_CHARS))
             return
         with self._lock:
-            one = self._sent.pop(told["number"], None)
+            one = self._sent.pop(message["number"], None)
             if not self._sent and not self._waiting:
                 self.idle_since = time.monotonic()
         if one is None:
             raise MalformedMessage("an answer to a command that was not sent")
-        if told.get("skipped") is True:
+        if message.get("skipped") is True:
             one.answer.set_result(None)
             return
-        self._deliver(one, told.get("answer"), attached)
+        self._deliver(one, message.get("answer"), attached)
 
-    def _deliver(self, one: _Asked, told: Any, attached: bytes) -> None:
+    def _deliver(self, one: _Asked, message: Any, attached: bytes) -> None:
         try:
-            answer = checked_answer(told if isinstance(told, dict) else {"error": told}, attached)
+            answer = checked_answer(
+                message if isinstance(message, dict) else {"error": message}, attached
+            )
         except MalformedMessage as broken:
             self.end(f"was killed because it sent {broken}")
             one.answer.set_exception(WorkerDied(self.reason, unread=False))
@@ -330,13 +332,13 @@ def _taken(waiting: deque[_Asked]) -> list[_Asked]:
 
 
 def _packed(one: _Asked) -> tuple[int, Message]:
-    told = json.dumps({**one.command.message, "number": one.number}, separators=(",", ":"))
-    return one.number, (told.encode("ascii"), one.command.attached)
+    message = json.dumps({**one.command.message, "number": one.number}, separators=(",", ":"))
+    return one.number, (message.encode("ascii"), one.command.attached)
 
 
 def _shown(error: BaseException) -> str:
     """The last line of an error that says something, without the names of places."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     last = lines[-1] if lines else type(error).__name__
-    told = last.removeprefix("The actor is dead because ")
-    return told.partition(" Some common causes include")[0].rstrip(".")[:_REASON_CHARS]
+    reason = last.removeprefix("The actor is dead because ")
+    return reason.partition(" Some common causes include")[0].rstrip(".")[:_REASON_CHARS]

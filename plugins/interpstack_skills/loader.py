@@ -51,8 +51,8 @@ def skill_loader(
 
 async def _names(source: SkillSource) -> list[str]:
     names = getattr(source, "names", None)
-    told = await names() if callable(names) else ()
-    return sorted(one for one in told if isinstance(one, str) and _NAME.fullmatch(one))
+    listed = await names() if callable(names) else ()
+    return sorted(one for one in listed if isinstance(one, str) and _NAME.fullmatch(one))
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

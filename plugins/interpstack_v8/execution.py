@@ -118,9 +118,9 @@ class V8Execution(ParkableExecution):
         progress = Progress()
         self._heap.changes()
         try:
-            told = isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS)
-            progress = self._progress(told.text)
-            if self._is_overfull(told, _LEFT_BYTES):
+            answer = isolate.enter("say", '["end"]', seconds=_WIND_DOWN_SECONDS)
+            progress = self._progress(answer.text)
+            if self._is_overfull(answer, _LEFT_BYTES):
                 why = "it left more in memory than the limit allows"
             elif self._importing:
                 why = "it left a module half loaded"
@@ -188,20 +188,20 @@ class V8Execution(ParkableExecution):
         """
         begun = isolate.cpu_seconds
         try:
-            told = isolate.enter(*command, seconds=cpu_seconds)
-            progress = self._progress(told.text)
+            answer = isolate.enter(*command, seconds=cpu_seconds)
+            progress = self._progress(answer.text)
             for _ in range(_MODULE_STEPS):
                 if self._interrupted or not self._waits_for_module(progress):
                     break
                 spent = isolate.cpu_seconds - begun
                 left = None if cpu_seconds is None else cpu_seconds - spent
-                told = isolate.enter("look", seconds=left)
-                progress = _joined(progress, self._progress(told.text))
+                answer = isolate.enter("look", seconds=left)
+                progress = _joined(progress, self._progress(answer.text))
         except CellTimeout:
             spent = isolate.cpu_seconds - begun
             return Progress(exhausted=True, cpu_seconds=max(spent, cpu_seconds or 0.0))
         spent = isolate.cpu_seconds - begun
-        if self._is_overfull(told):
+        if self._is_overfull(answer):
             raise OutOfHeap("more than the limit is in use")
         self._completed = self._completed or progress.completion is not None
         if self._completed:
@@ -259,20 +259,20 @@ class V8Execution(ParkableExecution):
         drained = self._drained(text)
         return drained_progress(drained, self._completion(drained["completion"]))
 
-    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+    def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         shifts = () if self._prepared is None else self._prepared.shifts
-        found = self._faulty(told, place, shifts)
+        found = self._faulty(report, place, shifts)
         if found is not None:
             return found
-        error = GuestError(told["name"], told["message"], told["stack"])
+        error = GuestError(report["name"], report["message"], report["stack"])
         return module_fault(error, self._modules) if place is None else error
 
     def _waits_for_module(self, progress: Progress) -> bool:
         return self._importing and progress.completion is None and not progress.requests
 
-    def _is_overfull(self, told: GuestAnswer, garbage: int = _GARBAGE_BYTES) -> bool:
+    def _is_overfull(self, answer: GuestAnswer, garbage: int = _GARBAGE_BYTES) -> bool:
         limit = self._heap.limits.memory_bytes
-        most = max(told.heap, told.buffers)
+        most = max(answer.heap, answer.buffers)
         return limit is not None and most > limit + garbage
 
     def _lost(self, isolate: Isolate, error: IsolateLost | EngineFailure) -> Progress:

@@ -75,13 +75,15 @@ def _is_reason(item: Any) -> bool:
     return type(item) is str and len(item) <= _REASON_CHARS
 
 
-def _is_completion(told: Any) -> bool:
-    if told is None:
+def _is_completion(completion: Any) -> bool:
+    if completion is None:
         return True
-    if type(told) is not dict:
+    if type(completion) is not dict:
         return False
-    shape, part = (_ERROR, told["error"]) if "error" in told else (_COMPLETION, told)
-    if type(part) is not dict or not _is_place(told.get("place")):
+    shape, part = (
+        (_ERROR, completion["error"]) if "error" in completion else (_COMPLETION, completion)
+    )
+    if type(part) is not dict or not _is_place(completion.get("place")):
         return False
     return all(type(part.get(key)) is kind for key, kind in shape.items())
 

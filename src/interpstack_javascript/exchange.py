@@ -84,14 +84,14 @@ def seed_words(seed: int | None) -> list[int]:
     return [((seed or 0) >> shift) & 0xFFFFFFFF for shift in (0, 32, 64, 96)]
 
 
-def value_completion(told: Mapping[str, Any]) -> Completion:
+def value_completion(data: Mapping[str, Any]) -> Completion:
     """The completion of a cell that did not throw, from the kernel's report."""
     return Completion(
-        text=told["text"],
-        omitted_chars=told["omitted"],
-        omitted_exact=told["exact"],
-        handle=told["handle"],
-        undefined=told["undefined"],
+        text=data["text"],
+        omitted_chars=data["omitted"],
+        omitted_exact=data["exact"],
+        handle=data["handle"],
+        undefined=data["undefined"],
     )
 
 

@@ -71,11 +71,11 @@ class KernelExecution(Execution):
         return await guest_threads.run(id(self), turn, self.interrupt)
 
     @abc.abstractmethod
-    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+    def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         """The error that a cell ended with.
 
         Args:
-            told: Name, message and stack, as the kernel describes the error.
+            report: Name, message and stack, as the kernel describes the error.
             place: Line and column of a syntax error, if the engine reported them.
         """
 
@@ -112,12 +112,12 @@ class KernelExecution(Execution):
         return Progress(completion=Completion(error=found))
 
     def _faulty(
-        self, told: Mapping[str, str], place: Sequence[int] | None, shifts: Shifts
+        self, report: Mapping[str, str], place: Sequence[int] | None, shifts: Shifts
     ) -> GuestError | None:
         """A syntax error that the engine found, with its place; `None` if it tells no place.
 
         Args:
-            told: Name and message of the error.
+            report: Name and message of the error.
             place: Line and column in the script, as an engine that is not trusted tells them.
             shifts: The table of the script.
         """
@@ -131,7 +131,7 @@ class KernelExecution(Execution):
         offset = offset_in(self._cell.source, shifts, *place)
         if offset is None:
             return None
-        return faulty(self._cell, offset, told["name"], told["message"])
+        return faulty(self._cell, offset, report["name"], report["message"])
 
     def _drained(self, text: str) -> dict[str, Any]:
         """The kernel's answer to `drain` or `end`.
@@ -143,13 +143,13 @@ class KernelExecution(Execution):
         self._importing = bool(drained["importing"])
         return drained
 
-    def _completion(self, told: Any) -> Completion | None:
+    def _completion(self, report: Any) -> Completion | None:
         """The end of the cell, from the kernel's report; `None` if the cell continues."""
-        if told is None:
+        if report is None:
             return None
-        if "error" not in told:
-            return value_completion(told)
-        error = self._error(told["error"], told.get("place"))
+        if "error" not in report:
+            return value_completion(report)
+        error = self._error(report["error"], report.get("place"))
         error = _naming_closed(error, self._cell)
         return Completion(error=naming_missing(error, self._cell, self._offered()))
 

@@ -99,7 +99,7 @@ _OTHERS: Final = _lost("reading other variables took too much time or memory")
 
 
 class Losses:
-    """The variables without a portable value, each of which a reader is told of once."""
+    """The variables without a portable value, each of which is reported to a reader once."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()

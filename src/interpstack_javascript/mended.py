@@ -50,5 +50,5 @@ def mended_module(source: str, clock: Clock) -> str:
 def _refusal(message: str, source: str, units: str, start: int) -> str:
     """A module that says why this source is no module."""
     place = place_at(source, len(text_of(units[:start])))
-    told = f"{message} (line {place.line}, column {place.column})"
-    return f"throw new SyntaxError({json.dumps(told)})"
+    text = f"{message} (line {place.line}, column {place.column})"
+    return f"throw new SyntaxError({json.dumps(text)})"

@@ -91,15 +91,15 @@ class Prepared:
 
     def command(self) -> dict[str, Any]:
         """The part of the kernel's command `begin` that is about the script."""
-        told: dict[str, Any] = {"source": self.source}
+        data: dict[str, Any] = {"source": self.source}
         if self.awaits:
-            told["awaits"] = True
+            data["awaits"] = True
         if self.declared:
-            told["declared"] = self.declared
+            data["declared"] = self.declared
         if self.shifts != ():
-            told["shifts"] = self.shifts
+            data["shifts"] = self.shifts
         if self.functions:
-            told["functions"] = self.functions
+            data["functions"] = self.functions
             if self.function_shifts != ():
-                told["functionShifts"] = self.function_shifts
-        return told
+                data["functionShifts"] = self.function_shifts
+        return data

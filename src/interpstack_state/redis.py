@@ -187,10 +187,12 @@ class RedisStore(BlobStore):
             client.connection_pool.connection_class(**client.connection_pool.connection_kwargs)
         except (ValueError, TypeError) as error:
             # Errors of values quote parts of the URL, which may be of its password.
-            told = first_line(error) if isinstance(error, TypeError) else "a wrong scheme or number"
+            reason = (
+                first_line(error) if isinstance(error, TypeError) else "a wrong scheme or number"
+            )
             raise ConfigurationError(
                 "the URL of a RedisStore is not valid; it takes one as in redis://host:6379/0, "
-                f"with the options of the Redis client; got {told}"
+                f"with the options of the Redis client; got {reason}"
             ) from error
         return client
 

@@ -65,13 +65,13 @@ def _result(item: pytest.Item, report: pytest.TestReport) -> dict[str, Any]:
         "test": item.name,
         "area": area.value if area else "",
         "outcome": "gap" if hasattr(report, "wasxfail") and report.skipped else report.outcome,
-        "told": _told(report),
+        "text": _text(report),
         "figures": [str(value) for key, value in report.user_properties if key == "figure"],
         "engine": engine and {"language": engine.language, "isolation": engine.isolation.value},
     }
 
 
-def _told(report: pytest.TestReport) -> str:
+def _text(report: pytest.TestReport) -> str:
     if hasattr(report, "wasxfail"):
         return str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] ")
     if report.passed:

@@ -96,11 +96,11 @@ class WasmHost:
 
     def explained(self, error: wasmtime.WasmtimeError | wasmtime.Trap) -> str:
         """The reason why a guest cannot be started."""
-        told = str(error).partition("\n")[0]
-        scarce = "mmap" in told or "memory" in told
+        text = str(error).partition("\n")[0]
+        scarce = "mmap" in text or "memory" in text
         needed = _NARROW_BYTES if self.narrow else WIDE_BYTES
         advice = address_advice(needed) if scarce else ""
-        return f"{told}; {advice}" if advice else told
+        return f"{text}; {advice}" if advice else text
 
 
 _host: WasmHost | None = None

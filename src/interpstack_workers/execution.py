@@ -214,8 +214,8 @@ class WorkerExecution(Execution):
             except _REFUSALS as refusal:
                 if self._resumes:  # the caller's image may be a wrong one
                     raise
-                told = f"{type(refusal).__name__}: {refusal}"
-                worker.end(f"was killed because it refused the cell that it runs ({told})")
+                reason = f"{type(refusal).__name__}: {refusal}"
+                worker.end(f"was killed because it refused the cell that it runs ({reason})")
                 raise WorkerDied(worker.reason, unread=False) from refusal
             if answer is not None:
                 self._recording.ask(now, self._settlements)
@@ -274,7 +274,7 @@ class WorkerExecution(Execution):
             return Progress(failure=self._unreported, cpu_seconds=seconds)
         if residence.saved.lost:
             return self._end_lost(residence.start_anew(what), seconds)
-        failure = GuestError("EngineFailure", f"{what}; {residence.saved.told()}")
+        failure = GuestError("EngineFailure", f"{what}; {residence.saved.described()}")
         return Progress(failure=failure, state="undone", cpu_seconds=seconds)
 
     def _exhausted(self, progress: Progress) -> Progress:

@@ -68,15 +68,15 @@ def pack_bridges(bridges: BridgeSet) -> dict[str, Any]:
     }
 
 
-def read_bridges(told: Mapping[str, Any]) -> BridgeSet:
+def read_bridges(data: Mapping[str, Any]) -> BridgeSet:
     """Bridges of the same names, which no worker can call."""
     registry = BridgeRegistry()
-    for item in told["bridges"]:
+    for item in data["bridges"]:
         known = attrs.asdict(from_json(GuestBridge, item))
         registry.bridge(Bridge(handler=_in_the_host, raw=True, **known))
-    for item in told["sources"]:
+    for item in data["sources"]:
         registry.source(from_json(GuestSource, item))
-    return registry.freeze(told["error_names"])
+    return registry.freeze(data["error_names"])
 
 
 def _in_the_host(given: Any) -> None:
@@ -88,26 +88,26 @@ def pack_settlements(settlements: Sequence[Settlement]) -> list[Any]:
     return [to_json(settlement) for settlement in settlements]
 
 
-def read_settlements(told: Sequence[Any]) -> list[Settlement]:
+def read_settlements(data: Sequence[Any]) -> list[Settlement]:
     """The answers that `pack_settlements` wrote."""
-    return [from_json(Settlement, item) for item in told]
+    return [from_json(Settlement, item) for item in data]
 
 
 # -- from a worker to the host -------------------------------------------------------------
 
 
-def read_progress(told: Any, after: int, seconds: float) -> Progress:
+def read_progress(data: Any, after: int, seconds: float) -> Progress:
     """A progress.
 
     Args:
-        told: The data that a worker sent.
+        data: The data that a worker sent.
         after: Id of the last request of this execution; new requests have higher ids.
         seconds: The duration of the poll; the guest cannot have computed longer.
 
     Raises:
         MalformedMessage: It has another form, or is out of bounds.
     """
-    progress = _read(Progress, told)
+    progress = _read(Progress, data)
     for request in progress.requests:
         if request.id <= after:
             raise MalformedMessage(f"requests out of order: {request.id} after {after}")
@@ -146,37 +146,37 @@ def _read_error(error: GuestError | None) -> GuestError | None:
     )
 
 
-def _read(kind: type[_T], told: Any) -> _T:
+def _read(kind: type[_T], data: Any) -> _T:
     try:
-        return from_json(kind, told)
+        return from_json(kind, data)
     except ProtocolError as error:
         raise MalformedMessage(f"malformed data: {error}") from error
 
 
-def read_mark(told: Any) -> int:
+def read_mark(data: Any) -> int:
     """The checksum of a progress."""
-    return _read(int, told)
+    return _read(int, data)
 
 
-def read_image(told: Any, data: bytes) -> Image:
+def read_image(item: Any, data: bytes) -> Image:
     """An image whose bytes came attached."""
-    engine, base = _read(tuple[str, str], told)
+    engine, base = _read(tuple[str, str], item)
     return Image(read_text(engine, _NAME_CHARS), read_text(base, _NAME_CHARS), data)
 
 
-def read_values(told: Any) -> dict[str, Any]:
+def read_values(data: Any) -> dict[str, Any]:
     """Portable values by name."""
-    return _read(dict[str, Any], told)
+    return _read(dict[str, Any], data)
 
 
-def read_names(told: Any) -> tuple[str, ...]:
+def read_names(data: Any) -> tuple[str, ...]:
     """Names of variables, or of members."""
-    return _read(tuple[str, ...], told)
+    return _read(tuple[str, ...], data)
 
 
-def read_text(told: Any, most: int) -> str:
+def read_text(data: Any, most: int) -> str:
     """A text of at most so many characters."""
-    return _check_length(_read(str, told), most)
+    return _check_length(_read(str, data), most)
 
 
 def _check_length(text: str, most: int) -> str:

@@ -257,7 +257,7 @@ class Residence(StateNotes):
                 answer = worker.ask(command)
             except WorkerDied as death:
                 if not death.unread:
-                    raise EngineFailure(f"{death}; {self.saved.told()}") from death
+                    raise EngineFailure(f"{death}; {self.saved.described()}") from death
             else:
                 self.bound()
                 return _required(answer)
@@ -270,10 +270,10 @@ class Residence(StateNotes):
             EngineFailure: The answer has no valid state, and the worker was killed.
         """
         with self.checking():
-            told = answer.message.get("kept")
-            if told is None:
+            kept = answer.message.get("kept")
+            if kept is None:
                 return
-            self.saved = read_saved_state(told, answer.attached)
+            self.saved = read_saved_state(kept, answer.attached)
             self.fresh = True
 
     def checking(self) -> _Checking:

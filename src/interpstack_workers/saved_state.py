@@ -52,15 +52,15 @@ class SavedRealm:
         """Whether there is a state to open a realm from."""
         return self.image is not None or self.values is not None or bool(self.since)
 
-    def told(self) -> str:
+    def described(self) -> str:
         """The words for the state of the variables in a realm that is opened from this state."""
         if self.lost:
             return f"all variables of earlier cells are lost: {self.lost}"
         if self.values is None:
             return "variables are as they were before this cell"
         gone = [k for k, v in self.values.items() if isinstance(v, dict) and v.get("$") == "lost"]
-        told = "variables of earlier cells are restored from their values"
-        return told + (f"; not restored: {listed(gone, _NAMES_SHOWN)}" if gone else "")
+        text = "variables of earlier cells are restored from their values"
+        return text + (f"; not restored: {listed(gone, _NAMES_SHOWN)}" if gone else "")
 
 
 class StateNotes:
@@ -105,7 +105,7 @@ class StateNotes:
 
     def start_anew(self, what: str) -> StateLost:
         """Drop a state that is lost because of `what`, and return the error to report."""
-        lost = StateLost(what, self.saved.told())
+        lost = StateLost(what, self.saved.described())
         self.saved = SavedRealm()
         return lost
 
@@ -130,16 +130,16 @@ class StateNotes:
         self._lost = self.start_anew(what)
 
 
-def read_saved_state(told: Any, attached: bytes) -> SavedRealm:
+def read_saved_state(data: Any, attached: bytes) -> SavedRealm:
     """A state that a worker sent along.
 
     Raises:
         MalformedMessage: It has another form.
     """
-    if not isinstance(told, dict) or len(told) != 1:
+    if not isinstance(data, dict) or len(data) != 1:
         raise MalformedMessage("a malformed state")
-    if "image" in told:
-        return SavedRealm(image=read_image(told["image"], attached))
-    if "values" in told:
-        return SavedRealm(values=read_values(told["values"]))
-    return SavedRealm(lost=read_text(told.get("lost"), _REASON_CHARS))
+    if "image" in data:
+        return SavedRealm(image=read_image(data["image"], attached))
+    if "values" in data:
+        return SavedRealm(values=read_values(data["values"]))
+    return SavedRealm(lost=read_text(data.get("lost"), _REASON_CHARS))

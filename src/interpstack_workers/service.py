@@ -57,12 +57,12 @@ class Service:
         #: Number of the command that runs guest code now, and its execution.
         self.running: tuple[int, Execution] | None = None
 
-    def answer(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+    def answer(self, message: Mapping[str, Any], attached: bytes) -> Reply:
         """Run a command, and return its answer or the engine's refusal."""
-        self.leave(told["leave"])
-        command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{told['do']}")
+        self.leave(message["leave"])
+        command: Callable[[Mapping[str, Any], bytes], Reply] = getattr(self, f"do_{message['do']}")
         try:
-            return command(told, attached)
+            return command(message, attached)
         except MemoryError:
             raise  # nothing can be relied on any more
         except Exception as error:  # noqa: BLE001 - an engine that breaks may raise anything
@@ -75,67 +75,67 @@ class Service:
 
     # -- commands --------------------------------------------------------------------------
 
-    def do_open(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        image = _image(told["image"], attached)
-        number = told["realm"]
-        bridges = read_bridges(told["bridges"])
-        realm = self._engine.open(from_json(Limits, told["limits"]), bridges, image)
+    def do_open(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        image = _image(message["image"], attached)
+        number = message["realm"]
+        bridges = read_bridges(message["bridges"])
+        realm = self._engine.open(from_json(Limits, message["limits"]), bridges, image)
         self._realms[number] = realm
-        if told["values"] is not None:
-            realm.load(told["values"])
-        for inputs in told["redo"]:
+        if message["values"] is not None:
+            realm.load(message["values"])
+        for inputs in message["redo"]:
             self._repeat(number, inputs)
         return {"done": None}, b""
 
-    def do_leave(self, told: Mapping[str, Any], attached: bytes) -> Reply:
+    def do_leave(self, message: Mapping[str, Any], attached: bytes) -> Reply:
         return {"done": None}, b""  # `answer` has done it
 
-    def do_poll(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        number = told["realm"]
-        realm = self._bound(told)
-        if told["cell"] is not None:
-            self._executions[number] = realm.start(from_json(Cell, told["cell"]))
-            if told.get("listen"):
+    def do_poll(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        number = message["realm"]
+        realm = self._bound(message)
+        if message["cell"] is not None:
+            self._executions[number] = realm.start(from_json(Cell, message["cell"]))
+            if message.get("listen"):
                 self._executions[number].listen(partial(self._printed, self._executions[number]))
-        elif told["resume"]:
-            before = _image(told["before"], attached)
+        elif message["resume"]:
+            before = _image(message["before"], attached)
             self._executions[number] = realm.resume(before) if before else realm.resume()
         execution = self._executions[number]
-        if told["settle"]:
-            execution.settle(read_settlements(told["settle"]))
-        self.running = (told["number"], execution)
+        if message["settle"]:
+            execution.settle(read_settlements(message["settle"]))
+        self.running = (message["number"], execution)
         try:
-            progress = execution.poll(told["now"], told["cpu"])
+            progress = execution.poll(message["now"], message["cpu"])
         finally:
             self.running = None
-        return self._progressed(number, progress, *told["spare"])
+        return self._progressed(number, progress, *message["spare"])
 
-    def do_abort(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        number = told["realm"]
+    def do_abort(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        number = message["realm"]
         realm = self._realm(number)
-        progress = self._executions[number].abort(told["reason"])
+        progress = self._executions[number].abort(message["reason"])
         return self._with_state(realm, to_json(progress))
 
-    def do_undo(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        realm = self._realm(told["realm"])
-        self._executions[told["realm"]].undo()
+    def do_undo(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        realm = self._realm(message["realm"])
+        self._executions[message["realm"]].undo()
         return self._with_state(realm, None)
 
-    def do_image(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        image = self._realm(told["realm"]).image()
+    def do_image(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        image = self._realm(message["realm"]).image()
         return {"done": [image.engine, image.base]}, image.data
 
-    def do_values(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        return {"done": dict(self._bound(told).values())}, b""
+    def do_values(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": dict(self._bound(message).values())}, b""
 
-    def do_names(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        return {"done": list(self._bound(told).names())}, b""
+    def do_names(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": list(self._bound(message).names())}, b""
 
-    def do_members(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        return {"done": list(self._bound(told).members(json.loads(attached)))}, b""
+    def do_members(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        return {"done": list(self._bound(message).members(json.loads(attached)))}, b""
 
-    def do_load(self, told: Mapping[str, Any], attached: bytes) -> Reply:
-        realm = self._bound(told)
+    def do_load(self, message: Mapping[str, Any], attached: bytes) -> Reply:
+        realm = self._bound(message)
         realm.load(json.loads(attached))
         return self._with_state(realm, None)
 
@@ -150,9 +150,9 @@ class Service:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _bound(self, told: Mapping[str, Any]) -> Realm:
-        realm = self._realm(told["realm"])
-        self._bind(realm, told)
+    def _bound(self, message: Mapping[str, Any]) -> Realm:
+        realm = self._realm(message["realm"])
+        self._bind(realm, message)
         return realm
 
     def _realm(self, number: int) -> Realm:
@@ -165,9 +165,9 @@ class Service:
             raise EngineFailure(f"realm {number} is not open here: it was left, or moved away")
         return self._realms[number]
 
-    def _bind(self, realm: Realm, told: Mapping[str, Any]) -> None:
-        if told["bridges"] is not None:
-            realm.bind(read_bridges(told["bridges"]))
+    def _bind(self, realm: Realm, message: Mapping[str, Any]) -> None:
+        if message["bridges"] is not None:
+            realm.bind(read_bridges(message["bridges"]))
 
     def _repeat(self, number: int, inputs: Mapping[str, Any]) -> None:
         """Run a cell again as far as another worker has run it, up to its result or a call.
@@ -235,8 +235,8 @@ class Service:
             realm.close()
 
 
-def _image(told: Sequence[str] | None, attached: bytes) -> Image | None:
-    return None if told is None else Image(told[0], told[1], attached)
+def _image(message: Sequence[str] | None, attached: bytes) -> Image | None:
+    return None if message is None else Image(message[0], message[1], attached)
 
 
 def _described(error: Exception) -> list[str]:

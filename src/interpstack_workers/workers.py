@@ -192,15 +192,15 @@ class Pool(abc.ABC):
         """The threads in which realms are opened and moved; `None` once closed."""
 
 
-def checked_answer(told: dict[str, Any], data: bytes) -> WorkerAnswer:
+def checked_answer(message: dict[str, Any], data: bytes) -> WorkerAnswer:
     """An answer, or the exception that the answer describes.
 
     Raises:
         MalformedMessage: The error has another form.
     """
-    if "error" not in told:
-        return WorkerAnswer(told, data)
-    error = told["error"]
+    if "error" not in message:
+        return WorkerAnswer(message, data)
+    error = message["error"]
     if (
         not isinstance(error, list)
         or len(error) != 2

@@ -104,8 +104,8 @@ class Git:
         except OSError as error:
             raise WorktreeError(f"{name} cannot be started: {error.strerror}") from error
         if done.code:
-            told = done.stderr.decode("utf-8", "replace").strip()
-            raise WorktreeError(f"{name} failed: {told[-1000:] or f'exit code {done.code}'}")
+            text = done.stderr.decode("utf-8", "replace").strip()
+            raise WorktreeError(f"{name} failed: {text[-1000:] or f'exit code {done.code}'}")
         if "stdout" in done.truncated:
             raise OutputTooLong(f"{name} writes more than {output_bytes} bytes")
         return done.stdout
@@ -156,10 +156,10 @@ class Git:
                 "git repository"
             ) from error
         if done.returncode:
-            told = done.stderr.decode("utf-8", "replace").strip()
+            text = done.stderr.decode("utf-8", "replace").strip()
             raise ConfigurationError(
                 f"{str(self.folder)!r} is not a git repository; name one, or run git init in it:"
-                f" {told[-500:]}"
+                f" {text[-500:]}"
             )
         common, prefix = os.fsdecode(done.stdout).split("\n")[:2]
         if prefix:

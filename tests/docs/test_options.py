@@ -68,8 +68,8 @@ def test_defaults_in_code_are_the_ones_of_the_page(
     page: str, heading: str, owner: Callable[..., Any]
 ) -> None:
     defaults, compared = options(owner), 0
-    for first, told, *_ in rows(page, heading):
-        for name, text in zip(names(first), re.findall(r"`([^`]+)`", told), strict=False):
+    for first, found, *_ in rows(page, heading):
+        for name, text in zip(names(first), re.findall(r"`([^`]+)`", found), strict=False):
             if text.isidentifier() and text not in ("True", "False", "None"):
                 continue  # the name of a constant, or of another option
             assert ast.literal_eval(text) == defaults[name], name

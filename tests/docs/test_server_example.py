@@ -81,11 +81,11 @@ async def test_conversations_hop_between_servers_at_every_turn(place: Servers) -
         answer = await client.post(f"{servers[0].url}/threads/talk0/turns", json=changed)
         assert answer.status_code == 409
         events = await _streamed(client, servers[1].url)
-        told = (await client.get(f"{servers[1].url}/metrics")).text
+        text = (await client.get(f"{servers[1].url}/metrics")).text
     assert [kind for kind, _ in events[-1:]] == ["answer"]
     calls = [data["phase"] for kind, data in events if kind == "progress"]
     assert sorted(calls) == ["complete", "complete", "start", "start"]
-    assert 'agent_turns_total{end="answered"}' in told
+    assert 'agent_turns_total{end="answered"}' in text
     for server in servers:
         await asyncio.to_thread(server.end)
 
@@ -165,7 +165,7 @@ async def test_a_rolling_restart_under_load_fails_no_conversation(place: Servers
         ),
     ],
 )
-def test_a_wrong_setting_is_told_once(environment: dict[str, str], message: str) -> None:
+def test_a_wrong_setting_is_reported_once(environment: dict[str, str], message: str) -> None:
     clean = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "AGENT")}
     done = subprocess.run(
         COMMAND,
@@ -203,7 +203,7 @@ class _Provider(BaseHTTPRequestHandler):
                 code = "await tools.order({item: 'pear', count: 3})"
             call = {"id": f"toolu_{len(self.asked)}", "name": "eval", "input": {"code": code}}
             content = {"type": "tool_use", **call}
-        told = {
+        found = {
             "id": "msg",
             "type": "message",
             "role": "assistant",
@@ -213,7 +213,7 @@ class _Provider(BaseHTTPRequestHandler):
             "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
-        data = json.dumps(told).encode()
+        data = json.dumps(found).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))

@@ -146,10 +146,10 @@ def _check(lines: list[Any], turns: dict[str, int], killed: set[int]) -> None:
         assert {call["process"] for call in calls[:-1]} <= killed
         assert len({call["process"] for call in calls}) == len(calls)
     for talk in turns:
-        told = [line for line in lines if line["what"].startswith(f"{talk}:")]
-        told.sort(key=lambda line: line["time"])
-        numbers = [int(line["what"].split(":")[1]) for line in told]
+        found = [line for line in lines if line["what"].startswith(f"{talk}:")]
+        found.sort(key=lambda line: line["time"])
+        numbers = [int(line["what"].split(":")[1]) for line in found]
         assert all(a <= b for a, b in pairwise(numbers)), "a turn began before the last one's end"
-        for _, turn in groupby(told, lambda line: line["what"].split(":")[1]):
+        for _, turn in groupby(found, lambda line: line["what"].split(":")[1]):
             workers = [pid for pid, _ in groupby(turn, lambda line: line["process"])]
             assert len(workers) == len(set(workers)), "two workers had a turn at once"

@@ -135,8 +135,8 @@ def test_every_kind_of_fault_in_a_page_fails_the_build(tmp_path: Path) -> None:
         "left-out.md": "# Left out\n",
     }
     done = build(tmp_path, {**_GOOD, **files})
-    told = [*faults.values(), "Parameter 'y' does not appear", "left-out.md"]
-    missing = [fault for fault in told if fault not in done.stdout.replace('"', "'")]
+    found = [*faults.values(), "Parameter 'y' does not appear", "left-out.md"]
+    missing = [fault for fault in found if fault not in done.stdout.replace('"', "'")]
     assert (done.returncode, missing) == (1, []), done.stdout
 
 

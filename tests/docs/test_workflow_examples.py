@@ -96,9 +96,9 @@ def write_reports(folder: Path, count: int) -> Counter[str]:
     """Write reports, and count their causes in another way than the example does."""
     random, causes = Random(1), Counter[str]()
     for number in range(count):
-        told = random.choices(["disk full", "no network", "a bug", "nobody knows"], k=number % 4)
-        causes.update(told)
-        lines = [f"Report {number}", *(f"cause: {cause}" for cause in told), "the end"]
+        found = random.choices(["disk full", "no network", "a bug", "nobody knows"], k=number % 4)
+        causes.update(found)
+        lines = [f"Report {number}", *(f"cause: {cause}" for cause in found), "the end"]
         (folder / f"r{number:03}.txt").write_text("\n".join(lines), "utf-8")
     return causes
 
@@ -143,10 +143,10 @@ async def test_a_wrong_total_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_panel_chooses() -> None:
-    told = first_json(ran("judge_panel"))
-    assert told["writer"] == "thorough"
-    assert told["grades"] == {"thorough": 10, "terse": 8.33, "chatty": 6}
-    assert set(told["verdicts"]) == {"facts", "brevity", "style"}
+    found = first_json(ran("judge_panel"))
+    assert found["writer"] == "thorough"
+    assert found["grades"] == {"thorough": 10, "terse": 8.33, "chatty": 6}
+    assert set(found["verdicts"]) == {"facts", "brevity", "style"}
 
 
 async def test_ties_are_decided_and_silent_judges_are_no_quorum() -> None:
@@ -185,12 +185,12 @@ async def test_a_writer_that_fails_is_left_out() -> None:
 def test_an_announcement_is_changed_and_sent_once(tmp_path: Path) -> None:
     output = ran("approval", str(tmp_path), "a new office", said="change\nin May\nsend\n")
     assert output.count("Send this?") == 2
-    told = first_json(output[output.rindex("\n{") :])
-    assert told["sent"]
+    found = first_json(output[output.rindex("\n{") :])
+    assert found["sent"]
     (sent,) = (tmp_path / "outbox").iterdir()
-    assert sent.read_text("utf-8") == told["text"]
-    assert told["text"] == "We are glad to announce a new office! (in May)"
-    assert told["receipt"] == {"file": sent.name, "again": False}
+    assert sent.read_text("utf-8") == found["text"]
+    assert found["text"] == "We are glad to announce a new office! (in May)"
+    assert found["receipt"] == {"file": sent.name, "again": False}
 
 
 def test_nothing_is_sent_without_approval(tmp_path: Path) -> None:
@@ -213,11 +213,11 @@ async def test_the_sender_does_a_step_once(tmp_path: Path) -> None:
 
 
 def test_invoices_are_repaired_checked_and_booked_once() -> None:
-    told = first_json(ran("extraction"))
-    booked = [(one["text"], one["total"]) for one in told["booked"]]
+    found = first_json(ran("extraction"))
+    booked = [(one["text"], one["total"]) for one in found["booked"]]
     first, again = (0, 3) if (0, 475) in booked else (3, 0)  # the same invoice: one comes first
     assert booked == sorted([(first, 475), (1, 350)])
-    assert [(one["text"], one["name"]) for one in told["refused"]] == sorted(
+    assert [(one["text"], one["name"]) for one in found["refused"]] == sorted(
         [(2, "Error"), (again, "ValueError"), (4, "LookupError")]
     )
 
@@ -256,10 +256,10 @@ def write_sources(folder: Path, count: int, words: int) -> list[str]:
 def test_a_search_within_its_budget(tmp_path: Path) -> None:
     write_sources(tmp_path, 5, 104)
     output = ran("budgeted_search", str(tmp_path), "10000", "tide", "high")
-    told = first_json(output)
-    assert told["searched"] == [f"s{n}.md" for n in range(5)]
-    assert (told["left"], told["failed"], told["stopped"]) == ([], {}, None)
-    assert told["answer"].count("the tide is high") == 5
+    found = first_json(output)
+    assert found["searched"] == [f"s{n}.md" for n in range(5)]
+    assert (found["left"], found["failed"], found["stopped"]) == ([], {}, None)
+    assert found["answer"].count("the tide is high") == 5
     assert "tokens: 520" in output
 
 
@@ -279,21 +279,21 @@ _LITTLE = "has too little left for this call"
 async def test_a_search_stops_at_its_limit(tmp_path: Path, tokens: int, state: str) -> None:
     sources = write_sources(tmp_path, 12, 104)
     result = await host("budgeted_search").search(tmp_path, sources, tokens, ["tide"])
-    told = result.result
-    assert result.usage.get("input_tokens", 0) == 104 * len(told["searched"]) <= tokens
-    assert re.search(f"the budget of 'search-source' {state}: ", told["stopped"])
-    assert sorted(told["searched"] + told["left"]) == sorted(sources)
-    assert told["answer"].count("the tide is high") == len(told["searched"])
-    assert bool(told["searched"]) == (tokens >= 500)
+    found = result.result
+    assert result.usage.get("input_tokens", 0) == 104 * len(found["searched"]) <= tokens
+    assert re.search(f"the budget of 'search-source' {state}: ", found["stopped"])
+    assert sorted(found["searched"] + found["left"]) == sorted(sources)
+    assert found["answer"].count("the tide is high") == len(found["searched"])
+    assert bool(found["searched"]) == (tokens >= 500)
 
 
 async def test_a_source_that_fails_is_noted(tmp_path: Path) -> None:
     sources = [*write_sources(tmp_path, 2, 104), "gone.md", "../outside.md"]
-    told = (await host("budgeted_search").search(tmp_path, sources, 9000, ["tide"])).result
-    assert told["searched"] == ["s0.md", "s1.md"]
-    assert set(told["failed"]) == {"gone.md", "../outside.md"}
-    assert "is outside the folder" in told["failed"]["../outside.md"]
-    assert told["left"] == []
+    found = (await host("budgeted_search").search(tmp_path, sources, 9000, ["tide"])).result
+    assert found["searched"] == ["s0.md", "s1.md"]
+    assert set(found["failed"]) == {"gone.md", "../outside.md"}
+    assert "is outside the folder" in found["failed"]["../outside.md"]
+    assert found["left"] == []
 
 
 # -- build and fix ------------------------------------------------------------------------------
@@ -322,9 +322,9 @@ def test_a_project_is_mended(tmp_path: Path) -> None:
         "def edge(length, depth):\n    return 2 * (lenght + depth)\n"
     )
     write_project(tmp_path, broken)
-    told = first_json(ran("build_and_fix", str(tmp_path)))
-    assert told["ok"]
-    assert [(one["find"], one["replace"], one["applied"]) for one in told["changes"]] == [
+    found = first_json(ran("build_and_fix", str(tmp_path)))
+    assert found["ok"]
+    assert [(one["find"], one["replace"], one["applied"]) for one in found["changes"]] == [
         ("widht", "width", True),
         ("lenght", "length", True),
     ]
@@ -344,7 +344,7 @@ async def test_attempts_end(tmp_path: Path) -> None:
     assert "lenght" in result.result["output"]
 
 
-async def test_a_change_that_cannot_be_made_is_told_to_the_fixer(tmp_path: Path) -> None:
+async def test_a_change_that_cannot_be_made_is_reported_to_the_fixer(tmp_path: Path) -> None:
     write_project(
         tmp_path, "def area(w, h):\n    return w * hh\n\n\ndef edge(a, b):\n    return 10\n"
     )

@@ -87,13 +87,13 @@ def _told(written: Any) -> str:
     if channels != [JOURNAL]:
         return "writes " + ",".join(sorted(set(channels)))
     entry = written[0][1]
-    told = []
+    found = []
     if "notes" in entry:
-        told.append("notes " + ",".join(key.split()[0] for key in sorted(entry["notes"])))
+        found.append("notes " + ",".join(key.split()[0] for key in sorted(entry["notes"])))
     answers = [*entry.get("settled", ()), *entry.get("kept", {}).get("settled", ())]
     if answers or "settled" in entry:
-        told.append("record " + ",".join(str(answer[0]) for answer in answers))
-    return " ".join(told)
+        found.append("record " + ",".join(str(answer[0]) for answer in answers))
+    return " ".join(found)
 
 
 class Outermost(AgentMiddleware[Any, Any, Any]):

@@ -55,8 +55,8 @@ class _Kid(BaseChatModel):
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
         self.moment("model")
-        told = next(m.text for m in messages if m.type == "human")
-        self.append(self.folder / "models", json.dumps(told))
+        found = next(m.text for m in messages if m.type == "human")
+        self.append(self.folder / "models", json.dumps(found))
         done = sum(isinstance(m, AIMessage) for m in messages)
         self.moment("modelled")
         message = AIMessage("done")

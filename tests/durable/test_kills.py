@@ -69,7 +69,7 @@ def check(
     life: Any, shape: str, unrecorded: set[str], recording: Collection[str] = frozenset()
 ) -> None:
     """The end is that of an uninterrupted run, and everything was done once."""
-    assert life.answers() == [f"<result>{told}</result>" for told in STEPS[shape][1]]
+    assert life.answers() == [f"<result>{found}</result>" for found in STEPS[shape][1]]
     assert life.paid() == [1, 2, 3, 4, 5, 6]
     lines: dict[int, list[tuple[str, float]]] = {}
     for n, key, salt in life.effects():

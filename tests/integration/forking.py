@@ -35,8 +35,8 @@ for session in (busy, idle):
 
 def found(name: str, source: str = "x") -> dict[str, Any]:
     outcome = stack.session(name).eval_sync(source)
-    told = outcome.error.message if outcome.error else ""
-    return {"text": outcome.text, "error": told, "notices": list(outcome.notices)}
+    result = outcome.error.message if outcome.error else ""
+    return {"text": outcome.text, "error": result, "notices": list(outcome.notices)}
 
 
 if state == "closed":

@@ -39,9 +39,11 @@ async def test_values_go_with_the_thread(
         if place == 0:
             given = [guest.set(name, guest.value(value)) for name, value in VALUES.items()]
             await agent.run(guest.cell(*given, "0"))
-        told = await agent.run(guest.pass_on("take", "value", *VALUES), "n += 1")
-        assert told[0].endswith("<result>taken</result>")
-        assert told[0].startswith("<notice>Variables of earlier cells were restored") == (place > 0)
+        found = await agent.run(guest.pass_on("take", "value", *VALUES), "n += 1")
+        assert found[0].endswith("<result>taken</result>")
+        assert found[0].startswith("<notice>Variables of earlier cells were restored") == (
+            place > 0
+        )
         assert taken.pop() == {**VALUES, "n": 7 + place}
 
 

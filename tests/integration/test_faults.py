@@ -73,7 +73,7 @@ def agent(converse: Talk) -> Any:
 
 @pytest.mark.parametrize("caught", [True, False], ids=["caught", "uncaught"])
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "found"),
     [
         ("tools.breaks({how: 'disk'})", "disk is gone"),
         ("tools.breaks({})", "how"),
@@ -82,7 +82,7 @@ def agent(converse: Talk) -> Any:
     ],
     ids=["raises", "wrong input", "50 MB", "cycle"],
 )
-async def test_a_tool_fails(agent: Any, call: str, told: str, caught: bool) -> None:
+async def test_a_tool_fails(agent: Any, call: str, found: str, caught: bool) -> None:
     await agent.run(GOOD)
     if caught:
         catch = f"let e; try {{ await {call} }} catch (error) {{ e = error }}; "
@@ -91,7 +91,7 @@ async def test_a_tool_fails(agent: Any, call: str, told: str, caught: bool) -> N
     else:
         answer = await agent.one(f"await {call}")
         assert answer.startswith(('<error type="ToolError">', '<error type="TypeError">')), answer
-    assert told in answer
+    assert found in answer
     assert "Traceback" not in answer
     assert ".py" not in answer
     await assert_unharmed(agent)

@@ -82,10 +82,10 @@ def test_the_child_of_a_fork_starts_anew_or_says_why_not(on_engine: OnEngine, st
         text=True,
         check=False,
     )
-    told = {key: v for line in done.stdout.splitlines() for key, v in json.loads(line).items()}
-    assert told.keys() == {"child", "parent"}, done.stderr
-    assert state == "closed" or told["parent"]["text"] == "1"
-    child = told["child"]
+    data = {key: v for line in done.stdout.splitlines() for key, v in json.loads(line).items()}
+    assert data.keys() == {"child", "parent"}, done.stderr
+    assert state == "closed" or data["parent"]["text"] == "1"
+    child = data["child"]
     if on_engine.name in UNFORKABLE:
         assert all("before it was forked" in one["error"] for one in child.values())
         return

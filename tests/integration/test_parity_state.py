@@ -146,8 +146,8 @@ async def test_row_16_values_survive_an_upgrade(converse: Talk) -> None:
     answers = await upgraded.run("[n, when.getTime(), seen.get('k')[0]]", "fn()")
     assert answers[0].endswith(result("[1, 0, 1n]"))
     assert "Not restored: fn" in answers[0]
-    told = "Value for 'fn' was not restored because it is not serializable (type: function)."
-    assert told in answers[1]
+    text = "Value for 'fn' was not restored because it is not serializable (type: function)."
+    assert text in answers[1]
 
 
 def _own_threads() -> int:

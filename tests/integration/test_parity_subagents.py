@@ -25,14 +25,14 @@ async def test_area_task(converse: Talk, guest: GuestCode) -> None:
     jobs = [guest.dispatch(description=f"job {n}", subagent_type="helper") for n in (1, 2, 3)]
     failing = f"await {guest.dispatch(description='fail', subagent_type='helper')}"
     one = guest.dispatch(description="one", subagent_type="helper", label="first")
-    told = await agent.run(
+    found = await agent.run(
         f"await {one}",
         guest.cell(guest.all(*jobs)),
         guest.cell(guest.catch("said", failing), "said"),
     )
     answers = [f"did job {n}" for n in (1, 2, 3)]
-    assert told[:2] == [result("did one"), result(guest.shown(answers))]
-    assert "helper is out" in told[2]
+    assert found[:2] == [result("did one"), result(guest.shown(answers))]
+    assert "helper is out" in found[2]
     nobody = guest.dispatch(description="x", subagent_type="nobody")
     unknown = await agent.one(f"await {nobody}")
     assert "nobody" in unknown

@@ -213,8 +213,8 @@ async def test_row_13_guest_never_sees_an_interrupt(
     assert [pause.value for pause in state["__interrupt__"]] == [{"may I": "go"}]
     config = {"configurable": {"thread_id": "t"}}
     done = await agent.send(Command(resume="yes"), config)
-    told = without_restored(done["messages"][-2].text)
-    assert told == result(guest.shown(["yes: go", "nothing."]))
+    found = without_restored(done["messages"][-2].text)
+    assert found == result(guest.shown(["yes: go", "nothing."]))
 
 
 async def test_row_14_command_is_applied() -> None:
@@ -224,8 +224,8 @@ async def test_row_14_command_is_applied() -> None:
     @tool
     async def take_note(text: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
         """Take a note."""
-        told = ToolMessage(f"noted {text}", tool_call_id=call_id)
-        return Command(update={"notes": text, "messages": [told]})
+        found = ToolMessage(f"noted {text}", tool_call_id=call_id)
+        return Command(update={"notes": text, "messages": [found]})
 
     interpreter = CodeInterpreterMiddleware(ptc=["take_note"])
     agent = create_agent(

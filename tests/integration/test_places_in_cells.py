@@ -72,12 +72,12 @@ async def test_stacks_have_the_places_of_the_written_source(engine: str) -> None
             if engine == "v8" and "import.meta" in cells[0]:
                 continue  # it has none
             sources, place = _place(cells)
-            *_, told = [await session.eval(source) for source in sources]
-            stack_text = "" if told.error is None else told.error.stack or ""
+            *_, found = [await session.eval(source) for source in sources]
+            stack_text = "" if found.error is None else found.error.stack or ""
             first, *others = stack_text.split("\n")
             behind = any(f"cell:{sources[-1].count(chr(10)) + 2}:" in line for line in others)
             if not first.rstrip(")").endswith(f"cell{place}") or behind:
-                wrong.append((cells, place, told.error))
+                wrong.append((cells, place, found.error))
     assert wrong == []
 
 
@@ -85,12 +85,12 @@ async def test_stacks_have_the_places_of_the_written_source(engine: str) -> None
 async def test_code_reads_the_same_places(engine: str) -> None:
     with InterpreterStack(engine) as stack:
         session = stack.session("s")
-        told = await session.eval("let a = await 1; const made = new Error('m'); made.stack")
-        assert told.text.split("\n")[:2] == ["Error: m", "    at <cell> (cell:1:31)"]
-        told = await session.eval("await 1; [made.stack.split('\\n').length > 1, made]")
-        assert "cell:1:31" in told.text
-        told = await session.eval("var o = await {}; Error.captureStackTrace(o); o.stack")
-        assert "cell:1:25)" in told.text
+        found = await session.eval("let a = await 1; const made = new Error('m'); made.stack")
+        assert found.text.split("\n")[:2] == ["Error: m", "    at <cell> (cell:1:31)"]
+        found = await session.eval("await 1; [made.stack.split('\\n').length > 1, made]")
+        assert "cell:1:31" in found.text
+        found = await session.eval("var o = await {}; Error.captureStackTrace(o); o.stack")
+        assert "cell:1:25)" in found.text
 
 
 @pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
@@ -98,20 +98,20 @@ async def test_stacks_have_no_frames_of_the_host_and_no_old_title(engine: str) -
     with InterpreterStack(engine) as stack:
         session = stack.session("s")
         assert (await session.eval("[new Error('m')]")).text.count("    at ") == 1
-        told = await session.eval("await 1; String.prototype[21] = 'x'; [new Error('m')]")
-        assert told.text.count("    at ") == 1
-        told = await session.eval("var e = new Error('a'); e.stack; e.message = 'b'; throw e")
-        assert _first(told).startswith("    at <cell> (cell:1:")
-        told = await session.eval("e.stack = 'of its own'; throw e")
-        assert _first(told) == "of its own"
+        found = await session.eval("await 1; String.prototype[21] = 'x'; [new Error('m')]")
+        assert found.text.count("    at ") == 1
+        found = await session.eval("var e = new Error('a'); e.stack; e.message = 'b'; throw e")
+        assert _first(found).startswith("    at <cell> (cell:1:")
+        found = await session.eval("e.stack = 'of its own'; throw e")
+        assert _first(found) == "of its own"
 
 
 @both
 async def test_too_many_statements_have_lines_alone(engine: str) -> None:
     with InterpreterStack(engine) as stack:
-        told = await stack.session("s").eval(f"await 1;{'{1}' * 20_000}\nnull.x")
-        assert told.error is not None
-        assert (told.error.stack or "").split("\n")[0].endswith("(cell:2)")
+        found = await stack.session("s").eval(f"await 1;{'{1}' * 20_000}\nnull.x")
+        assert found.error is not None
+        assert (found.error.stack or "").split("\n")[0].endswith("(cell:2)")
 
 
 @both
@@ -139,10 +139,10 @@ async def test_globals_that_take_no_value_are_not_declared_in_silence(engine: st
         await session.eval("Object.defineProperty(globalThis, 'zz', {value: 1})")
         for declaration in ("let zz = 2", "const zz = 2", "var zz = 2", "class zz { }", "function zz() {}", "var {a: [zz]} = {a: [2]}"):  # fmt: skip
             for before in ("", "await 1; "):
-                told = await session.eval(f"{before}{declaration}; zz")
-                assert told.error is not None, (before, declaration)
-                assert told.error.name == "TypeError"
-                assert "zz" in told.error.message
+                found = await session.eval(f"{before}{declaration}; zz")
+                assert found.error is not None, (before, declaration)
+                assert found.error.name == "TypeError"
+                assert "zz" in found.error.message
         assert (await session.eval("{ let zz = 3 } (() => { var zz = 4 })(); '\"let zz\"'; zz")).text == "1"  # fmt: skip
 
 
@@ -156,9 +156,9 @@ async def test_globals_that_can_be_changed_are_declared(engine: str) -> None:
         assert (await session.eval("let yy; yy")).text == "undefined"
         await session.eval("Object.defineProperty(globalThis, 'yy', {get: () => 1, configurable: true})")  # fmt: skip
         assert (await session.eval("const yy = await 2; yy")).text == "2"
-        told = await session.eval("let undefined = 3")
-        assert told.error is not None
-        assert "reserved" in told.error.message
+        found = await session.eval("let undefined = 3")
+        assert found.error is not None
+        assert "reserved" in found.error.message
 
 
 @pytest.mark.parametrize("engine", ["quickjs", _V8, _NODE])
@@ -176,9 +176,9 @@ async def test_errors_tell_their_causes(engine: str) -> None:
             ("throw new Error('q', {cause: new Proxy({}, {get() { throw 1 }})})", ["{}"]),
             ("throw {cause: 1}", []),
         ]:  # fmt: skip
-            told = await session.eval(source)
-            assert told.error is not None
-            lines = (told.error.stack or "").split("\n")
+            found = await session.eval(source)
+            assert found.error is not None
+            lines = (found.error.stack or "").split("\n")
             assert [line[13:] for line in lines if line.startswith("    [cause]: ")] == causes
 
 
@@ -197,8 +197,8 @@ async def test_errors_tell_the_errors_in_them(engine: str) -> None:
             ("throw Object.assign(new Error('q'), {errors: [1]})", []),
             ("throw Object.defineProperty(new Error('q'), 'errors', {value: new Proxy([], {get() { throw 1 }})})", []),
         ]:  # fmt: skip
-            told = await session.eval(source)
-            assert told.error is not None
-            assert told.error.name != "Timeout", source
-            lines = (told.error.stack or "").split("\n")
+            found = await session.eval(source)
+            assert found.error is not None
+            assert found.error.name != "Timeout", source
+            lines = (found.error.stack or "").split("\n")
             assert [line[14:] for line in lines if line.startswith("    [errors]: ")] == errors

@@ -21,7 +21,7 @@ SECONDS = float(os.environ.get("INTERPSTACK_SOAK_SECONDS", "2"))
 LONG = 60.0
 
 
-def test_growth_is_told_from_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_is_distinguished_from_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SOAK))
     samples = importlib.import_module("samples")
 
@@ -39,7 +39,7 @@ def test_growth_is_told_from_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     assert grew(*[20 + n // 4 for n in range(40)])
 
 
-def test_effects_that_are_lost_or_done_twice_are_told(
+def test_effects_that_are_lost_or_done_twice_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.syspath_prepend(str(SOAK))

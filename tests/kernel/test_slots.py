@@ -103,7 +103,7 @@ def test_a_slot_of_a_closed_loop_is_free() -> None:
     assert asyncio.run(take())
 
 
-def test_a_circle_of_waiters_is_refused_and_told() -> None:
+def test_a_circle_of_waiters_is_refused_and_reported() -> None:
     graph, (a, b, c) = WaitGraph(), map(Named, "abc")
     with (
         graph.waiting([a], b),

@@ -228,7 +228,9 @@ def test_plugins_without_proper_hooks_are_refused(plugin: Any, message: str) -> 
         InterpreterStack(FakeEngine(), plugins=[plugin])
 
 
-def test_two_distributions_with_one_plugin_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_distributions_with_one_plugin_name_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     points = [EntryPoint("a", value, plugins.GROUP) for value in ("one", "two")]
     install_points(monkeypatch, *points)
     assert list(installed()) == ["a"]

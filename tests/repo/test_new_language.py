@@ -195,10 +195,10 @@ def test_the_model_of_an_agent_reads_of_the_language() -> None:
     assert "- SHOUT ALL WORDS." in system
     assert "SHOUT WEB_SEARCH: Find pages." in system
     assert [word for word in _FOREIGN if word in system] == []
-    (told,) = interpreter.tools
-    assert told.description.startswith("Run Shouting in a sandbox")
-    assert told.args_schema.model_fields["code"].description.startswith("Shouting to run.")
-    assert told.metadata == {"ls_code_input_language": "shouting"}
+    (found,) = interpreter.tools
+    assert found.description.startswith("Run Shouting in a sandbox")
+    assert found.args_schema.model_fields["code"].description.startswith("Shouting to run.")
+    assert found.metadata == {"ls_code_input_language": "shouting"}
 
 
 def test_the_command_line_takes_files_and_functions_of_the_language(

@@ -138,8 +138,8 @@ def prompt_violations(root: Path) -> list[str]:
             if id(node) in skipped or not isinstance(node, (ast.Constant, ast.JoinedStr)):
                 continue
             text = _text(node).strip("\n")
-            told = text.count("\n") >= _PROMPT_LINES or len(text) > _PROMPT_CHARS
-            if told and (node.end_lineno or 0) - node.lineno >= _PROMPT_LINES:
+            seen = text.count("\n") >= _PROMPT_LINES or len(text) > _PROMPT_CHARS
+            if seen and (node.end_lineno or 0) - node.lineno >= _PROMPT_LINES:
                 found.append(f"{path.relative_to(root).as_posix()}:{node.lineno}: a long text")
     return found
 
@@ -167,7 +167,7 @@ def tox_violations(root: Path) -> list[str]:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(path.read_text("utf-8"))
     page = root / "docs" / "contributing.md"
-    told = page.read_text("utf-8") if page.exists() else ""
+    seen = page.read_text("utf-8") if page.exists() else ""
     found = []
     for section in parser.sections():
         if not section.startswith("testenv"):
@@ -175,7 +175,7 @@ def tox_violations(root: Path) -> list[str]:
         if not parser[section].get("description", "").strip():
             found.append(f"[{section}] has no description")
         name = section.partition(":")[2]
-        if name and not re.search(rf"\b{re.escape(name)}\b", told):
+        if name and not re.search(rf"\b{re.escape(name)}\b", seen):
             found.append(f"docs/contributing.md does not say what {name} is for")
     return found
 

@@ -160,8 +160,8 @@ def _print(report: dict[str, Any]) -> None:
     if report["more"]:
         console.print("more in this process than at half time:", report["more"])
     console.print(f"{report['lost']} lost, {report['wrong']} wrong")
-    for told in report["told"]:
-        console.print(told, markup=False)
+    for found in report["told"]:
+        console.print(found, markup=False)
 
 
 if __name__ == "__main__":

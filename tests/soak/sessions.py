@@ -196,8 +196,8 @@ class _Talk:
         self._count = None
 
     def _report(self, code: str, what: str, outcome: Outcome) -> None:
-        told = f"{outcome.error}, {outcome.state}, {outcome.notices}"
-        self._tally.report(f"{self._engine} {self._session.key}: {code:.80}: {what}: {told:.300}")
+        text = f"{outcome.error}, {outcome.state}, {outcome.notices}"
+        self._tally.report(f"{self._engine} {self._session.key}: {code:.80}: {what}: {text:.300}")
 
 
 async def _nap(seconds: float) -> None:

@@ -76,10 +76,10 @@ def test_stored_pauses_go_on(places: tuple[Any, Any], thread: str, decision: str
 
 @pytest.mark.parametrize("engine", DEFINE)
 async def test_stored_states_open(stored: Path, engine: str) -> None:
-    told = json.loads((stored / "states.json").read_text())[engine]
-    image = told["image"] and Image(*told["image"][:2], base64.b64decode(told["image"][2]))
+    data = json.loads((stored / "states.json").read_text())[engine]
+    image = data["image"] and Image(*data["image"][:2], base64.b64decode(data["image"][2]))
     async with InterpreterStack(engine).session("stored") as session:
-        await session.restore_state(SessionState(image=image, values=told["values"]))
+        await session.restore_state(SessionState(image=image, values=data["values"]))
         outcome = await session.eval(READ[engine])
     assert outcome.error is None
     assert "41,2,7" in str(outcome.text)

@@ -26,14 +26,14 @@ def rewrite(saver: InMemorySaver, **changes: Any) -> None:
         for place, (task, channel, stored, path) in writes.items():
             value = saver.serde.loads_typed(stored)
             if channel == "interpreter_ledger" and "version" in value:
-                told = saver.serde.dumps_typed({**value, **changes})
-                writes[place] = (task, channel, told, path)
+                found = saver.serde.dumps_typed({**value, **changes})
+                writes[place] = (task, channel, found, path)
 
 
 @pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize("by_id", [True, False], ids=["by id", "plain"])
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "found"),
     [
         ({"version": 3, "release": "9.9.9"}, r"the form 3, written by interpstack 9\.9\.9; "),
         ({"version": 1}, "the form 1, written by interpstack "),
@@ -42,7 +42,7 @@ def rewrite(saver: InMemorySaver, **changes: Any) -> None:
     ],
 )
 async def test_a_journal_of_an_unknown_form_leaves_the_pause_and_the_approval(
-    changes: dict[str, Any], told: str, by_id: bool, use_async: bool
+    changes: dict[str, Any], found: str, by_id: bool, use_async: bool
 ) -> None:
     saver, account = InMemorySaver(), Account()
 
@@ -59,7 +59,7 @@ async def test_a_journal_of_an_unknown_form_leaves_the_pause_and_the_approval(
     rewrite(saver, **changes)
     given = Command(resume={asked.id: approve().resume}) if by_id else approve()
     for again in (given, None, given):
-        with pytest.raises(UnreadableJournal, match=told) as caught:
+        with pytest.raises(UnreadableJournal, match=found) as caught:
             await send(again)
         assert "reads the form 2" in str(caught.value)
     state = made.get_state(CONFIG)

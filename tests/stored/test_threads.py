@@ -96,7 +96,7 @@ def test_every_form_that_is_written_today_is_in_a_file(tmp_path: Path) -> None:
     )
 
 
-def test_forms_are_told_apart() -> None:
+def test_forms_are_distinguished() -> None:
     entry = {"settled": [{"id": 1}, {"text": "x"}], "drawn": {"tool_requests:f": 2}}
-    told = set(paths(entry, "a"))
-    assert told == {"a.settled[].id: int", "a.settled[].text: str", "a.drawn.*: int"}
+    found = set(paths(entry, "a"))
+    assert found == {"a.settled[].id: int", "a.settled[].text: str", "a.drawn.*: int"}

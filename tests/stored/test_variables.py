@@ -33,8 +33,8 @@ async def test_stored_variables_of_javascript(form: str, shared: str, engine: st
         values = stored(form, "javascript")
         (notice,) = await session.restore_state(SessionState(values=values))
         assert notice.endswith("Not restored: f.")
-        told = (await session.eval(JAVASCRIPT)).text
-        assert told == "1,1,7,0,true,false,true,TypeError,m,c"
+        text = (await session.eval(JAVASCRIPT)).text
+        assert text == "1,1,7,0,true,false,true,TypeError,m,c"
         own = "[byId[1] === rows[0], caught instanceof TypeError].join()"
         assert (await session.eval(own)).text == shared
 

@@ -53,8 +53,8 @@ class LoopbackWorker:
         self._number += 1
         self._hear = command.hear
         leave, self._leaving = self._leaving, []
-        told = json.loads(json.dumps({**command.message, "number": self._number, "leave": leave}))
-        message, data = self._service.answer(told, command.attached)
+        found = json.loads(json.dumps({**command.message, "number": self._number, "leave": leave}))
+        message, data = self._service.answer(found, command.attached)
         message = json.loads(json.dumps(message))
         self.forge(message)
         return checked_answer(message, data)

@@ -83,8 +83,8 @@ def descriptors() -> set[tuple[int, int]]:
 
 def end(*, stopped: bool = False, seen: int = 0) -> str:
     """The statement of a fake kernel that ends an answer."""
-    told = json.dumps({"stopped": stopped, "seen": seen, "heap": 1, "external": 1})
-    return f"send('Z', {told.encode()!r})"
+    text = json.dumps({"stopped": stopped, "seen": seen, "heap": 1, "external": 1})
+    return f"send('Z', {text.encode()!r})"
 
 
 def kernel_config(node: str, **changed: object) -> KernelConfig:

@@ -25,10 +25,10 @@ async def note(what: str) -> str:
 @tool
 async def pay(what: str, call: Annotated[str, InjectedToolCallId]) -> str:
     """Note beginning and end, with the id of the call, the process and the time."""
-    told = {"what": what, "call": call, "process": os.getpid()}
-    _append(".paid", json.dumps({**told, "begins": True, "time": time.monotonic()}))
+    data = {"what": what, "call": call, "process": os.getpid()}
+    _append(".paid", json.dumps({**data, "begins": True, "time": time.monotonic()}))
     await asyncio.sleep(0.05)
-    _append(".paid", json.dumps({**told, "begins": False, "time": time.monotonic()}))
+    _append(".paid", json.dumps({**data, "begins": False, "time": time.monotonic()}))
     return "paid"
 
 

@@ -167,7 +167,7 @@ def _areas(results: Sequence[dict[str, Any]], complete: bool) -> Iterator[AreaRe
 
     for area in Area:
         own = [result for result in results if result["area"] == area.value]
-        named = {o: {r["test"]: r["told"] for r in own if r["outcome"] == o} for o in _VERDICTS}
+        named = {o: {r["test"]: r["text"] for r in own if r["outcome"] == o} for o in _VERDICTS}
         idle = "not tested" if area.required or not complete else "not declared"
         yield AreaReport(
             area=area.value,

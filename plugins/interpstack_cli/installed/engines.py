@@ -74,9 +74,9 @@ def _show(done: EngineReport) -> None:
         write(done.broken, err=True, colour="red")
     for heading, kind in (("Gaps", "gaps"), ("Failures", "failed")):
         found = [
-            [area.area, test, told]
+            [area.area, test, text]
             for area in done.areas
-            for test, told in getattr(area, kind).items()
+            for test, text in getattr(area, kind).items()
         ]
         if found:
             print_table(heading, ["capability", "test", "reason"], found)

@@ -21,8 +21,10 @@ def summary_of(entry: EntryPoint) -> str:
     except (ImportError, OSError, SyntaxError, ValueError, RecursionError):
         return ""
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    told = next((ast.get_docstring(node) for node in functions if node.name == entry.attr), None)
-    summary = click.Command(entry.name, help=told or "").get_short_help_str(limit=_CHARS)
+    docstring = next(
+        (ast.get_docstring(node) for node in functions if node.name == entry.attr), None
+    )
+    summary = click.Command(entry.name, help=docstring or "").get_short_help_str(limit=_CHARS)
     return "".join(char for char in summary if char.isprintable())
 
 

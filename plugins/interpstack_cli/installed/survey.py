@@ -104,6 +104,6 @@ def _load(name: str, entry: EntryPoint) -> tuple[PluginEntry, list[EngineEntry]]
 
 def _reason(name: str, error: Exception) -> str:
     cause = error.__cause__ if isinstance(error, PluginLoadError) else error
-    told = cause if isinstance(cause, ImportError) else error
-    text = str(told) if str(cause) else f"{told}{type(cause).__name__}"
-    return text if repr(name) in text else f"{type(told).__name__}: {text}"
+    fault = cause if isinstance(cause, ImportError) else error
+    text = str(fault) if str(cause) else f"{fault}{type(cause).__name__}"
+    return text if repr(name) in text else f"{type(fault).__name__}: {text}"

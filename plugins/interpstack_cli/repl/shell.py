@@ -92,10 +92,10 @@ class Shell:
     def members(self, path: Sequence[str]) -> tuple[str, ...]:
         """Names that may follow a dotted path, as the guest reports them; the report is checked."""
         try:
-            told = run_sync(self._session.members(path))
+            found = run_sync(self._session.members(path))
         except (InterpstackError, NotImplementedError):  # it took too long, or cannot answer
             return ()
-        return tuple(name for name in told if _MEMBER.fullmatch(name) and name.isprintable())
+        return tuple(name for name in found if _MEMBER.fullmatch(name) and name.isprintable())
 
     def feed(self, text: str) -> bool:
         """Run a cell or a dot command, and return whether it succeeded; blank text always does."""

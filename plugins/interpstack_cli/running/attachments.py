@@ -84,8 +84,8 @@ class Gallery:
         ]
 
     def _saved(self, item: Attachment) -> dict[str, Any]:
-        told: dict[str, Any] = {"mime_type": item.mime_type, "name": item.name}
-        return {**told, "bytes": len(item.data), "path": str(self._save(item))}
+        data: dict[str, Any] = {"mime_type": item.mime_type, "name": item.name}
+        return {**data, "bytes": len(item.data), "path": str(self._save(item))}
 
     def _drawn(self, item: Attachment) -> str | None:
         """The attachment in the form for a terminal; `None` if it must be saved."""

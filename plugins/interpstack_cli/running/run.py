@@ -59,8 +59,8 @@ def command(
         check_language(stack, cell)
         outcome = asyncio.run(_run(stack, offer, cell, key, live=not as_json))
     if as_json:
-        told = {**outcome.to_dict(), "attachments": gallery.saved(outcome)}
-        write(json.dumps(told, indent=2))
+        data = {**outcome.to_dict(), "attachments": gallery.saved(outcome)}
+        write(json.dumps(data, indent=2))
     else:
         show_outcome(outcome)
         gallery.show(outcome)

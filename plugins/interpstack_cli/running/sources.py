@@ -48,13 +48,13 @@ def read_file(
         reason = getattr(error, "strerror", None) or error
         advice = f". {otherwise}" if getattr(error, "errno", 0) == errno.ENAMETOOLONG else ""
         raise ConfigurationError(f"{name:.200} cannot be read: {reason}{advice}") from error
-    told = language or language_of_file(path, stack)
-    if not isinstance(told, str):
+    chosen = language or language_of_file(path, stack)
+    if not isinstance(chosen, str):
         raise ConfigurationError(
             f"{name}: the extension names no known language; use one of "
-            f"{', '.join(told)}, or pass --language"
+            f"{', '.join(chosen)}, or pass --language"
         )
-    return Cell(source=_text(data, name), name=path.name, language=told)
+    return Cell(source=_text(data, name), name=path.name, language=chosen)
 
 
 def read_stdin(language: str | None = None) -> Cell:

@@ -105,7 +105,7 @@ class Writer(Agent):
 
 def _usage(message: AIMessage) -> WorkflowUsage:
     """The tokens that a model reports; 0 if it reports none."""
-    told = message.usage_metadata
-    if told is None:
+    usage = message.usage_metadata
+    if usage is None:
         return WorkflowUsage()
-    return WorkflowUsage(input_tokens=told["input_tokens"], output_tokens=told["output_tokens"])
+    return WorkflowUsage(input_tokens=usage["input_tokens"], output_tokens=usage["output_tokens"])

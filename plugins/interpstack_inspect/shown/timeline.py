@@ -33,8 +33,8 @@ class Row:
         id: The id of the call, or the number of the pause or of the stretch of computing.
         name: The called bridge, or a name of the pause or of the computing.
         asked: Seconds from the beginning of the eval.
-        told: Seconds from the beginning to the answer, or to the end of the computing; `None` if
-            there is none.
+        answered: Seconds from the beginning to the answer, or to the end of the computing; `None`
+            if there is none.
         start: Position of the beginning of the bar, in units of `BAR_WIDTH`.
         width: The width of the bar.
         state: `ok`, `failed`, `open`, `pause` or `computing`, which chooses the colour.
@@ -45,7 +45,7 @@ class Row:
     id: int
     name: str
     asked: float
-    told: float | None
+    answered: float | None
     start: float
     width: float
     state: str

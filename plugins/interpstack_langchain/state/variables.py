@@ -212,7 +212,7 @@ class Variables:
         try:
             state = self.mode.load(newest, owner, earlier)
         except RecordRejected:
-            # The first eval is refused it, too, and its reader is told why.
+            # The first eval is refused it, too, and its reader learns why.
             alone = {"previous": type(before)()} if (before := newest.get("previous")) else {}
             return {**newest, "sequence": number, **alone, **fresh}
         record, notice = self.mode.dump(state, owner, number)

@@ -202,15 +202,15 @@ def _http_failure(response: httpx2.Response, *, authorized: bool) -> Exception |
     body = _body(response)
     error = _error_in(body)
     said = _shown(error or body)
-    told = f"{_status(response)}{f': {said}' if said else ''}"
+    text = f"{_status(response)}{f': {said}' if said else ''}"
     if status == _GONE and of_session:
-        return SessionExpired(f"its session has expired ({told})")
+        return SessionExpired(f"its session has expired ({text})")
     if status == _UNAUTHORIZED and not authorized:
         why = "pass a token under 'headers', or log in with 'oauth', in the configuration"
-        return HttpFailed(f"{told}; {why}", status, of_session)
+        return HttpFailed(f"{text}; {why}", status, of_session)
     if error is not None and status not in (_UNAUTHORIZED, _FORBIDDEN):
         return None
-    return HttpFailed(told, status, of_session)
+    return HttpFailed(text, status, of_session)
 
 
 def _body(response: httpx2.Response) -> bytes:

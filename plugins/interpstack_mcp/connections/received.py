@@ -123,12 +123,12 @@ async def checked_messages(
     Args:
         transport: Yields the streams of messages from and to a server.
         exchange: Notes what is found out.
-        abilities: What the server is told that the client can do; `None` for what the SDK says.
+        abilities: The abilities that the server is offered; `None` for what the SDK says.
     """
     async with transport as (incoming, outgoing):
         checked = _Checked(incoming, exchange)
-        told = None if abilities is None else _json(abilities)
-        yield checked, _Noted(outgoing, checked, told)
+        reason = None if abilities is None else _json(abilities)
+        yield checked, _Noted(outgoing, checked, reason)
 
 
 @attrs.define(eq=False)
@@ -272,8 +272,8 @@ class _Checked:
             self._version = str(message.result.get("protocolVersion"))
         content, most = message.result.get("content"), self.exchange.limits.blocks
         if isinstance(content, list) and len(content) > most:
-            told = f"the result has more than {most} content blocks (McpLimits.blocks)"
-            return SessionMessage(failed_request(message.id, Rejected(told)))
+            reason = f"the result has more than {most} content blocks (McpLimits.blocks)"
+            return SessionMessage(failed_request(message.id, Rejected(reason)))
         if (asked := self._lists.pop(request, None)) is not None:
             self._negotiated = True
             method, version = asked

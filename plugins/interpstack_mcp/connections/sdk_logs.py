@@ -1,6 +1,6 @@
 """Records that the MCP SDK logs about connections that were made here.
 
-Faults of servers are told to code or in a notice. Without a handler for logs, Python would write
+Faults of servers reach code, or are in a notice. Without a handler for logs, Python would write
 each record of the SDK, with its stack, to the standard error of the host.
 """
 

@@ -90,7 +90,7 @@ class Stderr:
             _log.debug("server %s: %s", self.server, shown)
 
     @property
-    def told(self) -> str:
+    def last_text(self) -> str:
         """The last lines, for an error message; empty if there were none."""
         shown, count = list[str](), 0
         for line in reversed(self._last):
@@ -126,7 +126,7 @@ class ServerOutput:
     @property
     def said(self) -> str:
         """The end of an error message, with the last lines of the standard error."""
-        return f"; it wrote: {self.stderr.told}" if self.stderr.told else ""
+        return f"; it wrote: {self.stderr.last_text}" if self.stderr.last_text else ""
 
     def unanswered(self, since: float) -> str:
         """The end of an error message, with what was sent since a time and answers no request."""

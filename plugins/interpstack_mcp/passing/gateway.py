@@ -44,8 +44,10 @@ class PassingServer(Server[Any]):
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *given: Any, **named: Any
     ) -> types.ServerCapabilities:
-        told = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        return super().get_capabilities(told, *given, **named)
+        changes = NotificationOptions(
+            prompts_changed=True, resources_changed=True, tools_changed=True
+        )
+        return super().get_capabilities(changes, *given, **named)
 
 
 @attrs.define(eq=False)
@@ -53,7 +55,7 @@ class Gateway:
     """Offers servers to the clients of a server, beside what that one offers itself.
 
     Every handler is registered, whatever the servers have: they are connected by a client's first
-    request that needs them, when it has long been told what there is.
+    request that needs them, long after it has learned what there is.
 
     Attributes:
         client: Finds the client of a request.

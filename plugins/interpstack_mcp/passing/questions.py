@@ -57,7 +57,7 @@ class Questions:
 
     @property
     def abilities(self) -> types.ClientCapabilities:
-        """What a server is told that the client can do: all that it can be asked."""
+        """The abilities that a server is offered: all that the client can be asked."""
         can = self.client.capabilities
         return types.ClientCapabilities(
             sampling=can.sampling, elicitation=can.elicitation, roots=can.roots

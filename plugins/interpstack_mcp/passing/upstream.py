@@ -225,7 +225,7 @@ class Upstream:
                 await self._send_level(self._client)
 
     async def subscribe(self, uri: str, call: PassedRequest, params: Mapping[str, Any]) -> None:
-        """Have the client told of updates of a resource.
+        """Subscribe the client to updates of a resource.
 
         Raises:
             See `request`.
@@ -239,7 +239,7 @@ class Upstream:
         self.uris[uri] = followed + 1
 
     async def unsubscribe(self, uri: str, call: PassedRequest, params: Mapping[str, Any]) -> None:
-        """Have the client told no more.
+        """End the subscription of the client.
 
         Raises:
             See `request`.
@@ -302,8 +302,10 @@ class Upstream:
                     await sending
                 return
             related = None if call is None else call.ctx.request_id
-            told = types.LoggingMessageNotification(params=params)
-            await (session if call is None else call.ctx.session).send_notification(told, related)
+            message = types.LoggingMessageNotification(params=params)
+            await (session if call is None else call.ctx.session).send_notification(
+                message, related
+            )
 
         if self.client.alone or call is not None:
             self.client.queue.put(send)

@@ -86,14 +86,14 @@ class ServedCell(Outlasting[Outcome]):
         needs_approval: Whether a call needs an approval, by the names of its bridge and its tool.
         calls: Calls that have ended.
         last: Name of the call that ended last.
-        told: Calls whose end the client knows of.
+        reported: Calls whose end the client knows of.
     """
 
     needs_approval: Callable[[Iterable[str]], bool]
     id: str = attrs.field(factory=lambda: secrets.token_urlsafe(16))
     calls: int = 0
     last: str = ""
-    told: int = 0
+    reported: int = 0
     _questions: dict[str, ApprovalQuestion] = attrs.field(factory=dict, init=False)
     _parts: deque[str] = attrs.field(factory=lambda: deque(maxlen=_PARTS), init=False)
     _loop: asyncio.AbstractEventLoop = attrs.field(
@@ -142,7 +142,7 @@ class ServedCell(Outlasting[Outcome]):
 
     def tell(self) -> None:
         """Note that the client knows of all calls that have ended."""
-        self.told = self.calls
+        self.reported = self.calls
 
     # -- the side of the client ------------------------------------------------------------
 

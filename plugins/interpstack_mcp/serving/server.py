@@ -151,8 +151,8 @@ class CodeServer:
             client = await self._client(ctx, params)
             answer = await handlers[params.name](ctx, client, params)
         except InterpstackError as error:
-            told = types.TextContent(text=sendable(str(error)))
-            return types.CallToolResult(content=[told], is_error=True)
+            text = types.TextContent(text=sendable(str(error)))
+            return types.CallToolResult(content=[text], is_error=True)
         return _named_session(answer, client) if named else answer
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
@@ -322,6 +322,6 @@ async def _tell(ctx: Any, client: Client, run: ServedCell) -> None:
                 related_request_id=ctx.request_id,
             )
         await sending
-    if run.calls > run.told:
+    if run.calls > run.reported:
         run.tell()
         await ctx.session.report_progress(run.calls, None, run.last)

@@ -138,13 +138,17 @@ def describe(
     return GuestError(name[:_CHARS], message[:_CHARS], stack=_stack(error, cell, lines)[:_CHARS])
 
 
-def placed(told: GuestError, error: pydantic_monty.MontyError, source: str) -> GuestError:
+def placed(described: GuestError, error: pydantic_monty.MontyError, source: str) -> GuestError:
     """A syntax error with its place in the source of a cell, and no word about what follows it."""
     place = fault(error, source)
     end = place_at(source, len(source.rstrip()))
     at_end = place is not None and (place.line, place.column) == (end.line, end.column)
-    message = _FOUND.sub(", found the end of the cell", told.message) if at_end else told.message
-    return attrs.evolve(told, message=message, place=place)
+    message = (
+        _FOUND.sub(", found the end of the cell", described.message)
+        if at_end
+        else described.message
+    )
+    return attrs.evolve(described, message=message, place=place)
 
 
 def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:

@@ -100,5 +100,5 @@ def lost(reason: str) -> Any:
 
 def why(error: Exception) -> str:
     """The message of an error, as the reason why a value is missing."""
-    told = error.reason if isinstance(error, UnsupportedValue) else str(error)
-    return told.partition("\n")[0][:_REASON_CHARS]
+    reason = error.reason if isinstance(error, UnsupportedValue) else str(error)
+    return reason.partition("\n")[0][:_REASON_CHARS]

@@ -34,17 +34,17 @@ class NamedErrors:
         length = self._names.get(_digest(text))
         return None if length is None else (text[:length], text[length + 2 :])
 
-    def told(self) -> Sequence[Sequence[str | int]]:
+    def to_data(self) -> Sequence[Sequence[str | int]]:
         """The noted errors as JSON, for an image."""
         return [[digest, length] for digest, length in self._names.items()]
 
-    def restore(self, told: Sequence[Sequence[str | int]]) -> None:
-        """Restore errors that `told` returned.
+    def restore(self, data: Sequence[Sequence[str | int]]) -> None:
+        """Restore errors that `to_data` returned.
 
         Raises:
             TypeError, ValueError: They have another form.
         """
-        self._names = {str(digest): int(length) for digest, length in told}
+        self._names = {str(digest): int(length) for digest, length in data}
 
 
 def _digest(text: str) -> str:

@@ -139,7 +139,7 @@ class Emitted:
             self._omitted = 0
         return attrs.evolve(progress, notifications=notifications, requests=requests)
 
-    def told(self) -> Mapping[str, Any]:
+    def to_data(self) -> Mapping[str, Any]:
         """The state as JSON, for an image; the queues are empty by then."""
         return {
             "open": list(self.open.items()),
@@ -150,15 +150,15 @@ class Emitted:
             "omitted": self._omitted,
         }
 
-    def restore(self, told: Mapping[str, Any]) -> None:
-        """Restore a state that `told` returned."""
-        self.open = dict(told["open"])
-        self._timers = set(told["timers"])
-        self._next_id = told["next"]
-        self._made = told["made"]
-        self._text = [told["text"]] if told["text"] else []
-        self._omitted = told["omitted"]
-        self._room -= len(told["text"])
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Restore a state that `to_data` returned."""
+        self.open = dict(data["open"])
+        self._timers = set(data["timers"])
+        self._next_id = data["next"]
+        self._made = data["made"]
+        self._text = [data["text"]] if data["text"] else []
+        self._omitted = data["omitted"]
+        self._room -= len(data["text"])
 
 
 def _refused(name: str, message: str) -> Any:

@@ -90,18 +90,18 @@ class SuspensionAnswers:
             self.at = following
         return self.at
 
-    def told(self) -> Mapping[str, Any]:
+    def to_data(self) -> Mapping[str, Any]:
         """Everything but the suspension, as JSON, for an image."""
         clock = [self.clock.time, self.clock.host]
-        named = self.named.told()
-        return {"blocked": self._blocked, "clock": clock, "named": named, **self.emitted.told()}
+        named = self.named.to_data()
+        return {"blocked": self._blocked, "clock": clock, "named": named, **self.emitted.to_data()}
 
-    def restore(self, told: Mapping[str, Any]) -> None:
-        """Restore a state that `told` returned."""
-        self.emitted.restore(told)
-        self._blocked = told["blocked"]
-        self.clock = GuestClock(*told.get("clock", ()))
-        self.named.restore(told.get("named", ()))
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Restore a state that `to_data` returned."""
+        self.emitted.restore(data)
+        self._blocked = data["blocked"]
+        self.clock = GuestClock(*data.get("clock", ()))
+        self.named.restore(data.get("named", ()))
 
     def _step(self, at: pydantic_monty.SyncSnapshot) -> pydantic_monty.SyncSnapshot | None:
         """Continue from a suspension; `None` if the suspension has to wait for the host."""

@@ -236,9 +236,9 @@ def _end_of_answer(text: str) -> tuple[bool, int, int]:
         MalformedFrame: The text has another form.
     """
     try:
-        told = json.loads(text)
-        heap, external = int(told["heap"]), int(told["external"])
-        stopped, seen = told["stopped"], told["seen"]
+        report = json.loads(text)
+        heap, external = int(report["heap"]), int(report["external"])
+        stopped, seen = report["stopped"], report["seen"]
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise MalformedFrame("a malformed end of an answer") from error
     if type(stopped) is not bool or type(seen) is not int:

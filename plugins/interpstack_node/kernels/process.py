@@ -196,8 +196,8 @@ class KernelProcess:
             status = self._process.poll()
             slow = slow or status in (-signal.SIGINT, 128 + signal.SIGINT)
             memory = any(text in output for text in _NO_MEMORY)
-            told = reason or told_end(status, output, self._started)
-            self._death = KernelDied(f"the kernel process {told}", memory=memory, slow=slow)
+            ending = reason or told_end(status, output, self._started)
+            self._death = KernelDied(f"the kernel process {ending}", memory=memory, slow=slow)
             self._end()
         return self._death
 

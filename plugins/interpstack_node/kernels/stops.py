@@ -1,6 +1,6 @@
 """Signals that stop the guest of a kernel.
 
-A kernel that is told to stop a command may see the signal only after the command has ended by
+A kernel that is signalled to stop a command may see the signal only after the command has ended by
 itself. So signals are counted on both sides: a kernel gets no command before it has seen every
 signal that was sent.
 """

@@ -99,17 +99,17 @@ class WorkerExchange:
         """Whether something came together with the last answer."""
         return self._channel.has_more
 
-    def _read(self, told: Any, attached: bytes) -> WorkerAnswer | Skipped | None:
+    def _read(self, message: Any, attached: bytes) -> WorkerAnswer | Skipped | None:
         """A message, unless it is output."""
-        if not isinstance(told, dict):
+        if not isinstance(message, dict):
             raise MalformedMessage("an answer that is not an object")
-        if "printed" in told:
-            part = read_text(told["printed"], PRINTED_CHARS)
-            if told.get("number") == self.number:  # else of a command that has ended
+        if "printed" in message:
+            part = read_text(message["printed"], PRINTED_CHARS)
+            if message.get("number") == self.number:  # else of a command that has ended
                 self._hear(part)
             return None
-        if type(skipped := told.get("skipped")) is int:
+        if type(skipped := message.get("skipped")) is int:
             return Skipped(skipped)
-        if (number := told.pop("number", None)) != self.number or type(number) is not int:
+        if (number := message.pop("number", None)) != self.number or type(number) is not int:
             raise MalformedMessage("an answer to another command")
-        return checked_answer(told, attached)
+        return checked_answer(message, attached)

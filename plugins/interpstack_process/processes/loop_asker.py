@@ -216,10 +216,10 @@ class LoopAsker:
 
     def _end_in_thread(self, error: Exception) -> None:
         try:
-            told = self._worker.failure(error)
+            failure = self._worker.failure(error)
         finally:
             self._worker.turns.give_back(self)
-        self._answer.set_exception(told)
+        self._answer.set_exception(failure)
 
     # -- on the loop -----------------------------------------------------------------------
 

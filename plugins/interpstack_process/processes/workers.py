@@ -177,14 +177,14 @@ class WorkerProcess(Worker):
         """Wait until the worker has loaded its engine."""
         watch = CommandDeadline(self, 0, _START_SECONDS, 0.0, lambda: False)
         try:
-            told, _ = self._channel.receive(watch)
+            message, _ = self._channel.receive(watch)
         except Closed as error:
             self._end_after(error)
             shown = self.process.stderr.read(_SHOWN_BYTES) if self.process.stderr else b""
             last = shown.decode("utf-8", "replace").strip().rpartition("\n")[2]
             self.reason += f" while it started ({last})" if last else " while it started"
             raise WorkerDied(self.reason, unread=True) from error
-        if not isinstance(told, dict) or "ready" not in told:
+        if not isinstance(message, dict) or "ready" not in message:
             raise MalformedMessage("a message that is not a greeting")
         self.ready = True
         if self.process.stderr is not None:

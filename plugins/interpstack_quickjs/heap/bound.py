@@ -1,7 +1,7 @@
 """Heaps of guests that know their bridges and limits, and have run no code yet.
 
 To tell a guest takes longer than the rest of opening a realm, and the result depends on nothing
-but what the guest is told. So the second realm with the same offer leaves its heap to all others.
+but what the guest receives. So the second realm with the same offer leaves its heap to all others.
 """
 
 from __future__ import annotations

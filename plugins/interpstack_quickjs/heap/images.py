@@ -209,7 +209,7 @@ def _unpack(data: bytes, base: Heap, max_bytes: int, apart: bool) -> tuple[Heap,
     if type(stack) is not int or not 0 < stack <= base.stack_pointer:
         raise ValueError("its stack pointer is out of range")
     if not isinstance(extra, dict):
-        raise ValueError("it has no extra data")  # noqa: TRY004 - told as damage, like the rest
+        raise ValueError("it has no extra data")  # noqa: TRY004 - reported as damage, like the rest
     differences = Stretches(data[start:], size)
     if apart:
         iter(differences)

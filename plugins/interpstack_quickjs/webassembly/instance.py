@@ -58,8 +58,8 @@ class Instance:
         try:
             instance = runtime.linker.instantiate(self.store, runtime.compiled.module)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
-            told = runtime.host.explained(error)
-            raise EngineFailure(f"the guest cannot be started: {told}") from error
+            reason = runtime.host.explained(error)
+            raise EngineFailure(f"the guest cannot be started: {reason}") from error
         self._instance = instance
         self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
         #: The address of the memory in this process, valid until the guest runs again; its size.

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _FIXED: Final = 0x10  # MAP_FIXED, which `mmap` does not name
-#: Size of the pages that are told to be written.
+#: Size of the pages that are reported as written.
 PAGE: Final = 4096
 #: Whether a page was written to, by the highest byte of its entry in the page map: it is in swap,
 #: or present and not the file's.

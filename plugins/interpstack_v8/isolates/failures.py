@@ -42,15 +42,15 @@ class RejectionsOverflowed(EngineFailure):
 
 def failure_of(error: Exception, late: bool) -> Exception:
     """The exception for a failed command, made from the exception of jsrun."""
-    told = str(error)
+    text = str(error)
     if isinstance(error, jsrun.RuntimeTerminated):
-        return OutOfHeap(told)
+        return OutOfHeap(text)
     # Code that is stopped inside a module says so in its own way.
-    if late or (isinstance(error, RuntimeError) and any(one in told for one in _STOPPED)):
+    if late or (isinstance(error, RuntimeError) and any(one in text for one in _STOPPED)):
         return CellTimeout()
     if isinstance(error, jsrun.JavaScriptError):
-        if "execution terminated" in told:
+        if "execution terminated" in text:
             return IsolateGone("it was stopped while it was idle")
-        if _OVERFLOW in told:
-            return RejectionsOverflowed(told)
-    return EngineFailure(f"the guest could not be entered: {told or repr(error)}")
+        if _OVERFLOW in text:
+            return RejectionsOverflowed(text)
+    return EngineFailure(f"the guest could not be entered: {text or repr(error)}")

@@ -230,7 +230,7 @@ class Isolate:
             if given is not None:
                 answer.set_result(GuestAnswer(*given))
             elif not answer.done():
-                answer.set_exception(EngineFailure("the guest was entered and told nothing"))
+                answer.set_exception(EngineFailure("the guest was entered and answered nothing"))
         except (CellTimeout, IsolateLost, EngineFailure) as error:
             if not answer.done():
                 answer.set_exception(error)

@@ -164,7 +164,7 @@ def parse(
             regular expressions.
 
     Returns:
-        The tree. A source that is too large or too deeply nested is told as a fault.
+        The tree. A source that is too large or too deeply nested is reported as a fault.
     """
     if len(source) <= _SMALL and not whole:
         return _parse_small(source, name)

@@ -20,7 +20,7 @@ class Area(Enum):
     CROSSING = "values that cross"  #: the codec, both ways
     CONSOLE = "console"  #: output: whole, in order, bounded
     ATTACHMENTS = "attachments"  #: images and files that code shows, as they were, bounded
-    ERRORS = "errors"  #: of the guest, told without the host's paths
+    ERRORS = "errors"  #: of the guest, shown without the host's paths
     REQUESTS = "requests"  #: batching, order, answers, failures
     ENDS = "ends of cells"  #: un-awaited requests, refusal after the end, cancellation, deadlock
     LIMITS = "limits"  #: wall time, budgets, sizes: what every engine needs

@@ -151,7 +151,7 @@ class BridgeConformance(abc.ABC):
                 _assert_clean(error)
             self._assert_works(session, use)
 
-    def test_failures_are_told_to_the_guest(self, use: BridgeUse) -> None:
+    def test_failures_are_reported_to_the_guest(self, use: BridgeUse) -> None:
         with self._session() as session:
             for value, message in use.fails:
                 (result,) = _call(session, (use.name, value))

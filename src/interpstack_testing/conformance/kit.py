@@ -121,12 +121,12 @@ class EngineKit(abc.ABC):
         """The attacks that are tried."""
         if self.attacks_one_in == 1 or os.environ.get("INTERPSTACK_ATTACKS") == "all":
             return self.guest.attacks
-        told = rules.gap_marks(type(self))
+        marks = rules.gap_marks(type(self))
         return {
             name: attack
             for number, (name, attack) in enumerate(self.guest.attacks.items())
             if (number - self.attacks_from) % self.attacks_one_in == 0
-            or f"test_hostile_guest[{rules.case(name)}]" in told
+            or f"test_hostile_guest[{rules.case(name)}]" in marks
         }
 
     # -- for tests -------------------------------------------------------------------------

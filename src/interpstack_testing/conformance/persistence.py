@@ -215,7 +215,7 @@ class PersistenceConformance(abc.ABC):
 
     # -- sizes -----------------------------------------------------------------------------
 
-    def test_what_is_too_large_is_left_out_and_told(self) -> None:
+    def test_what_is_too_large_is_left_out_and_reported(self) -> None:
         values = {f"name{n}": f"value {n * 7919 % 10007}" * 3 for n in range(3000)}
         state = SessionState(image=Image("fake", "b", bytes(100_000)), values=values)
         whole, notice = self.make_mode().dump(state, _OWNER, 1)

@@ -22,7 +22,7 @@ __all__ = [
 _C = TypeVar("_C", bound=type)
 
 #: How tests are marked that a class tells of: a gap that has been closed is to be taken off the
-#: list, unless it is told that it may stay hidden.
+#: list, unless a rule says that it may be hidden.
 _KINDS: Final[Mapping[str, Any]] = {
     "gaps": {"strict": True},
     "varying": {"strict": False},

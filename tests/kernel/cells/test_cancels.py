@@ -19,20 +19,20 @@ async def test_a_cancellation_that_a_handler_raises_is_not_the_hosts() -> None:
 
 
 async def test_a_request_that_the_host_cancels() -> None:
-    cancels, told = Cancels(), []
+    cancels, found = Cancels(), []
 
     async def request() -> None:
         try:
             await asyncio.sleep(600)
         except asyncio.CancelledError as error:
-            told.append((cancels.is_for_host(error, 1), cancels.is_for_host(error, 2)))
+            found.append((cancels.is_for_host(error, 1), cancels.is_for_host(error, 2)))
 
     task = asyncio.ensure_future(request())
     await asyncio.sleep(0)
     cancels.cancel(1, task, 0.0)
     assert cancels.tasks == {1: task}
     await task
-    assert told == [(True, False)]
+    assert found == [(True, False)]
     assert cancels.tasks == {}  # code may set and clear timers for as long as its cell runs
 
 

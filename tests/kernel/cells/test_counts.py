@@ -133,7 +133,7 @@ def test_a_request_that_an_earlier_run_let_in_is_refused_by_no_limit() -> None:
     assert error.data == {"tool": "a.tool"}
 
 
-def test_replayed_requests_are_told_to_guards_once() -> None:
+def test_replayed_requests_are_reported_to_guards_once() -> None:
     guard = _Guard()
     counts, request = _counts(3, guard), Request(1, "a.tool", None)
     counts.number(request)

@@ -279,7 +279,7 @@ async def test_a_call_whose_handler_hangs_ends_with_the_wall_time(
 
 
 @pytest.mark.parametrize("cpu", [None, 5.0])
-async def test_computing_until_the_wall_time_is_told_as_such(
+async def test_computing_until_the_wall_time_is_reported_as_such(
     make_session: MakeSession, cpu: float | None
 ) -> None:
     session = make_session(limits=Limits(cpu_seconds=cpu, wall_seconds=0.2))

@@ -148,7 +148,7 @@ async def test_a_wrapper_that_fails_is_an_error_and_loses_nothing(late: bool) ->
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "found"),
     [
         ("text", "returned str, not Settlement"),
         (None, "returned NoneType, not Settlement"),
@@ -158,12 +158,12 @@ async def test_a_wrapper_that_fails_is_an_error_and_loses_nothing(late: bool) ->
         (Settlement(1, error=GuestError("A", "b", data={"c": {1}})), "not JSON serializable"),
     ],
 )
-async def test_an_answer_that_would_break_the_guest_is_refused(answer: Any, told: str) -> None:
+async def test_an_answer_that_would_break_the_guest_is_refused(answer: Any, found: str) -> None:
     async def around(request: Any, make: Any) -> Any:
         return answer
 
     outcome = await _eval([Requests(around)], Tool(), limits=Limits(value_bytes=2000))
-    assert told in outcome.text
+    assert found in outcome.text
     assert "tool was not called" in outcome.text
 
 

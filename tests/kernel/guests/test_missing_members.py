@@ -89,7 +89,7 @@ def test_errors_of_other_wordings_and_without_an_offer_stay() -> None:
     assert naming_missing(error, cell, BridgeSet()) is error
 
 
-def test_what_code_cannot_list_is_not_told() -> None:
+def test_what_code_cannot_list_is_not_reported() -> None:
     assert "; " not in message("tools.zebra()", bridges=offered("tools.secret", listed=False))
     hidden = offered("tools.secret", hidden=True)
     assert message("tools.zebra()", bridges=hidden) == "not a function"

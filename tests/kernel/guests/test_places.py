@@ -79,5 +79,5 @@ def test_the_excerpt_counts_and_gives_way() -> None:
 
 def test_a_place_is_plain_data() -> None:
     error = GuestError("SyntaxError", "m", place=place_at("a b", 2))
-    told = Outcome(error=error).to_dict()["error"]
-    assert told["place"] == {"line": 1, "column": 3, "before": "a ", "after": "b"}
+    found = Outcome(error=error).to_dict()["error"]
+    assert found["place"] == {"line": 1, "column": 3, "before": "a ", "after": "b"}

@@ -51,14 +51,14 @@ async def test_errors_name_the_users_line_where_lines_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "name", "told"),
+    ("change", "name", "found"),
     [
         (_with("x" * 2_000_000), "CellRefused", "plugin 'changes' could not transform the cell"),
         (lambda cell: 1 / 0, "CellRefused", "division by zero"),
         (lambda cell: "text", "CellRefused", "returns a Cell or None; got 'text'"),
     ],
 )
-async def test_a_transform_that_fails_refuses_the_cell(change: Any, name: str, told: str) -> None:
+async def test_a_transform_that_fails_refuses_the_cell(change: Any, name: str, found: str) -> None:
     called = []
     tool = Bridge(name="tool", handler=lambda: called.append(1))
     stack = InterpreterStack(FakeEngine(), [Changes(change)], bridges=[tool])
@@ -66,7 +66,7 @@ async def test_a_transform_that_fails_refuses_the_cell(change: Any, name: str, t
         outcome = await session.eval("HERE")
     assert outcome.error is not None
     assert outcome.error.name == name
-    assert told in outcome.error.message
+    assert found in outcome.error.message
     assert called == []
 
 

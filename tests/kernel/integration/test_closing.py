@@ -135,7 +135,7 @@ async def _both(make_stack: Make, count: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("count", [2, 5])
-async def test_sessions_that_wait_for_each_other_are_told(make_stack: Make, count: int) -> None:
+async def test_sessions_that_wait_for_each_other_are_reported(make_stack: Make, count: int) -> None:
     outcomes = await _both(make_stack, count)
     failed = [outcome.error.message for outcome in outcomes if outcome.error]
     assert len(failed) == 1  # the last of the circle; then the others go on

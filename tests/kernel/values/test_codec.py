@@ -135,19 +135,19 @@ def test_every_value_comes_back(kind: type, data: st.DataObject) -> None:
 def test_any_other_data_are_refused_with_the_name_of_a_field(
     kind: type, data: st.DataObject
 ) -> None:
-    told = crossed(to_json(data.draw(VALUES[kind])))
-    at, told = told, {"whole": told}
-    place: tuple[Any, Any] = (told, "whole")
+    found = crossed(to_json(data.draw(VALUES[kind])))
+    at, found = found, {"whole": found}
+    place: tuple[Any, Any] = (found, "whole")
     while isinstance(at, (dict, list)) and at and data.draw(st.booleans()):
         key = data.draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
         place, at = (at, key), at[key]
     place[0][place[1]] = data.draw(trees | st.just(nested(700)))
     with suppress(ProtocolError):  # unless that fits, too
-        assert isinstance(from_json(kind, told["whole"]), kind)
+        assert isinstance(from_json(kind, found["whole"]), kind)
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "found"),
     [
         (Request(3, "tools.x", {"n": 1}), [3, "tools.x", {"n": 1}, False]),
         (Settlement(3), [3, "null", None, {}]),
@@ -168,9 +168,9 @@ def test_any_other_data_are_refused_with_the_name_of_a_field(
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_the_form_is_the_one_that_is_stored(value: Any, told: Any) -> None:
-    assert json.dumps(to_json(value)) == json.dumps(told)
-    assert from_json(type(value), told) == value
+def test_the_form_is_the_one_that_is_stored(value: Any, found: Any) -> None:
+    assert json.dumps(to_json(value)) == json.dumps(found)
+    assert from_json(type(value), found) == value
 
 
 def test_engines_get_no_more_of_a_bridge_than_they_need() -> None:
@@ -179,8 +179,8 @@ def test_engines_get_no_more_of_a_bridge_than_they_need() -> None:
 
 
 def test_what_a_store_gives_back_as_tuples_is_read() -> None:
-    told = (3, "null", ("TypeError", "wrong", "at cell", {"tool": "x"}), {})
-    assert from_json(Settlement, told) == Settlement(3, error=FAULT)
+    found = (3, "null", ("TypeError", "wrong", "at cell", {"tool": "x"}), {})
+    assert from_json(Settlement, found) == Settlement(3, error=FAULT)
 
 
 def nested(depth: int) -> Any:
@@ -195,7 +195,7 @@ PROGRESS = to_json(Progress())
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "message"),
+    ("kind", "found", "message"),
     [
         (Settlement, 7, "Settlement takes an array; got 7"),
         (Settlement, {}, "Settlement takes an array; got {}"),
@@ -231,9 +231,9 @@ PROGRESS = to_json(Progress())
         (tuple[str, int], ["a"], "tuple takes 2 items; got 1"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(kind: type, told: Any, message: str) -> None:
+def test_what_is_wrong_is_named(kind: type, found: Any, message: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        from_json(kind, told)
+        from_json(kind, found)
     assert str(caught.value).startswith(message)
     assert len(str(caught.value)) < 300
     assert message.startswith(caught.value.field)

@@ -194,7 +194,7 @@ def test_integers_longer_than_python_prints_cross() -> None:
 
 
 @pytest.mark.parametrize("milliseconds", [8.64e15, -8.64e15, 1e300, math.inf])
-def test_dates_that_python_lacks_are_told(milliseconds: float) -> None:
+def test_dates_that_python_lacks_are_reported(milliseconds: float) -> None:
     with pytest.raises(UnsupportedValue, match="a date outside the years 1 to 9999"):
         decode([{"$": "date", "v": milliseconds}])
     with pytest.raises(UnsupportedValue, match="malformed 'date'"):

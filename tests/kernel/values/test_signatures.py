@@ -357,7 +357,7 @@ def test_functions_that_guests_cannot_call_are_refused(function: Any, message: s
         BridgeRegistry([Bridge(name="kit.f", handler=function)])
 
 
-def test_unknown_annotations_are_told_when_the_bridge_is_made() -> None:
+def test_unknown_annotations_are_reported_when_the_bridge_is_made() -> None:
     def function(field: Nowhere) -> None: ...  # noqa: F821
 
     with pytest.raises(BridgeError, match=r"cannot read its signature.*Nowhere"):
@@ -533,11 +533,11 @@ def test_any_other_value_is_refused_with_a_type_error_alone(data: st.DataObject)
     annotation, _ = data.draw(_kinds)
     _, others = data.draw(_kinds)
     value = _crossed(data.draw(others))
-    told = ""
+    text = ""
     try:
         bound = _bind(annotation, value)
     except TypeError as error:
-        told = str(error)
-    assert told == "" or told.startswith("kit.f: field 'field")
-    if not told:
+        text = str(error)
+    assert text == "" or text.startswith("kit.f: field 'field")
+    if not text:
         assert _typed(_bind(annotation, _crossed(bound))) == _typed(bound)

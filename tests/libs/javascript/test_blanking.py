@@ -34,11 +34,11 @@ async def test_programs_behave_as_the_compiler_of_typescript_makes_them() -> Non
     async with InterpreterStack().session() as session:
         for title, shown, source in _PROGRAMS:
             body = json.dumps(f'"use strict";{strip_types(source)}')
-            told = await session.eval(
+            found = await session.eval(
                 f"(() => {{ let out = ''; try {{ new Function('show', {body})((...a) => {{ out += JSON.stringify(a) }}) }} catch (e) {{ out += e }} return out }})()"
             )
-            if told.text != shown:
-                wrong[title] = (told.text, told.error, shown)
+            if found.text != shown:
+                wrong[title] = (found.text, found.error, shown)
     assert wrong == {}
 
 

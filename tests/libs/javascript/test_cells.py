@@ -86,7 +86,7 @@ def test_what_may_need_preparation_is_not_plain(source: str) -> None:
     assert not is_plain(source)
 
 
-def test_names_are_told_by_kind() -> None:
+def test_names_are_reported_by_kind() -> None:
     source = "let a, b; const {c} = 1; var d; function e() {} class F {} import g from 'h'"
     source += "; enum I {}"
     declared = prepared(source).declared

@@ -27,8 +27,8 @@ ERROR = {"name": "E", "message": "m", "stack": ""}
     "completion", [None, RESULT, {"error": ERROR}, {"error": ERROR, "place": [1, 2]}]
 )
 def test_what_the_kernel_answers_is_read(completion: Any) -> None:
-    told = {**SOUND, "completion": completion}
-    assert read_drained(json.dumps(told)) == told
+    data = {**SOUND, "completion": completion}
+    assert read_drained(json.dumps(data)) == data
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,10 @@ def test_bind_names_errors_as_the_host_offers_them():
     assert (given["tooMany"], given["noModule"]) == ("CallBudgetExceeded", "Gone")
 
 
-@pytest.mark.parametrize(("shown", "told"), [(100, 8192), (5000, 10_000)])
-def test_bind_renders_more_than_is_shown(shown, told):
+@pytest.mark.parametrize(("shown", "found"), [(100, 8192), (5000, 10_000)])
+def test_bind_renders_more_than_is_shown(shown, found):
     _, given = bind_arguments(BridgeRegistry().freeze(), Limits(result_chars=shown))
-    assert given["renderChars"] == told
+    assert given["renderChars"] == found
 
 
 def test_answers_resume_the_guest():

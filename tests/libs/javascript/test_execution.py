@@ -25,8 +25,8 @@ class _Execution(KernelExecution):
     def abort(self, reason: str) -> Progress:
         raise AssertionError("nothing aborts it")
 
-    def _error(self, told: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
-        return GuestError(told["name"], f"{told['message']} at {place}")
+    def _error(self, found: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
+        return GuestError(found["name"], f"{found['message']} at {place}")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_begin_tells_the_seed_and_all_about_the_cell(execution: _Execution) -> N
     }
 
 
-def test_each_answer_is_told_once(execution: _Execution) -> None:
+def test_each_answer_is_reported_once(execution: _Execution) -> None:
     execution.settle([Settlement(1, "7")])
     execution.settle([Settlement(2, error=GuestError("Error", "no"))])
     assert json.loads(execution._resume_command(9.0)) == [
@@ -97,7 +97,7 @@ def test_a_completion_is_a_value_or_an_error(execution: _Execution) -> None:
     value = execution._completion(_VALUE)
     assert value is not None
     assert (value.text, value.error) == ("2", None)
-    told = {"error": {"name": "E", "message": "m", "stack": ""}, "place": [1, 2]}
-    failed = execution._completion(told)
+    data = {"error": {"name": "E", "message": "m", "stack": ""}, "place": [1, 2]}
+    failed = execution._completion(data)
     assert failed is not None
     assert failed.error == GuestError("E", "m at [1, 2]")

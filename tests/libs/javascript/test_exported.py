@@ -81,7 +81,7 @@ def test_names_in_another_form_are_refused(names: str) -> None:
         exported(ask)
 
 
-def test_a_loss_is_told_once() -> None:
+def test_a_loss_is_reported_once() -> None:
     losses, lost = Losses(), {"$": "lost", "v": "a function"}
     losses.known({"f": lost})
     assert losses.notice({"f": lost, "n": 1}) == ""

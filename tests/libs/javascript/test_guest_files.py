@@ -38,7 +38,7 @@ def test_the_package_is_not_imported_for_it() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, ModuleSpec("quickjs_rs", None)])
-def test_a_missing_package_is_told_with_what_installs_it(
+def test_a_missing_package_is_reported_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, spec: Any
 ) -> None:
     monkeypatch.setattr(guest_files, "find_spec", lambda name: spec)
@@ -46,7 +46,7 @@ def test_a_missing_package_is_told_with_what_installs_it(
         guest_path()
 
 
-def test_a_file_that_the_package_lacks_is_told_with_its_version(
+def test_a_file_that_the_package_lacks_is_reported_with_its_version(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     spec = ModuleSpec("quickjs_rs", None, origin=str(tmp_path / "__init__.py"))

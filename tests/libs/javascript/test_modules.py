@@ -52,7 +52,7 @@ def test_typescript_is_javascript_once_resolved(table: ModuleTable) -> None:
     assert table.load("missing.js") is None
 
 
-def test_typescript_that_does_not_parse_is_told_in_the_name() -> None:
+def test_typescript_that_does_not_parse_is_reported_in_the_name() -> None:
     table = ModuleTable()
     table.add({"m.ts": "let let = : 5"})
     assert (table.resolve(KERNEL_NAME, "m.ts") or "").startswith("SyntaxError in m.ts:1:11: ")

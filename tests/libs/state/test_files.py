@@ -123,7 +123,7 @@ def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         FileStore(tmp_path / "file").claim("a", "one", 9)
 
 
-def test_a_system_without_locks_is_told_what_to_use(
+def test_a_system_without_locks_gets_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "fcntl", None)

@@ -57,7 +57,7 @@ def recorded(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[1:]]
 
 
-def test_each_test_is_told_when_it_begins_and_ends(recorded: list[dict[str, Any]]) -> None:
+def test_each_test_is_reported_when_it_begins_and_ends(recorded: list[dict[str, Any]]) -> None:
     begun = [line["begun"] for line in recorded if "begun" in line]
     ended = [line["test"] for line in recorded if "test" in line]
     names = ["test_passes", "test_fails", "test_skipped", "test_gap", "test_not_run"]
@@ -66,22 +66,22 @@ def test_each_test_is_told_when_it_begins_and_ends(recorded: list[dict[str, Any]
     assert recorded.index({"begun": "test_fails"}) == 2  # the first test has ended before
 
 
-def test_what_is_told_of_a_test(recorded: list[dict[str, Any]]) -> None:
+def test_what_is_reported_of_a_test(recorded: list[dict[str, Any]]) -> None:
     ended = {line["test"]: line for line in recorded if "test" in line}
     assert ended["test_passes"] == {
         "test": "test_passes",
         "area": "cells",
         "outcome": "passed",
-        "told": "",
+        "text": "",
         "figures": ["3 ms late"],
         "engine": {"language": "python", "isolation": "none"},
     }
-    outcomes = {name: (line["outcome"], line["told"]) for name, line in ended.items()}
+    outcomes = {name: (line["outcome"], line["text"]) for name, line in ended.items()}
     assert outcomes["test_skipped"] == ("skipped", "Skipped: not declared")
     assert outcomes["test_gap"] == ("gap", "its clock stands still")
     assert outcomes["test_not_run"] == ("gap", "it would hang")
-    failed, told = outcomes["test_fails"]
-    assert (failed, len(told)) == ("failed", 500)
-    assert "xxx" in told
+    failed, found = outcomes["test_fails"]
+    assert (failed, len(found)) == ("failed", 500)
+    assert "xxx" in found
     assert outcomes["test_without_set_up"] == ("failed", "OSError: no library")
     assert ended["test_without_set_up"]["engine"] is None

@@ -90,9 +90,9 @@ async def test_errors_are_described_with_the_lines_of_cells_alone() -> None:
     await run_script("def inner():\n    return 1 / 0", "cell-1", namespace)
     with pytest.raises(ZeroDivisionError) as caught:
         await run_script("x = 1\ncalls(inner)", "cell-2", namespace)
-    told = describe(caught.value, namespace)
-    assert (told.name, told.message) == ("ZeroDivisionError", "division by zero")
-    assert told.stack.splitlines() == ["  at cell-2:2 in <module>", "  at cell-1:2 in inner"]
+    found = describe(caught.value, namespace)
+    assert (found.name, found.message) == ("ZeroDivisionError", "division by zero")
+    assert found.stack.splitlines() == ["  at cell-2:2 in <module>", "  at cell-1:2 in inner"]
 
 
 def test_messages_of_errors_are_bounded_and_need_not_be_texts() -> None:

@@ -77,18 +77,18 @@ async def main():
             print(image.engine, image.base, image.data.hex())
 asyncio.run(main())
 """
-    told = ""
+    text = ""
     for mib in (0, 2000):
         done = subprocess.run(
             [sys.executable, "-c", _HEAD.replace("{engine}", "interpstack_quickjs")
              + code.replace("{mib}", str(mib))],
-            input=told, capture_output=True, text=True, check=True,
+            input=text, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        told = done.stdout
-    assert told == "42\n"
+        text = done.stdout
+    assert text == "42\n"
 
 
-def test_too_few_addresses_are_told() -> None:
+def test_too_few_addresses_are_reported() -> None:
     (line,) = _run("""
 limit(400)
 with InterpreterStack() as stack, stack.session() as session:
@@ -99,7 +99,7 @@ with InterpreterStack() as stack, stack.session() as session:
     assert "raise that limit where it is set" in line
 
 
-def test_a_limit_that_comes_later_is_told() -> None:
+def test_a_limit_that_comes_later_is_reported() -> None:
     lines = _run("""
 with InterpreterStack() as stack, stack.session("one") as one, stack.session("two") as two:
     run(one, "1")

@@ -192,13 +192,13 @@ def test_a_directory_that_cannot_be_written(
         assert _answer(tiny) == 42
 
 
-def test_one_problem_is_told_once(cache: Path) -> None:
+def test_one_problem_is_reported_once(cache: Path) -> None:
     cache.write_text("no directory")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
         write_cached("one", b"1")
         write_cached("two", b"2")
-    assert [warning.category for warning in told] == [CacheWarning]
+    assert [warning.category for warning in found] == [CacheWarning]
 
 
 def test_a_full_disk_leaves_no_rubbish(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_a_loop_without_an_end_is_stopped_by_the_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "narrow", "needed"),
+    ("found", "narrow", "needed"),
     [
         ("mmap failed: 12\nbacktrace", False, module.WIDE_BYTES),
         ("out of memory", True, module._NARROW_BYTES),
@@ -93,14 +93,14 @@ def test_a_loop_without_an_end_is_stopped_by_the_clock() -> None:
     ],
 )
 def test_only_a_lack_of_addresses_is_explained(
-    monkeypatch: pytest.MonkeyPatch, told: str, narrow: bool, needed: int | None
+    monkeypatch: pytest.MonkeyPatch, found: str, narrow: bool, needed: int | None
 ) -> None:
     monkeypatch.setattr(module, "address_advice", lambda count: f"raise it by {count}")
     made = attrs.evolve(wasm_host(), narrow=narrow)
-    expected = told.partition("\n")[0]
+    expected = found.partition("\n")[0]
     if needed is not None:
         expected += f"; raise it by {needed}"
-    assert made.explained(wasmtime.WasmtimeError(told)) == expected
+    assert made.explained(wasmtime.WasmtimeError(found)) == expected
 
 
 def test_no_advice_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_no_advice_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wasm_host().explained(wasmtime.WasmtimeError("mmap failed")) == "mmap failed"
 
 
-def test_too_few_addresses_are_told_before_anything_is_made(
+def test_too_few_addresses_are_reported_before_anything_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_host", None)

@@ -60,18 +60,18 @@ TRAPPED = ["STACK_OVERFLOW", "INTEGER_DIVISION_BY_ZERO", "MEMORY_OUT_OF_BOUNDS"]
 
 @pytest.mark.parametrize("replaces", REPLACES.values(), ids=REPLACES)
 def test_a_guest_ends_no_process_that_has_other_handlers(replaces: str) -> None:
-    told, *found = _run(replaces)
-    assert "has replaced wasmtime's handler for SIG" in told
+    seen, *found = _run(replaces)
+    assert "has replaced wasmtime's handler for SIG" in seen
     assert found == [f"trapped {name}" for name in TRAPPED], "it is told once"
 
 
-def test_without_other_handlers_nothing_is_told() -> None:
+def test_without_other_handlers_nothing_is_reported() -> None:
     assert _run("pass") == [f"trapped {name}" for name in TRAPPED]
 
 
 def test_handlers_of_an_engine_that_others_made_before_are_kept() -> None:
-    told, *found = _run(REPLACES["faulthandler"], first="wasmtime.Engine()")
-    assert "has replaced" in told
+    seen, *found = _run(REPLACES["faulthandler"], first="wasmtime.Engine()")
+    assert "has replaced" in seen
     assert found == [f"trapped {name}" for name in TRAPPED]
 
 

@@ -121,8 +121,8 @@ def test_a_worker_that_was_killed_for_its_time_is_out_of_time(make: Any) -> None
     worker.ask = late
     progress = execution.poll(0.0, 5.0)
     assert (progress.exhausted, progress.failure) == (True, None)
-    told = execution.abort("time").failure
-    assert told.message == f"{worker.reason}; {RESTORED}"
+    found = execution.abort("time").failure
+    assert found.message == f"{worker.reason}; {RESTORED}"
     assert execution.abort("again").failure is None
 
 

@@ -24,7 +24,7 @@ def test_memory_counts_once_it_is_written_to() -> None:
         assert (held_bytes() or 0) > before + 32 * _MIB
 
 
-def test_who_holds_too_much_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_holds_too_much_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = iter([100, 99, 101, 500])
     monkeypatch.setattr(module, "held_bytes", lambda: next(found))
     calls: list[int] = []

@@ -48,8 +48,8 @@ def crossed(value: Any) -> Any:
     ],
 )
 def test_a_progress_crosses(progress: Progress) -> None:
-    told = crossed(to_json(progress))
-    read = messages.read_progress(told, 3, 1.0)
+    found = crossed(to_json(progress))
+    read = messages.read_progress(found, 3, 1.0)
     assert to_json(read) == to_json(progress)
     assert read.completion == progress.completion
 
@@ -86,7 +86,7 @@ for _ in range(700):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "found",
     [
         None,
         [],
@@ -121,9 +121,9 @@ for _ in range(700):
         ),
     ],
 )
-def test_a_progress_of_another_shape_is_malformed(told: Any) -> None:
+def test_a_progress_of_another_shape_is_malformed(found: Any) -> None:
     with pytest.raises(MalformedMessage):
-        messages.read_progress(told, 0, 1.0)
+        messages.read_progress(found, 0, 1.0)
 
 
 def test_the_texts_of_an_error_are_cut() -> None:
@@ -138,7 +138,7 @@ def test_the_texts_of_an_error_are_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "found",
     [
         7,
         {},
@@ -151,12 +151,12 @@ def test_the_texts_of_an_error_are_cut() -> None:
         {"other": 1},
     ],
 )
-def test_a_state_of_another_shape_is_malformed(told: Any) -> None:
+def test_a_state_of_another_shape_is_malformed(found: Any) -> None:
     with pytest.raises(MalformedMessage):
-        read_saved_state(told, b"")
+        read_saved_state(found, b"")
 
 
 def test_names_of_another_shape_are_malformed() -> None:
-    for told in (None, {"a": 1}, [1], ["a", None]):
+    for found in (None, {"a": 1}, [1], ["a", None]):
         with pytest.raises(MalformedMessage):
-            messages.read_names(told)
+            messages.read_names(found)

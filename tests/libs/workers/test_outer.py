@@ -66,7 +66,7 @@ def test_a_worker_loads_the_same_engines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outer", "inner", "told"),
+    ("outer", "inner", "found"),
     [
         (Outer, Fleet.around(FakeEngine), "a boat cannot run 'fleet:fake'; name one engine"),
         (Fleet, Fleet.around(FakeEngine), "a ship cannot run 'fleet:fake'; name one engine"),
@@ -74,8 +74,8 @@ def test_a_worker_loads_the_same_engines() -> None:
         (Outer, ImagingEngine, "cannot run 'imaging': it is too heavy; ask for 'imaging' alone"),
     ],
 )
-def test_engines_that_cannot_be_run_are_refused(outer: Any, inner: Any, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_engines_that_cannot_be_run_are_refused(outer: Any, inner: Any, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         outer.around(inner)
 
 
@@ -101,7 +101,7 @@ def test_numbers_are_accepted(value: Any, least: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "least", "told"),
+    ("value", "least", "found"),
     [
         (True, 1, "size takes a whole number; got True"),
         (1.0, 1, "size takes a whole number; got 1.0"),
@@ -111,8 +111,8 @@ def test_numbers_are_accepted(value: Any, least: float) -> None:
         (float("nan"), 0.1, "size takes a number of at least 0.1; got nan"),
     ],
 )
-def test_other_values_are_no_numbers(value: Any, least: float, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"^{re.escape(told)}$"):
+def test_other_values_are_no_numbers(value: Any, least: float, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(found)}$"):
         check_number("size", value, least)
 
 

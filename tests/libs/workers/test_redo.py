@@ -105,8 +105,8 @@ def test_a_cell_that_does_something_else_is_not_passed_on(realm: Any, running: b
     inputs._polls[0] = attrs.evolve(inputs._polls[0], mark=inputs._polls[0].mark ^ 1)
     realm.pool.worker.end("was killed")
     if running:
-        told = execution.poll(0.0, 5.0).failure.message
-        assert "a cell that was repeated from its inputs did something else" in told
+        text = execution.poll(0.0, 5.0).failure.message
+        assert "a cell that was repeated from its inputs did something else" in text
     lost = realm.start(Cell(source="1")).poll(0.0, 5.0)
     assert lost.state == "lost"
     assert "variables of earlier cells are lost: a cell that was repeated" in lost.failure.message

@@ -65,8 +65,8 @@ def test_a_command_that_kills_its_worker_is_not(make: Any, pool: LoopbackPool) -
     home = make(values={"a": 1})
     home.attach()
     pool.worker.deaths = [("crashed", False)]
-    told = "the worker process crashed; variables of earlier cells are restored from their values"
-    with pytest.raises(EngineFailure, match=told):
+    text = "the worker process crashed; variables of earlier cells are restored from their values"
+    with pytest.raises(EngineFailure, match=text):
         home.ask("names")
 
 
@@ -85,7 +85,7 @@ def test_an_image_of_the_caller_that_is_damaged_is_an_error(make: Any, pool: Loo
     assert pool.worker.realms == set()
 
 
-def test_a_later_state_that_is_refused_is_told_once(make: Any, pool: LoopbackPool) -> None:
+def test_a_later_state_that_is_refused_is_reported_once(make: Any, pool: LoopbackPool) -> None:
     home = make(values={"a": 1})
     home.attach()
     home.start_from(SavedRealm(image=Image("other", "v1", b"x")))
@@ -97,7 +97,7 @@ def test_a_later_state_that_is_refused_is_told_once(make: Any, pool: LoopbackPoo
     assert home.ask("names").message["done"] == []
 
 
-def test_a_lost_state_begins_anew_and_is_told_once(make: Any) -> None:
+def test_a_lost_state_begins_anew_and_is_reported_once(make: Any) -> None:
     home = make(lost="states are not kept (keep_state)")
     home.attach()
     with pytest.raises(StateLost, match="are lost: states are not kept"):
@@ -126,9 +126,9 @@ def test_a_malformed_state_kills_the_worker(make: Any, pool: LoopbackPool, answe
     home = make(values={"a": 1})
     home.attach()
     pool.worker.forge = lambda message: message.update(kept=answer)
-    told = home.ask("load", b'{"b": 2}')
+    found = home.ask("load", b'{"b": 2}')
     with pytest.raises(WorkerDied, match="was killed because it sent"):
-        home.keep(told)
+        home.keep(found)
     assert pool.worker.ended
     assert home.saved.values == {"a": 1}
 

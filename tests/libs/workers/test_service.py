@@ -21,14 +21,14 @@ class Host:
     def __init__(self, engine: Any = None, *, keep: bool = True) -> None:
         self.told: list[tuple[dict[str, Any], bytes]] = []
         self.service = Service(
-            engine or FakeEngine(), lambda *told: self.told.append(told), keep=keep
+            engine or FakeEngine(), lambda *found: self.told.append(found), keep=keep
         )
         self._number = 0
 
     def ask(self, do: str, realm: int = 1, attached: bytes = b"", **fields: Any) -> Any:
         self._number += 1
-        told = {"do": do, "realm": realm, "bridges": None, "leave": [], "number": self._number}
-        return self.service.answer(json.loads(json.dumps({**told, **fields})), attached)
+        data = {"do": do, "realm": realm, "bridges": None, "leave": [], "number": self._number}
+        return self.service.answer(json.loads(json.dumps({**data, **fields})), attached)
 
     def open(self, realm: int = 1, **fields: Any) -> Any:
         given = {"image": None, "values": None, "limits": to_json(Limits()), "redo": [], **fields}
@@ -137,7 +137,7 @@ def test_values_are_loaded_and_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "found"),
     [
         (ConfigurationError("no"), ["ConfigurationError", "no"]),
         (EngineFailure("no"), ["EngineFailure", "no"]),
@@ -147,14 +147,14 @@ def test_values_are_loaded_and_kept() -> None:
     ],
 )
 def test_an_engine_may_raise_anything(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, told: list[str]
+    monkeypatch: pytest.MonkeyPatch, error: Exception, found: list[str]
 ) -> None:
     def fail(*given: Any) -> Any:
         raise error
 
     host = Host()
     monkeypatch.setattr(FakeEngine, "open", fail)
-    assert host.open() == ({"error": told}, b"")
+    assert host.open() == ({"error": found}, b"")
 
 
 def test_memory_that_ran_out_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +174,8 @@ def test_output_goes_out_in_pieces_while_its_command_runs() -> None:
     host.service.running = (7, execution)
     host.service._printed(object(), "of another")  # type: ignore[arg-type]
     host.service._printed(execution, "x" * (PRINTED_CHARS + 1))
-    told = [(len(message["printed"]), message["number"]) for message, _ in host.told]
-    assert told == [(PRINTED_CHARS, 7), (1, 7)]
+    found = [(len(message["printed"]), message["number"]) for message, _ in host.told]
+    assert found == [(PRINTED_CHARS, 7), (1, 7)]
 
 
 def test_the_command_that_computes_can_be_named_while_it_does(

@@ -52,14 +52,14 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
         {*PLUGINS, "shout", "broken", "failing", "gone", "other", *OWN},
     )
     assert "Added by shouter (broken)." in stdout
-    told = " ".join(stdout.split())
-    assert "Let a deep agent answer questions about the files of FOLDER, with code." in told
-    assert "Run the evals of THREAD again as they were recorded, and show their calls." in told
+    text = " ".join(stdout.split())
+    assert "Let a deep agent answer questions about the files of FOLDER, with code." in text
+    assert "Run the evals of THREAD again as they were recorded, and show their calls." in text
     assert "Run a file, standard input or code." in stdout
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "found"),
     [
         ("broken", "ModuleNotFoundError: No module named 'no_such_package_of_anybody'"),
         ("failing", "RuntimeError: two lines"),
@@ -67,12 +67,12 @@ def test_help_lists_commands_of_plugins_without_importing_them(spawn, plugins):
         ("other", "is a int, not a click command"),
     ],
 )
-def test_a_broken_command_names_itself_the_cause_and_the_fix(spawn, plugins, command, told):
+def test_a_broken_command_names_itself_the_cause_and_the_fix(spawn, plugins, command, found):
     process = spawn(command, path=plugins)
     stdout, stderr = process.communicate()
     assert (stdout, process.returncode) == ("", 2)
     assert stderr.startswith(f"Error: command '{command}' (")
-    assert told in stderr
+    assert found in stderr
     assert stderr.endswith("pip install --force-reinstall shouter\n")
     assert len(stderr.splitlines()) == 1
 
@@ -189,7 +189,7 @@ _LONG = "x" * 5000
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "found"),
     [
         (["run", _LONG], "too long. To run code from the command line, use -e CODE."),
         (["inspect", _LONG], "cannot be read: File name too long"),
@@ -200,20 +200,20 @@ _LONG = "x" * 5000
         (["workflow", "list", "--db", _LONG], "name another place"),
     ],
 )
-def test_names_that_are_too_long_are_refused_in_a_short_line(run, args, told):
+def test_names_that_are_too_long_are_refused_in_a_short_line(run, args, found):
     result = run(*args)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert found in result.stderr
     assert len(result.stderr) < 600
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("repll", "'repll'. Did you mean 'repl'?"), ("xyzzy", "'xyzzy'.")]
+    ("name", "found"), [("repll", "'repll'. Did you mean 'repl'?"), ("xyzzy", "'xyzzy'.")]
 )
-def test_an_unknown_command_names_the_nearest(run, name, told):
+def test_an_unknown_command_names_the_nearest(run, name, found):
     result = run(name)
     assert result.exit_code == 2
-    assert result.stderr.endswith(f"No such command {told}\n")
+    assert result.stderr.endswith(f"No such command {found}\n")
 
 
 def test_an_error_is_one_line_and_a_warning_has_no_path(run, monkeypatch):
@@ -253,7 +253,7 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch, stream, env, sh
 
 
 @pytest.mark.parametrize(
-    ("module", "raised", "told", "status"),
+    ("module", "raised", "found", "status"),
     [
         ("click", "KeyboardInterrupt", "Interrupted.\n", 130),
         ("interpstack_cli.group", "KeyboardInterrupt", "Interrupted.\n", 130),
@@ -267,7 +267,7 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch, stream, env, sh
     ],
 )
 def test_ctrl_c_while_the_command_is_imported(
-    tmp_path: Path, module: str, raised: str, told: str, status: int
+    tmp_path: Path, module: str, raised: str, found: str, status: int
 ) -> None:
     code = f"""
 import sys
@@ -283,7 +283,7 @@ start()
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert (done.stdout, done.stderr, done.returncode) == ("", told, status)
+    assert (done.stdout, done.stderr, done.returncode) == ("", found, status)
 
 
 def test_the_installed_command_begins_with_start() -> None:

@@ -20,7 +20,7 @@ def _message(kind: Any, *args: str, **options: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "found"),
     [
         (float, "takes a number, such as 30; got 'x'"),
         (int, "takes a whole number, such as 30; got 'x'"),
@@ -30,20 +30,20 @@ def _message(kind: Any, *args: str, **options: Any) -> str:
         (click.FloatRange(min=100), "takes a number from 100, such as 100; got 'x'"),
     ],
 )
-def test_a_text_that_is_no_number(kind: Any, told: str) -> None:
-    assert _message(kind, "--n", "x") == told
+def test_a_text_that_is_no_number(kind: Any, found: str) -> None:
+    assert _message(kind, "--n", "x") == found
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "told"),
+    ("kind", "value", "found"),
     [
         (click.IntRange(1), "-1", "takes a whole number from 1, such as 30; got -1"),
         (click.IntRange(0, 9), "10", "takes a whole number from 0 to 9, such as 9; got 10"),
         (click.FloatRange(0, min_open=True), "0", "takes a number above 0, such as 30; got 0.0"),
     ],
 )
-def test_a_number_outside_of_its_range(kind: Any, value: str, told: str) -> None:
-    assert _message(kind, "--n", value) == told
+def test_a_number_outside_of_its_range(kind: Any, value: str, found: str) -> None:
+    assert _message(kind, "--n", value) == found
 
 
 def test_a_path_of_another_kind(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_long_list_is_not_cut_within_a_name(monkeypatch: pytest.MonkeyPatch) -
         chosen_model("x" * 5000)
 
 
-def test_causes_are_told_once() -> None:
+def test_causes_are_reported_once() -> None:
     inner = OSError("no route")
     outer = ConnectionError("failed")
     outer.__cause__ = inner

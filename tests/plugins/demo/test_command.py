@@ -41,20 +41,20 @@ def _shown(folder: Path, columns: int = 60) -> tuple[Tally, str]:
     return tally, stream.getvalue()
 
 
-def test_every_file_is_counted_or_told_of(folder: Path) -> None:
+def test_every_file_is_counted_or_reported(folder: Path) -> None:
     tally, shown = _shown(folder)
     assert "2 files with 3 lines" in " ".join(shown.split())
-    for told in (
+    for found in (
         "folders of tools, not searched: 1 (.git)",
         "symbolic links: 1 (link)",
         "not UTF-8 text: 1 (deep/picture.png)",
         "larger than 1 MiB: 1 (large.txt)",
     ):
-        assert f"Left out: {told}" in shown
+        assert f"Left out: {found}" in shown
     assert sum(one.count for one in tally.left_out) == 4
 
 
-def test_files_beyond_the_most_are_told_of(folder: Path) -> None:
+def test_files_beyond_the_most_are_reported(folder: Path) -> None:
     for number in range(20):
         (folder / f"f{number:02}.txt").write_text("x")
     listed, left_out = survey(folder, max_files=10)
@@ -64,7 +64,7 @@ def test_files_beyond_the_most_are_told_of(folder: Path) -> None:
     assert str(beyond).endswith(", …)")
 
 
-def test_what_cannot_be_read_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scan = os.scandir
 
     def refuses(path: Any) -> Any:
@@ -115,8 +115,8 @@ def test_a_folder_without_text_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     done = CliRunner().invoke(main, ["demo", str(tmp_path)])
     assert (done.exit_code, done.stdout) == (2, "")
-    told = "has no text files to read; name another FOLDER\n"
-    assert done.stderr == f"Error: {tmp_path.resolve()} {told}"
+    text = "has no text files to read; name another FOLDER\n"
+    assert done.stderr == f"Error: {tmp_path.resolve()} {text}"
 
 
 def _fails(name: str) -> Any:
@@ -124,7 +124,7 @@ def _fails(name: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "found"),
     [
         (
             lambda name: Unreachable(),
@@ -135,12 +135,12 @@ def _fails(name: str) -> Any:
     ],
 )
 def test_a_model_that_cannot_be_used_is_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[str], Any], told: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[str], Any], found: str
 ) -> None:
     monkeypatch.setattr("langchain.chat_models.init_chat_model", make)
     done = CliRunner().invoke(main, ["demo", str(folder), "--model", "some:model"])
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"Error: {told}")
+    assert done.stderr.startswith(f"Error: {found}")
     assert len(done.stderr.splitlines()) == 1
 
 

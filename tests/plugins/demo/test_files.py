@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_text_files_are_listed_and_all_else_is_told(folder: Path) -> None:
+def test_text_files_are_listed_and_all_else_is_reported(folder: Path) -> None:
     files, left_out = survey(folder)
     assert {one["path"]: one["bytes"] for one in files} == {"a/c.py": 1, "b.txt": 4}
     assert sorted(map(str, left_out)) == [

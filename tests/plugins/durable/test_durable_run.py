@@ -120,16 +120,16 @@ seen.join("|")
 
 
 async def test_chance_and_time_are_the_same_in_every_run(host: Host) -> None:
-    told = []
+    found = []
     for dies_after in (1, 2, None):
         host.memory.dies_after = dies_after
         with pytest.raises(Waits if dies_after is None else Died):
             await host.run(CHANCE)
         await asyncio.sleep(0.01)  # the host's clock goes on meanwhile
     host.memory.decided = True
-    told = [(await host.run(CHANCE)).text for _ in range(2)]
-    assert told[0] == told[1]
-    assert len(set(told[0].split("|"))) == 4
+    found = [(await host.run(CHANCE)).text for _ in range(2)]
+    assert found[0] == found[1]
+    assert len(set(found[0].split("|"))) == 4
     assert host.done == [1, 2, 3]
 
 
@@ -151,8 +151,8 @@ async def test_a_loop_that_waits_is_the_same_in_every_run(engine: str, suspends:
             await host.run(WAIT)
         await asyncio.sleep(0.01)
     host.memory.decided = True
-    told = [(await host.run(WAIT)).text for _ in range(2)]
-    assert told[0] == told[1]
+    found = [(await host.run(WAIT)).text for _ in range(2)]
+    assert found[0] == found[1]
     assert len(host.done) == 2  # what the guest passes is decided by its clock, and did not differ
 
 
@@ -194,9 +194,9 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize(("call", "told"), OTHER.values(), ids=OTHER.keys())
+@pytest.mark.parametrize(("call", "found"), OTHER.values(), ids=OTHER.keys())
 async def test_another_run_is_stopped_before_anything_is_done(
-    host: Host, call: str, told: str
+    host: Host, call: str, found: str
 ) -> None:
     """The guest distinguishes the runs by its offer, which the journal does not record."""
     source = f"const old = 'first' in kit; await kit.free({{n: 1}}); await {call}; "
@@ -209,7 +209,7 @@ async def test_another_run_is_stopped_before_anything_is_done(
     before = list(host.done)
     host.names, host.memory.decided = ("free", "gated", "other"), True
     entries = list(host.memory.entries)
-    with pytest.raises(ReplayDivergence, match=told) as caught:
+    with pytest.raises(ReplayDivergence, match=found) as caught:
         await host.run(source)
     assert "step 2" in str(caught.value)
     assert "but the recorded run asked for" in str(caught.value)
@@ -679,8 +679,8 @@ async def test_what_was_refused_is_refused_again(host: Host) -> None:
     host.memory.dies_after = 1
     with pytest.raises(Died):
         await host.run(source, account)
-    told = "made,made,BudgetExceeded,BudgetExceeded"
-    assert (await host.run(source, Account(account.budget))).text == told
+    text = "made,made,BudgetExceeded,BudgetExceeded"
+    assert (await host.run(source, Account(account.budget))).text == text
     assert host.done == [1, 2]
 
 

@@ -51,8 +51,8 @@ def test_it_says_how_long_variables_live(name: str) -> None:
 
 
 def test_a_conversation_that_is_not_stored_keeps_its_variables_for_a_turn() -> None:
-    for name, told in (("thread", "turn"), ("turn", "turn"), ("call", "call")):
-        assert STATES[told] in lifetime_of_variables(MODES[name], stored=False)
+    for name, found in (("thread", "turn"), ("turn", "turn"), ("call", "call")):
+        assert STATES[found] in lifetime_of_variables(MODES[name], stored=False)
 
 
 def test_the_tool_promises_nothing_that_needs_a_checkpointer() -> None:

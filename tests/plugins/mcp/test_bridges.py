@@ -15,7 +15,7 @@ async def test_structured_content_is_the_value(run: Any) -> None:
 
 async def test_content_blocks_are_complete(run: Any) -> None:
     assert TOOLS_SERVER.is_file()
-    told = await run("JSON.stringify(await mcp.tools.blocks())")
+    found = await run("JSON.stringify(await mcp.tools.blocks())")
     for part in (
         '{"type":"text","text":"hello","annotations":{"priority":0.5}}',
         '"type":"image"',
@@ -25,7 +25,7 @@ async def test_content_blocks_are_complete(run: Any) -> None:
         '{"uri":"file:///b.bin","blob":"AAE="}',
         '"uri":"file:///c.txt","description":"A link.","type":"resource_link"',
     ):
-        assert part in told
+        assert part in found
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ async def test_tools_are_found_in_code(run: Any) -> None:
     assert "readRecord(input: { key: string })" in await run(
         "await mcp.describe('tools.readRecord')"
     )
-    told = await run("await mcp.describe('mcp.tools')")
-    assert "Tools for tests.\n\ntools.add: Add two numbers." in told
+    found = await run("await mcp.describe('mcp.tools')")
+    assert "Tools for tests.\n\ntools.add: Add two numbers." in found
     assert await run("Object.keys(mcp).join()") == "<result>tools</result>"
 
 
 async def test_a_hundred_calls_run_side_by_side(run: Any) -> None:
     code = "Array.from({length: 100}, (_, n) => mcp.tools.add({first: n, second: 1}))"
-    told = await run(f"(await Promise.all({code})).reduce((sum, one) => sum + one.result, 0)")
-    assert told == "<result>5050</result>"
+    found = await run(f"(await Promise.all({code})).reduce((sum, one) => sum + one.result, 0)")
+    assert found == "<result>5050</result>"

@@ -37,8 +37,8 @@ async def test_a_server_that_is_missing_is_noticed_once(notes: Notes) -> None:
         assert "'gone' is not available: there is no program no-such-program" in first.notices[0]
         assert "it wrote: no key is set" in first.notices[1]
         assert (await session.eval("1")).notices == ()
-        told = await session.eval("await mcp.describe('gone')")
-        assert told.text == "no tools"
+        found = await session.eval("await mcp.describe('gone')")
+        assert found.text == "no tools"
 
 
 async def test_an_offer_may_bring_the_servers(shared: McpServers) -> None:
@@ -80,10 +80,10 @@ async def test_rules_for_a_tool_that_does_not_exist_stop_the_cell(shared: McpSer
         session.bind(HostOffer(parts=[shared, calls]))
         outcome = await session.eval("1")
     assert outcome.error is not None
-    told = outcome.error.message
+    text = outcome.error.message
     assert (
         "'mcp.tools.remove' needs an approval, but MCP server 'tools' has no such tool; it has:"
-        in told
+        in text
     )
 
 

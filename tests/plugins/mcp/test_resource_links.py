@@ -86,8 +86,8 @@ async def test_a_link_of_one_session_is_not_read_in_another(notes: Notes) -> Non
     made = InterpreterStack(plugins=[mcp(servers(notes))])
     async with made as stack, stack.session("a") as first, stack.session("b") as second:
         assert (await first.eval("await mcp.tools.link({uri: 'notes://text'})")).ok
-        told = await refusal(second, "await mcp.read('notes://text')")
-        assert "takes a resource_link" in told
+        found = await refusal(second, "await mcp.read('notes://text')")
+        assert "takes a resource_link" in found
         assert (await first.eval("await mcp.read('notes://text')")).ok
 
 
@@ -99,20 +99,20 @@ async def test_a_uri_that_two_servers_linked_to_needs_the_name_of_the_server(ses
     await session.eval("await mcp.tools.link({uri: 'notes://text'})")
     assert await result(session, "(await mcp.read('notes://text'))[0].text") == f"text of {pids[0]}"
     await session.eval("await mcp.other.link({uri: 'notes://text'})")
-    told = await refusal(session, "await mcp.read('notes://text')")
-    assert "the servers 'other' and 'tools' have returned a link to 'notes://text'" in told
-    assert """as in {"uri": 'notes://text', "server": 'other'}""" in told
+    found = await refusal(session, "await mcp.read('notes://text')")
+    assert "the servers 'other' and 'tools' have returned a link to 'notes://text'" in found
+    assert """as in {"uri": 'notes://text', "server": 'other'}""" in found
     texts = "link => ['tools', 'other'].map(async server => "
     texts += "(await mcp.read({...link, server}))[0].text)"
     one = "(await mcp.tools.link({uri: 'notes://text'}))[0]"
     read = await result(session, f"await Promise.all(({texts})({one}))")
     assert read == [f"text of {pid}" for pid in pids]
-    told = await refusal(session, "await mcp.read({uri: 'notes://text', server: 'gone'})")
-    assert "server 'gone' has not returned a link to 'notes://text'" in told
+    found = await refusal(session, "await mcp.read({uri: 'notes://text', server: 'gone'})")
+    assert "server 'gone' has not returned a link to 'notes://text'" in found
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "found"),
     [
         ({"contents": "a"}, "does not fit the protocol: contents is not an array"),
         ({"contents": [5]}, "does not fit the protocol: contents.0 is not an object"),
@@ -120,16 +120,16 @@ async def test_a_uri_that_two_servers_linked_to_needs_the_name_of_the_server(ses
         ({}, "does not fit the protocol: contents is missing"),
     ],
 )
-async def test_contents_that_do_not_fit_the_protocol_are_refused(answer: Any, told: str) -> None:
+async def test_contents_that_do_not_fit_the_protocol_are_refused(answer: Any, found: str) -> None:
     given = {"mcpServers": {"odd": odd(answer)}}
     async with InterpreterStack(plugins=[mcp(given)]) as stack, stack.session() as session:
         assert (await session.eval("const [link] = await mcp.odd.link();")).ok
         refused = await refusal(session, "await mcp.read(link)")
     assert refused.startswith("McpAnswerInvalid: mcp.read was called, but the answer of")
-    assert told in refused
+    assert found in refused
 
 
 async def test_a_server_without_the_resource_answers_with_its_error(session: Any) -> None:
     await session.eval("await mcp.tools.link({uri: 'notes://none'})")
-    told = await refusal(session, "await mcp.read('notes://none')")
-    assert "notes://none" in told
+    found = await refusal(session, "await mcp.read('notes://none')")
+    assert "notes://none" in found

@@ -83,10 +83,10 @@ def test_blocks_that_say_more_are_beside_structured_content(
 
 def test_structured_content_of_a_tool_without_a_schema_is_the_first_block() -> None:
     first = {"type": "structured", "structuredContent": {"a": 1}, "text": '{"a": 1}'}
-    told = {"type": "text", "text": "one"}
-    assert to_value(_result({"a": 1}, "one", LINK), has_schema=False) == [first, told, LINKED]
+    data = {"type": "text", "text": "one"}
+    assert to_value(_result({"a": 1}, "one", LINK), has_schema=False) == [first, data, LINKED]
     assert to_value(_result({"a": 1}, '{"a":1}'), has_schema=False) == [first]
-    assert to_value(_result(None, "one"), has_schema=False) == [told]
+    assert to_value(_result(None, "one"), has_schema=False) == [data]
 
 
 def test_an_error_of_the_tool_is_raised_with_its_text_cut() -> None:

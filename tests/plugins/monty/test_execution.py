@@ -128,7 +128,9 @@ def test_a_missing_value_is_explained(opened: Opener) -> None:
     assert completion.error.message == message
 
 
-def test_what_is_assigned_to_bridges_is_told_and_bounded(engine: MontyEngine, offer: Offer) -> None:
+def test_what_is_assigned_to_bridges_is_reported_and_bounded(
+    engine: MontyEngine, offer: Offer
+) -> None:
     names = [f"k{at}" for at in range(7)]
     realm = engine.open(Limits(), offer(*names))
     progress = _start(realm, "\n".join(f"{name} = 1" for name in names)).poll(0.0, None)

@@ -256,7 +256,7 @@ HEADS: dict[str, dict[str, Any]] = {
 def test_forged_heads_are_refused(engine: MontyEngine, offer: Offer, head: dict[str, Any]) -> None:
     image = engine.open(Limits(), offer()).image()
     with pytest.raises(ImageError, match=r"damaged|cut short"):
-        engine.open(Limits(), offer(), _reading(image, lambda told: told.update(head)))
+        engine.open(Limits(), offer(), _reading(image, lambda found: found.update(head)))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_forged_cells_are_refused(
     start(realm, MANY)
     image = realm.image()
     realm.close()
-    forged = _reading(image, lambda told: told["running"].update({name: value}))
+    forged = _reading(image, lambda found: found["running"].update({name: value}))
     with pytest.raises(ImageError, match="damaged"):
         engine.open(Limits(), offer(), forged)
 
@@ -283,7 +283,7 @@ def test_a_dump_that_expands_without_end_is_not_expanded(
     monkeypatch.setattr("interpstack_monty.images._MAX_BYTES", 2**20)
     bomb = zlib.compress(bytes(2**21))
     image = engine.open(Limits(), offer()).image()
-    forged = _reading(image, lambda told: told.update(dump=len(bomb), packed=True), bomb)
+    forged = _reading(image, lambda found: found.update(dump=len(bomb), packed=True), bomb)
     realm = engine.open(Limits(), offer(), forged)
     with pytest.raises(EngineFailure, match="expands without end"):
         start(realm, "1")

@@ -68,9 +68,9 @@ def test_values_that_no_cell_can_name_are_kept_for_others(
 def test_values_without_a_form_here_are_missing(make: Any) -> None:
     realm = make()
     realm.load({"gone": {"$": "lost", "v": "it was a socket"}, "odd": {"$": "no such kind"}})
-    told = realm.values()
-    assert told["gone"] == {"$": "lost", "v": "it was a socket"}
-    assert told["odd"]["$"] == "lost"
+    found = realm.values()
+    assert found["gone"] == {"$": "lost", "v": "it was a socket"}
+    assert found["odd"]["$"] == "lost"
 
 
 def test_a_value_that_is_there_again_is_missing_no_more(make: Any, worker: FakeWorker) -> None:

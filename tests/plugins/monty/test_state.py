@@ -72,7 +72,7 @@ def test_a_stored_state_is_bound_only_to_another_offer(
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "found"),
     [
         (MontyError(ValueError("damaged")), "the guest's state cannot be opened: ValueError"),
         (KernelReplaced("replaced"), "the guest's state cannot be opened: replaced"),
@@ -81,10 +81,10 @@ def test_a_stored_state_is_bound_only_to_another_offer(
     ],
 )
 def test_a_state_that_cannot_be_opened_gives_its_worker_back(
-    make: Any, worker: FakeWorker, error: Exception, told: str
+    make: Any, worker: FakeWorker, error: Exception, found: str
 ) -> None:
     worker.answer = _raise(error)
-    with pytest.raises(EngineFailure, match=told):
+    with pytest.raises(EngineFailure, match=found):
         make().open_worker()
     assert worker.released == 1
 
@@ -153,12 +153,12 @@ def test_values_that_cannot_be_read_are_lost_with_the_reason(make: Any, worker: 
     assert make().exported(["a"]) == {"a": 1}
     state = make(dump=b"dump", bound=worker.bound)
     worker.answer = _raise(MontyError(ValueError("no")))
-    told = {"$": "lost", "v": "it could not be read: ValueError: no"}
-    assert state.exported(["a", "b"]) == {"a": told, "b": told}
+    data = {"$": "lost", "v": "it could not be read: ValueError: no"}
+    assert state.exported(["a", "b"]) == {"a": data, "b": data}
     assert worker.released == 2
 
 
-def test_names_are_each_told_once(make: Any) -> None:
+def test_names_are_each_reported_once(make: Any) -> None:
     state = make(kept={"a-b": 1, "x": 2}, lost={"x": "why", "y": "why"}, names=("y", "z"))
     assert list(state.names()) == ["a-b", "x", "y", "z"]
 

@@ -117,7 +117,7 @@ def test_a_checker_has_memory_of_its_own_and_the_stubs(pools: list[_Pool]) -> No
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "found"),
     [
         (TimeoutError("x"), "Monty workers are busy"),
         (OSError("no memory"), "no Monty worker can be started: no memory"),
@@ -126,12 +126,12 @@ def test_a_checker_has_memory_of_its_own_and_the_stubs(pools: list[_Pool]) -> No
     ],
 )
 def test_no_process_is_a_failure_of_the_engine(
-    pools: list[_Pool], error: Exception, told: str
+    pools: list[_Pool], error: Exception, found: str
 ) -> None:
     workers = Workers(None)
     workers.take(Limits())
     pools[0].error = error
-    with pytest.raises(EngineFailure, match=told):
+    with pytest.raises(EngineFailure, match=found):
         workers.take(Limits())
 
 
@@ -149,7 +149,7 @@ def test_many_workers_are_a_crowd_until_one_is_given_back() -> None:
     assert workers.crowded  # a worker that is given back twice counts once
 
 
-def test_code_of_the_host_is_silent_and_its_errors_are_told_apart(capfd: Any) -> None:
+def test_code_of_the_host_is_silent_and_its_errors_are_distinguished(capfd: Any) -> None:
     def answer() -> Any:
         return next(answers)()
 

@@ -45,12 +45,12 @@ def test_the_strongest_sandbox_is_named_with_the_faults_of_others(
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [((24, 2, 0), "only Node 25 or later"), ((25, 0, 0), "so is the network")]
+    ("version", "found"), [((24, 2, 0), "only Node 25 or later"), ((25, 0, 0), "so is the network")]
 )
 def test_an_older_node_does_not_refuse_the_network_itself(
-    version: tuple[int, int, int], told: str
+    version: tuple[int, int, int], found: str
 ) -> None:
-    assert told in checks._permissions(NodeRuntime("node", version, "here"))[2]
+    assert found in checks._permissions(NodeRuntime("node", version, "here"))[2]
 
 
 def test_another_system_has_fewer_limits() -> None:

@@ -21,7 +21,7 @@ from interpstack_node.engine import NodeEngine
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "found"),
     [
         ({"node_path": 5}, "node_path takes a path or None; got 5"),
         ({"node_path": ""}, "node_path takes a path or None; got ''"),
@@ -42,8 +42,8 @@ from interpstack_node.engine import NodeEngine
         ({"working_dir": 5}, "working_dir takes the path of a folder; got 5"),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_wrong_options_are_refused(options: dict[str, Any], found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         NodeEngine(**options)
 
 

@@ -113,9 +113,9 @@ async def test_a_cell_that_is_interrupted_while_its_kernel_starts_does_nothing(
             assert (await polled(execution)).exhausted
             monkeypatch.undo()
             assert execution.abort("late").failure is None
-            told = realm.start(Cell(source="typeof done", seed=1)).poll(0.0, 5.0).completion
-            assert told is not None
-            assert told.text == "undefined"
+            found = realm.start(Cell(source="typeof done", seed=1)).poll(0.0, 5.0).completion
+            assert found is not None
+            assert found.text == "undefined"
     finally:
         realm.close()
         engine.close()

@@ -77,7 +77,7 @@ async def test_the_system_ends_a_kernel_that_computes_between_cells(session: Ses
     assert notice.startswith("The kernel process has ended since the last cell.")
 
 
-async def test_nothing_is_told_where_nothing_is_lost(session: Session) -> None:
+async def test_nothing_is_reported_where_nothing_is_lost(session: Session) -> None:
     await session.eval("let n = 41")
     _kill(session)
     outcome = await session.eval("n")

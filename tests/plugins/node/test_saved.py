@@ -38,7 +38,7 @@ def test_what_has_no_value_is_listed() -> None:
     assert "kept" not in notice
 
 
-def test_a_loss_is_told_once() -> None:
+def test_a_loss_is_reported_once() -> None:
     saved = SavedValues()
     saved.loaded('{"f": {"$": "lost", "v": "a function"}}')  # a notice of the restore named it
     assert saved.loss() == ""

@@ -26,5 +26,5 @@ def test_texts_of_a_guest_reach_no_terminal() -> None:
     assert str(GuestCodeError(GuestError("", ""))) == "Error"
 
 
-def test_a_cell_that_was_not_run_is_told_in_one_line() -> None:
+def test_a_cell_that_was_not_run_is_reported_in_one_line() -> None:
     assert CellFailed("no engine")._render_traceback_() == ["Error: no engine"]

@@ -108,8 +108,8 @@ def test_the_extension_can_be_unloaded_and_loaded(running: Kernel) -> None:
     (own,) = running.run("%%js\nkept").bundles  # IPython's own, which a browser runs
     assert "application/javascript" in own
     assert running.run(LOAD).status == "ok"
-    told = running.run("%%js\ntypeof kept").bundles[0]["text/plain"]
-    assert told.strip("'\"") == "undefined"
+    found = running.run("%%js\ntypeof kept").bundles[0]["text/plain"]
+    assert found.strip("'\"") == "undefined"
 
 
 @pytest.mark.parametrize("name", ["interpstack", "interpstack_notebook"])

@@ -81,9 +81,9 @@ def test_the_output_of_a_cell_has_no_console_output() -> None:
     assert bundle["text/html"].startswith("<table>")
 
 
-def test_omissions_are_told() -> None:
+def test_omissions_are_reported() -> None:
     outcome = Outcome(text="[1", omitted_chars=7, omitted_exact=False, console_omitted_chars=3)
-    told = outcome_bundle(outcome)["text/html"]
-    assert "more than 7 characters were left out" in told
-    assert "3 characters of output were left out" in told
+    found = outcome_bundle(outcome)["text/html"]
+    assert "more than 7 characters were left out" in found
+    assert "3 characters of output were left out" in found
     assert outcome_bundle(Outcome(text="undefined", undefined=True))["text/html"] == ""

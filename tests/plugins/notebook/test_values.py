@@ -19,7 +19,7 @@ def test_records_become_a_data_frame() -> None:
     ]
 
 
-def test_what_is_no_data_frame_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_data_frame_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="x is not an array of records"):
         as_frame("x", [1])
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -30,7 +30,7 @@ def test_states_come_back(state: SessionState) -> None:
     assert (unpack_payload(payload), notice) == (state, "")
 
 
-def test_what_is_too_large_is_left_out_and_told() -> None:
+def test_what_is_too_large_is_left_out_and_reported() -> None:
     payload, notice = pack_payload(SessionState(image=IMAGE, values={"a": 1}), 100)
     assert unpack_payload(payload) == SessionState(values={"a": 1})
     assert "more than the 100 that are stored" in notice

@@ -435,7 +435,7 @@ def test_data_do_not_expand_without_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "image", "values", "told"),
+    ("limit", "image", "values", "found"),
     [
         (None, True, True, False),
         (10_000, True, True, False),
@@ -444,11 +444,11 @@ def test_data_do_not_expand_without_end() -> None:
     ],
 )
 def test_what_is_too_large_is_left_out(
-    limit: int | None, image: bool, values: bool, told: bool
+    limit: int | None, image: bool, values: bool, found: bool
 ) -> None:
     state = SessionState(image=Image("e", "b", bytes(5000)), values={"a": 1})
     record, notice = mode(max_bytes=limit).dump(state, "owner", 1)
-    assert (f"more than the {limit} that are stored" in notice) == told
+    assert (f"more than the {limit} that are stored" in notice) == found
     loaded = mode(max_bytes=limit).load(record, "owner")
     assert loaded.values == ({"a": 1} if values else None)
     assert (loaded.image is not None) == image

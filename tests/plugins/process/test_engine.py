@@ -39,7 +39,7 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make, worker
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "told"),
+    ("name", "error", "found"),
     [
         ("process", ConfigurationError, "name the engine .* as in 'process:quickjs'"),
         ("process:", ConfigurationError, "name an engine on both sides of the colon"),
@@ -50,13 +50,13 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make, worker
         ("quickjs:process", ConfigurationError, "engine 'quickjs' cannot run another engine"),
     ],
 )
-def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -> None:
-    with pytest.raises(error, match=told):
+def test_wrong_names_are_refused(name: str, error: type[Exception], found: str) -> None:
+    with pytest.raises(error, match=found):
         InterpreterStack(name)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "found"),
     [
         ({"workers": 0}, "workers takes a number of at least 1"),
         ({"workers": "two"}, "workers takes a whole number; got 'two'"),
@@ -79,8 +79,8 @@ def test_wrong_names_are_refused(name: str, error: type[Exception], told: str) -
         ({"flavour": "x"}, "engine 'process:quickjs' does not take these options: .*'flavour'"),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_wrong_options_are_refused(options: dict[str, Any], found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         InterpreterStack("process:quickjs", options=options)
 
 

@@ -56,7 +56,7 @@ def test_more_than_a_socket_holds_arrives(ends: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "found"),
     [
         (b"\xff" * 16, "a frame of 36893488147419103230 bytes; at most 1048576"),
         (struct.pack("<QQ", 2**20, 1), "a frame of 1048577 bytes"),
@@ -68,15 +68,15 @@ def test_more_than_a_socket_holds_arrives(ends: Any) -> None:
         (frame(b"9" * 10_000), "text that is not JSON"),
     ],
 )
-def test_nonsense_is_malformed(ends: Any, data: bytes, told: str) -> None:
+def test_nonsense_is_malformed(ends: Any, data: bytes, found: str) -> None:
     channel, theirs = ends
     theirs.sendall(data)
-    with pytest.raises(MalformedMessage, match=told):
+    with pytest.raises(MalformedMessage, match=found):
         channel.receive()
 
 
 @pytest.mark.parametrize("cut", [0, 5, 16, 20])
-def test_an_end_in_the_middle_is_told(ends: Any, cut: int) -> None:
+def test_an_end_in_the_middle_is_reported(ends: Any, cut: int) -> None:
     channel, theirs = ends
     theirs.sendall(frame(json.dumps({"a": 1}).encode(), b"attached")[:cut])
     theirs.close()
@@ -85,7 +85,7 @@ def test_an_end_in_the_middle_is_told(ends: Any, cut: int) -> None:
     assert not caught.value.unread
 
 
-def test_sending_to_nobody_is_told(ends: Any) -> None:
+def test_sending_to_nobody_is_reported(ends: Any) -> None:
     channel, theirs = ends
     theirs.close()
     with pytest.raises(Closed) as caught:

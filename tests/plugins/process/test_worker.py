@@ -70,7 +70,7 @@ def test_only_the_named_command_is_interrupted(pair: Any, statuses: list[int]) -
         ours.recv(1)
 
 
-def test_a_command_that_has_not_begun_is_skipped_and_the_host_told_once(pair: Any) -> None:
+def test_a_command_that_has_not_begun_is_skipped_and_the_host_learns_it_once(pair: Any) -> None:
     ours, theirs = pair
     commands = CommandStream()
     running = _Running()
@@ -86,13 +86,13 @@ def test_a_command_that_has_not_begun_is_skipped_and_the_host_told_once(pair: An
     assert [commands.begin(number) for number in (2, 3, 4)] == [True, False, True]
     assert running.interrupted == 0
     theirs.close()
-    told = Channel(ours, 100)
-    assert told.receive() == ({"skipped": 3}, b"")
+    found = Channel(ours, 100)
+    assert found.receive() == ({"skipped": 3}, b"")
     with pytest.raises(Closed):
-        told.receive()
+        found.receive()
 
 
-def test_a_host_that_has_ended_is_told_nothing(pair: Any, statuses: list[int]) -> None:
+def test_a_host_that_has_ended_hears_nothing(pair: Any, statuses: list[int]) -> None:
     ours, theirs = pair
     ours.send(INTERRUPT.pack(3))
     ours.close()
@@ -102,7 +102,7 @@ def test_a_host_that_has_ended_is_told_nothing(pair: Any, statuses: list[int]) -
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "found"),
     [
         (Closed("gone"), 0, ""),
         (MemoryError(), OUT_OF_MEMORY, ""),
@@ -116,7 +116,7 @@ def test_the_status_says_why_a_worker_has_ended(
     statuses: list[int],
     error: BaseException,
     status: int,
-    told: str,
+    found: str,
 ) -> None:
     def fail(*given: Any) -> None:
         raise error
@@ -126,7 +126,7 @@ def test_the_status_says_why_a_worker_has_ended(
     with pytest.raises(Ended):
         module._serve(channel, {}, CommandStream())
     assert statuses == [status]
-    assert told in capsys.readouterr().err
+    assert found in capsys.readouterr().err
 
 
 def test_commands_are_answered_until_the_host_is_gone(

@@ -39,11 +39,11 @@ def send(data: bytes) -> None:
 def answer(**message: Any) -> None:
     """Send an answer to the command that the worker carries out."""
     here = sys._getframe()
-    while "told" not in here.f_locals or "number" not in here.f_locals["told"]:
+    while "command" not in here.f_locals or "number" not in here.f_locals["command"]:
         assert here.f_back is not None
         here = here.f_back
-    told = {"number": here.f_locals["told"]["number"], **message}
-    send(frame(json.dumps(told).encode()))
+    data = {"number": here.f_locals["command"]["number"], **message}
+    send(frame(json.dumps(data).encode()))
 
 
 def dribble() -> None:
@@ -131,10 +131,10 @@ class TrapdoorEngine(QuickJSEngine):
             if word[1] == "label":
                 return start(Cell(source=repr(self.label)))
             if word[1] == "environment":
-                told: dict[str, Any] = {"environ": dict(os.environ), "cwd": str(Path.cwd())}
+                data: dict[str, Any] = {"environ": dict(os.environ), "cwd": str(Path.cwd())}
                 for name in ("CORE", "DATA", "NOFILE"):
-                    told[name] = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
-                return start(Cell(source=f"({json.dumps(json.dumps(told))})"))
+                    data[name] = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))
+                return start(Cell(source=f"({json.dumps(json.dumps(data))})"))
             DEEDS[word[1]]()
             return start(cell)
 

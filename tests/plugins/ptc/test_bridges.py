@@ -151,9 +151,9 @@ async def test_input_that_is_no_object_is_refused(
     stack: InterpreterStack, make_tool: Make, given: str
 ) -> None:
     code = f"try {{ await tools.echo({given}); 'taken' }} catch (e) {{ e.name + e.message }}"
-    told = await run(stack, HostOffer(tools=[make_tool("echo")]), code)
-    assert "Error" in told
-    assert "taken" not in told
+    found = await run(stack, HostOffer(tools=[make_tool("echo")]), code)
+    assert "Error" in found
+    assert "taken" not in found
 
 
 @pytest.mark.engines("javascript")
@@ -162,17 +162,17 @@ async def test_a_tool_may_choose_the_error(stack: InterpreterStack, make_tool: M
         raise GuestException("no more", name="QuotaError", left=0)
 
     code = "try { await tools.ask() } catch (e) { [e.name, e.message, e.tool, e.left] }"
-    told = await run(stack, HostOffer(tools=[make_tool("ask", call=call)]), code)
-    assert told == '<result>["QuotaError", "no more", "tools.ask", 0]</result>'
+    found = await run(stack, HostOffer(tools=[make_tool("ask", call=call)]), code)
+    assert found == '<result>["QuotaError", "no more", "tools.ask", 0]</result>'
 
 
 @pytest.mark.engines("javascript")
 async def test_a_tool_has_its_own_budget(stack: InterpreterStack, make_tool: Make) -> None:
     offer = HostOffer(tools=[make_tool("once", budget=1), make_tool("often")])
     code = "await tools.once(); await tools.often(); await tools.often(); await tools.once()"
-    told = await run(stack, offer, code)
-    assert '<error type="CallBudgetExceeded">' in told
-    assert "tools.once 1 times" in told
+    found = await run(stack, offer, code)
+    assert '<error type="CallBudgetExceeded">' in found
+    assert "tools.once 1 times" in found
 
 
 @pytest.mark.engines("javascript")
@@ -218,8 +218,8 @@ def many(make_tool: Make) -> HostOffer:
 async def test_search_finds_by_name_first(stack: InterpreterStack, many: HostOffer) -> None:
     found = await run(stack, many, "(await tools.$search('mail')).map(t => t.name).join()")
     assert found == "<result>sendMail,readNews</result>"
-    told = await run(stack, many, "(await tools.$search('MAIL send'))[0].description")
-    assert told == "<result>Send a letter</result>"
+    seen = await run(stack, many, "(await tools.$search('MAIL send'))[0].description")
+    assert seen == "<result>Send a letter</result>"
     assert await run(stack, many, "(await tools.$search('nowhere')).length") == "<result>0</result>"
     assert await run(stack, many, "(await tools.$search('thing')).length") == "<result>20</result>"
     assert await run(stack, many, "(await tools.$search()).length") == "<result>20</result>"
@@ -228,14 +228,14 @@ async def test_search_finds_by_name_first(stack: InterpreterStack, many: HostOff
 @pytest.mark.engines("javascript")
 async def test_helpers_take_short_texts(stack: InterpreterStack, many: HostOffer) -> None:
     caught = "await tools.{call}.catch(e => `${{e.name}}: ${{e.message}}`)"
-    for call, told in (
+    for call, seen in (
         ("$search('a '.repeat(501))", "a search for tools takes at most 1000 characters"),
         ("$search(Array(9).fill('a'))", "TypeError: a search for tools takes a string"),
         ("$describe([['a']])", "there is no tool of that name"),
         ("$describe('a'.repeat(9e5))", f"there is no tool '{'a' * 100}'; find"),
     ):
         found = await run(stack, many, caught.format(call=call))
-        assert told in found
+        assert seen in found
     found = await run(stack, many, "(await tools.$search('mail '.repeat(200))).length")
     assert found == "<result>2</result>"
 
@@ -243,11 +243,11 @@ async def test_helpers_take_short_texts(stack: InterpreterStack, many: HostOffer
 @pytest.mark.engines("javascript")
 async def test_describe_shows_one(stack: InterpreterStack, many: HostOffer) -> None:
     for name in ("sendMail", "tools.sendMail"):
-        told = await run(stack, many, f"await tools.$describe('{name}')")
-        assert "/** Send a letter by post. */" in told
-        assert "sendMail(input: { /* What to look for */ query: string }): Promise" in told
-    told = await run(stack, many, "await tools.$describe('nothing')")
-    assert "there is no tool 'nothing'; find one with tools.$search" in told.replace("&gt;", ">")
+        found = await run(stack, many, f"await tools.$describe('{name}')")
+        assert "/** Send a letter by post. */" in found
+        assert "sendMail(input: { /* What to look for */ query: string }): Promise" in found
+    found = await run(stack, many, "await tools.$describe('nothing')")
+    assert "there is no tool 'nothing'; find one with tools.$search" in found.replace("&gt;", ">")
 
 
 def test_too_many_tools_are_only_named(stack: InterpreterStack, many: HostOffer) -> None:
@@ -289,10 +289,10 @@ async def test_an_unknown_language_is_not_taken_for_javascript(make_tool: Make) 
 
     tool = make_tool("web_search", description="Search the web.")
     stack = InterpreterStack(Other(), plugins=["ptc"])
-    told = stack.prompt(HostOffer(tools=[tool]))
-    assert "On `tools`:\n\n- `web_search`: Search the web. Fields, as JSON Schema: `{" in told
+    found = stack.prompt(HostOffer(tools=[tool]))
+    assert "On `tools`:\n\n- `web_search`: Search the web. Fields, as JSON Schema: `{" in found
     for word in ("Promise", "await", "declare", "ts\n"):
-        assert word not in told
+        assert word not in found
     bridges = {bridge.name: bridge for bridge in stack.bridge_set(HostOffer(tools=[tool]))}
     with pytest.raises(
         TypeError, match=r"takes named arguments, as in tools\.web_search\(field: …\)"
@@ -306,6 +306,6 @@ def test_many_tools_in_an_unknown_language_are_only_named(make_tool: Make) -> No
         language = "postfix"
 
     tools = [make_tool(f"tool_{n}", description="x" * 100) for n in range(50)]
-    told = InterpreterStack(Other(), plugins=["ptc"]).prompt(HostOffer(tools=tools))
-    assert "`tools._search` finds some by words" in told
-    assert "await" not in told
+    found = InterpreterStack(Other(), plugins=["ptc"]).prompt(HostOffer(tools=tools))
+    assert "`tools._search` finds some by words" in found
+    assert "await" not in found

@@ -105,7 +105,7 @@ async def test_a_field_that_a_tool_does_not_have_is_refused(interpreter: Make) -
 
 
 @pytest.mark.parametrize("error", [ModelRetry("try a smaller one"), ToolFailed("no such thing")])
-async def test_what_a_model_would_be_told_code_catches(interpreter: Make, error: Exception) -> None:
+async def test_what_a_model_would_read_code_catches(interpreter: Make, error: Exception) -> None:
     def look(n: int) -> int:
         raise error
 

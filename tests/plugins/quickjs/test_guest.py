@@ -236,7 +236,7 @@ def test_the_memory_limit_is_an_error_in_the_guest(guest: Guest) -> None:
     assert guest.memory_bytes <= 16 * 2**20
 
 
-def test_room_is_told(guest: Guest) -> None:
+def test_room_is_reported(guest: Guest) -> None:
     assert guest.has_room()
     guest.evaluate(
         "globalThis.a = []; for (const n of [1e5, 1e4, 1e3, 100])"

@@ -95,8 +95,8 @@ def test_settlements_that_fit_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("separators", [(",", ":"), (" , ", " : ")])
 def test_a_larger_one_is_noticed_however_the_text_is_written(separators: Any) -> None:
-    told = fitting_answer(_settlement([_MOST + 1], separators=separators))
-    assert told.error is not None
-    assert (told.text, told.error.name, told.modules) == ("null", "RangeError", {"a": "b"})
+    found = fitting_answer(_settlement([_MOST + 1], separators=separators))
+    assert found.error is not None
+    assert (found.text, found.error.name, found.modules) == ("null", "RangeError", {"a": "b"})
     turned = Settlement(1, '{"v": "' + "f" * (MOST_DIGITS + 1) + '", "$": "bigint"}')
     assert fitting_answer(turned).error is not None

@@ -102,7 +102,9 @@ def _live(realm: Any) -> LiveGuest:
     return realm.live
 
 
-def test_a_guest_that_was_stopped_while_told_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_that_was_stopped_during_a_command_is_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     realm = open_realm()
     run(realm, "const keep = 1; 0")
     live = _live(realm)

@@ -69,23 +69,23 @@ def test_a_new_realm_begins_with_the_base_heap_or_a_bound_one(base: Base) -> Non
 
 
 def test_an_image_of_another_engine_or_build_is_refused(base: Base) -> None:
-    told = "the image was made by engine 'monty'; 'quickjs' cannot open it"
-    with pytest.raises(ImageError, match=told):
+    text = "the image was made by engine 'monty'; 'quickjs' cannot open it"
+    with pytest.raises(ImageError, match=text):
         state_of(_image(engine="monty"), base, LIMITS)
     with pytest.raises(ImageError, match="another build of the engine or its plugins"):
         state_of(_image(base="0" * 32), base, LIMITS)
 
 
 @pytest.mark.parametrize(
-    ("extra", "told"),
+    ("extra", "found"),
     [({"cell": 5}, "its cell has no name"), ({"cell": ["x"]}, "no name"), ({"modules": "x"}, "")],
 )
 def test_what_is_said_of_the_cell_is_checked(
-    base: Base, monkeypatch: pytest.MonkeyPatch, extra: dict[str, Any], told: str
+    base: Base, monkeypatch: pytest.MonkeyPatch, extra: dict[str, Any], found: str
 ) -> None:
     monkeypatch.setattr(opened, "opened_images", opened.OpenedImages())
     monkeypatch.setattr(opened, "unpack", lambda data, heap, most, apart: (base.heap, extra))
-    with pytest.raises(ImageError, match=f"the image is damaged: .*{told}"):
+    with pytest.raises(ImageError, match=f"the image is damaged: .*{found}"):
         state_of(_image(), base, LIMITS)
 
 

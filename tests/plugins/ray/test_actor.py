@@ -24,8 +24,8 @@ CONFIG = {
 
 
 def _command(number: int, do: str, realm: int = 1, **fields: Any) -> Any:
-    told = {"do": do, "realm": realm, "bridges": None, "leave": [], "number": number, **fields}
-    return number, (json.dumps(told).encode(), b"")
+    data = {"do": do, "realm": realm, "bridges": None, "leave": [], "number": number, **fields}
+    return number, (json.dumps(data).encode(), b"")
 
 
 def _open(number: int, realm: int = 1) -> Any:
@@ -44,8 +44,8 @@ async def _answers(actor: GuestActor, count: int, *commands: Any) -> dict[int, A
     batch = list(commands)
     while len(found) < count:
         for text, _ in await asyncio.wait_for(actor.exchange(batch), 30):
-            told = json.loads(text)
-            found[told["number"]] = told.get("answer", told.get("skipped"))
+            data = json.loads(text)
+            found[data["number"]] = data.get("answer", data.get("skipped"))
         batch = []
     return found
 

@@ -216,7 +216,7 @@ def test_a_node_of_another_version_is_refused(make: Any, monkeypatch: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("messages", "told"),
+    ("messages", "found"),
     [
         ([(b"nothing", b"")], "Expecting value"),
         ([(b"[]", b"")], "a message without the number"),
@@ -230,7 +230,7 @@ def test_a_node_of_another_version_is_refused(make: Any, monkeypatch: Any) -> No
         (None, "not iterable"),
     ],
 )
-def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, told: str) -> None:
+def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, found: str) -> None:
     worker, handle = make()
     worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
 
@@ -244,7 +244,7 @@ def test_whatever_an_actor_sends_is_checked(make: Any, messages: Any, told: str)
         ]
 
     handle.actor.exchange = exchange
-    with pytest.raises(WorkerDied, match=f"was killed because it sent .*{told}"):
+    with pytest.raises(WorkerDied, match=f"was killed because it sent .*{found}"):
         worker.ask(Command({**OPEN, "realm": 2}, seconds=30))
     assert handle.dead
 
@@ -297,7 +297,7 @@ def test_a_command_that_is_taken_back_still_leaves_realms(
         worker.ask(Command({"do": "names", "realm": 2, "bridges": None}, seconds=30))
 
 
-def test_a_host_that_has_disconnected_is_told(make: Any) -> None:
+def test_a_host_that_has_disconnected_is_reported(make: Any) -> None:
     worker, handle = make()
     worker.ask(Command({**OPEN, "realm": 1}, seconds=30))
     handle.broken = "Ray has not been started yet."

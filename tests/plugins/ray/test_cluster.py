@@ -77,7 +77,7 @@ def test_one_thread_starts_local_clusters(ray: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [ConnectionError, RuntimeError, ValueError, TypeError])
-def test_no_cluster_is_told(ray: Any, kind: type[Exception]) -> None:
+def test_no_cluster_is_reported(ray: Any, kind: type[Exception]) -> None:
     ray.error = kind("nothing at that address")
     with pytest.raises(EngineFailure, match="no Ray cluster can be used: nothing at that address"):
         ClusterConnection({}).open()

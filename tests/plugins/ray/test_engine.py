@@ -45,20 +45,20 @@ def test_worker_processes_may_run_in_actors(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "found"),
     [
         ("ray", "name the engine that each actor is to run, as in 'ray:quickjs'"),
         ("ray:ray:quickjs", "an? actor cannot run 'ray:quickjs'; name one engine"),
         ("process:ray:quickjs", "a worker process cannot run 'ray:quickjs'"),
     ],
 )
-def test_wrong_names_are_refused(make: Make, name: str, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_wrong_names_are_refused(make: Make, name: str, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         make(name)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "found"),
     [
         ({"min_actors": 0}, "min_actors takes a number of at least 1; got 0"),
         ({"min_actors": 3, "max_actors": 2}, "max_actors takes a number of at least 3; got 2"),
@@ -76,8 +76,8 @@ def test_wrong_names_are_refused(make: Make, name: str, told: str) -> None:
         ({"colour": "red"}, "unexpected keyword argument 'colour'|does not take these options"),
     ],
 )
-def test_wrong_options_are_refused(make: Make, options: Any, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_wrong_options_are_refused(make: Make, options: Any, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         make(options=options)
 
 

@@ -44,13 +44,13 @@ def test_any_text_is_a_key(key: str) -> None:
     assert choose(key, {"a": 0}, str) == "a"
 
 
-async def test_the_key_is_told_for_the_time_of_an_eval() -> None:
-    told = []
+async def test_the_key_is_reported_for_the_time_of_an_eval() -> None:
+    found = []
 
     async def run() -> Outcome:
-        told.append(key_of_session.get())
+        found.append(key_of_session.get())
         raise LookupError
 
     with pytest.raises(LookupError):
         await placed_by("one")(run)
-    assert (told, key_of_session.get()) == (["one"], "")
+    assert (found, key_of_session.get()) == (["one"], "")

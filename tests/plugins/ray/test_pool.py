@@ -131,7 +131,7 @@ async def test_a_start_that_fails_is_tried_again_and_then_told(
     assert (await stack.session("one").eval("1")).text == "1"
 
 
-async def test_options_that_ray_refuses_are_told(make: Make, fake_ray: FakeRay) -> None:
+async def test_options_that_ray_refuses_are_reported(make: Make, fake_ray: FakeRay) -> None:
     stack = make(options={"actor_options": {"colour": "red"}})
     fake_ray.refusal = ValueError("Invalid option keyword colour for actors")
     with pytest.raises(ConfigurationError, match="actor_options: Ray refuses them: Invalid option"):

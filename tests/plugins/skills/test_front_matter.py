@@ -30,7 +30,7 @@ _MERGES = "a0: &a0 {k: 1}\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "found"),
     [
         (_MERGES, "merges with << are not supported"),
         ("[" * 19_000, "it nests deeper than 50 levels"),
@@ -41,10 +41,10 @@ _MERGES = "a0: &a0 {k: 1}\n" + "".join(
     ],
     ids=["merges", "lists", "mappings", "blocks", "sixties", "long"],
 )
-def test_what_would_take_long_is_refused(body: str, told: str) -> None:
+def test_what_would_take_long_is_refused(body: str, found: str) -> None:
     with pytest.raises(ValueError, match=r"^(cannot be read|is longer)") as caught:
         read_front_matter(f"---\n{body}\n---\n")
-    assert told in str(caught.value)
+    assert found in str(caught.value)
     assert len(str(caught.value)) < 400
 
 

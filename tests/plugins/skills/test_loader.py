@@ -53,7 +53,7 @@ async def test_front_matter_may_have_a_mark_and_other_line_breaks(
 
 
 @pytest.mark.parametrize(
-    ("files", "front", "told"),
+    ("files", "front", "found"),
     [
         ({"helper.js": ""}, "name: m", "no code"),
         ({}, "name: m", "no code"),
@@ -80,13 +80,13 @@ async def test_front_matter_may_have_a_mark_and_other_line_breaks(
     ids=lambda value: str(value)[:40],
 )
 async def test_skills_that_cannot_be_had(
-    session: Session, skill: Any, files: Mapping[str, Any], front: str | None, told: str
+    session: Session, skill: Any, files: Mapping[str, Any], front: str | None, found: str
 ) -> None:
     skill("other", {"index.js": "export const x = 1"})
     skill("m", files, front=front)
     name, message = await error(session)
     assert name == "ModuleNotFound"
-    assert told in message
+    assert found in message
     assert len(message) < 600
     assert (await session.eval('(await import("@/skills/other")).x')).text == "1"
 
@@ -240,7 +240,7 @@ class Source:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "found"),
     [
         (ConnectionError("the store is down"), "the store is down"),
         (TimeoutError(), "TimeoutError"),
@@ -248,13 +248,13 @@ class Source:
     ],
 )
 async def test_a_source_that_is_down(
-    stack: InterpreterStack, failure: Exception, told: str
+    stack: InterpreterStack, failure: Exception, found: str
 ) -> None:
     source = Source(failure)
     async with stack.session() as session:
         session.bind(HostOffer(parts=[Skills(source)]))
         assert await error(session) == (
-            "ModuleNotFound", f"skill 'm' cannot be loaded: {told}",
+            "ModuleNotFound", f"skill 'm' cannot be loaded: {found}",
         )  # fmt: skip
         source.failure = None
         assert (await session.eval('(await import("@/skills/m")).x')).text == "m"
@@ -276,7 +276,7 @@ async def test_without_skills_there_is_nothing_to_import(stack: InterpreterStack
         assert "@/skills" not in stack.prompt()
 
 
-def test_skills_are_told_of_in_the_prompt(stack: InterpreterStack, offer: HostOffer) -> None:
+def test_skills_are_reported_of_in_the_prompt(stack: InterpreterStack, offer: HostOffer) -> None:
     assert 'await import("@/skills/<name>")' in stack.prompt(offer)
 
 
@@ -288,7 +288,7 @@ def test_bad_options(given: Any) -> None:
         as_source(given, ())
 
 
-async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
+async def test_a_directory_that_is_not_there_is_reported_without_its_path() -> None:
     from interpstack_skills.source import as_source
 
     assert as_source("no/such/directory", ()) is not None  # nothing is read yet
@@ -302,13 +302,13 @@ async def test_a_directory_that_is_not_there_is_told_without_its_path() -> None:
     assert "/no/such" not in outcome.error.message
 
 
-def test_engines_without_modules_are_told_of_no_skills(offer: HostOffer) -> None:
+def test_engines_without_modules_are_reported_of_no_skills(offer: HostOffer) -> None:
     with InterpreterStack(FakeEngine(), ["skills"]) as stack:
         assert stack.prompt(offer) == ""
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "found"),
     [
         ("chart", "there is no skill 'chart'; did you mean 'charts'?"),
         ("CHARTS", "there is no skill 'CHARTS'; did you mean 'charts'?"),
@@ -316,12 +316,12 @@ def test_engines_without_modules_are_told_of_no_skills(offer: HostOffer) -> None
     ],
 )
 async def test_an_unknown_name_lists_the_nearest(
-    session: Session, skill: Any, skills: Path, name: str, told: str
+    session: Session, skill: Any, skills: Path, name: str, found: str
 ) -> None:
     skill("charts", {"index.js": ""})
     skill("tables", {"index.js": ""})
     (skills / "no skill").mkdir()
-    assert await error(session, f"@/skills/{name}") == ("ModuleNotFound", told)
+    assert await error(session, f"@/skills/{name}") == ("ModuleNotFound", found)
 
 
 class _Unnamed:
@@ -337,17 +337,17 @@ class _Misnamed(_Unnamed):
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "found"),
     [(_Unnamed(), "there is no skill 'm'"), (_Misnamed(), "there is no skill 'm'; there are: two")],
 )
-async def test_a_source_may_have_names(stack: InterpreterStack, source: Any, told: str) -> None:
+async def test_a_source_may_have_names(stack: InterpreterStack, source: Any, found: str) -> None:
     async with stack.session() as session:
         session.bind(HostOffer(parts=[Skills(source)]))
-        assert await error(session) == ("ModuleNotFound", told)
+        assert await error(session) == ("ModuleNotFound", found)
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "found"),
     [
         ('import "@/skills/other"', "can import only files of its own, as in './helper.js'"),
         ('import "fs"', "'fs': @/skills/m/index.js can import only files of its own, as in './"),
@@ -359,10 +359,10 @@ async def test_a_source_may_have_names(stack: InterpreterStack, source: Any, tol
     ],
 )
 async def test_a_skill_imports_its_own_files_only(
-    session: Session, skill: Any, source: str, told: str
+    session: Session, skill: Any, source: str, found: str
 ) -> None:
     skill("other", {"index.js": "export const x = 1"})
     skill("m", {"index.js": source})
     name, message = await error(session)
     assert name == "ModuleNotFound"
-    assert told in message
+    assert found in message

@@ -67,7 +67,7 @@ def test_a_source_may_be_any_object_with_files(root: Path) -> None:
         as_source(5, (".js",))
 
 
-async def test_code_without_a_description_is_told(root: Path) -> None:
+async def test_code_without_a_description_is_reported(root: Path) -> None:
     (root / "empty" / "index.js").write_text("1")
     with pytest.raises(ValueError, match=r"its folder has no SKILL\.md"):
         await DirectorySkills(root, (".js",)).files("empty")
@@ -78,7 +78,7 @@ SURROGATE = "\ud800"
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "found"),
     [
         (["index.js"], "its source takes files as a mapping of paths to texts"),
         ({1: CODE}, "its source takes files as a mapping of paths to texts"),
@@ -90,10 +90,10 @@ SURROGATE = "\ud800"
         ({"index.js": CODE, "more.js": "x" * 80 * 2**20}, "its code has more than 1048576 bytes"),
     ],
 )
-def test_sources_are_not_trusted(files: Any, told: str) -> None:
+def test_sources_are_not_trusted(files: Any, found: str) -> None:
     with pytest.raises(ValueError, match="it") as caught:
         checked_files(files, (".js",))
-    assert str(caught.value) == told
+    assert str(caught.value) == found
 
 
 def test_what_is_no_code_is_left_out() -> None:

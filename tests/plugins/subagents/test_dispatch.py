@@ -262,8 +262,8 @@ async def test_parallel_updates_of_a_reducer_key_are_all_kept(crews: Any) -> Non
         found: Annotated[list[str], operator.add]
 
     def answer(state: dict[str, Any]) -> dict[str, Any]:
-        told = state["messages"][-1].text
-        return {"messages": [AIMessage(told)], "found": [told]}
+        text = state["messages"][-1].text
+        return {"messages": [AIMessage(text)], "found": [text]}
 
     kid = {"name": "kid", "description": "helps", "runnable": RunnableLambda(answer)}
     crew = crews(kid, agent_options={"state_schema": State})

@@ -51,7 +51,7 @@ def test_bridges_are_offered_when_they_have_changed(monkeypatch: pytest.MonkeyPa
         isolate.close()
 
 
-def test_values_that_are_too_much_are_told() -> None:
+def test_values_that_are_too_much_are_reported() -> None:
     isolate = (fresh := _fresh()).open()
     isolate.close()
     assert not fresh.fill(isolate, '{"n":5}')

@@ -209,7 +209,7 @@ def test_a_builtin_can_be_waited_for() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0, "2", True])
-def test_wrong_options_are_told(wrong: Any) -> None:
+def test_wrong_options_are_reported(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="give_up_seconds takes a number above 0, or None"):
         InterpreterStack(engine="v8", options={"give_up_seconds": wrong})
 

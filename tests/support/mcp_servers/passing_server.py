@@ -151,8 +151,8 @@ async def pid(ctx: Any, params: types.CallToolRequestParams) -> Any:
 
 async def can(ctx: Any, params: types.CallToolRequestParams) -> Any:
     """Return what the client says that it can do."""
-    told = ctx.session.client_capabilities
-    return text(json.dumps(told.model_dump(mode="json", by_alias=True, exclude_none=True)))
+    found = ctx.session.client_capabilities
+    return text(json.dumps(found.model_dump(mode="json", by_alias=True, exclude_none=True)))
 
 
 TOOLS = {one.__name__: one for one in (ask, write, leave, echo, refuse, talk, change, pid, can)}

@@ -55,12 +55,12 @@ class HeldStart:
 
     def child(self) -> int | None:
         """The number of bubblewrap's child; `None` if bubblewrap has ended before it had one."""
-        told = b""
-        while b"}" not in told and len(told) < _INFO_BYTES:
+        data = b""
+        while b"}" not in data and len(data) < _INFO_BYTES:
             part = self._told.read(_INFO_BYTES)
             if not part:
                 break
-            told += part
+            data += part
         with suppress(ValueError, KeyError, TypeError):
-            return int(json.loads(told)["child-pid"])
+            return int(json.loads(data)["child-pid"])
         return None

@@ -34,7 +34,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert self.eval(session, self.guest.unawaited) == "left"
             assert len(finished) == 1
 
-    def test_a_failure_that_the_code_does_not_wait_for_is_told(self) -> None:
+    def test_a_failure_that_the_code_does_not_wait_for_is_reported(self) -> None:
         async def echo(value: Any) -> None:
             await asyncio.sleep(0.05)
             raise ValueError("the account\nis closed")
@@ -47,7 +47,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert notice.endswith("the account is closed).")
             assert session.eval_sync(self.guest.store).notices == ()
 
-    def test_a_call_that_failed_before_the_end_is_told(self) -> None:
+    def test_a_call_that_failed_before_the_end_is_reported(self) -> None:
         async def give() -> str:
             await failed.wait()
             return "given"
@@ -67,7 +67,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             assert "the account is closed" in notice
             assert session.eval_sync(self.guest.store).notices == ()
 
-    def test_a_rejection_that_no_code_handles_is_told(self) -> None:
+    def test_a_rejection_that_no_code_handles_is_reported(self) -> None:
         if self.guest.rejected is None:
             pytest.skip("this guest language has no promises")
         with self.session() as session:
@@ -78,7 +78,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             )
             assert session.eval_sync(self.guest.store).notices == ()
 
-    def test_a_rejection_that_code_handles_later_is_not_told(self) -> None:
+    def test_a_rejection_that_code_handles_later_is_not_reported(self) -> None:
         async def echo(value: Any) -> None:
             raise ValueError("the account is closed")
 
@@ -93,8 +93,8 @@ class EndTests(EngineKit, area=Area.ENDS):
         with self.session(echo=hanging(ends), unawaited="cancel") as session:
             outcome = session.eval_sync(self.guest.unawaited)
             assert (outcome.text, outcome.error) == ("left", None)
-            told = "A call that the code did not wait for was cancelled: kit.echo."
-            assert told in outcome.notices
+            notice = "A call that the code did not wait for was cancelled: kit.echo."
+            assert notice in outcome.notices
             session.eval_sync(self.guest.store)
             self.assert_usable(session)
         assert ends in ([], ["cancelled"])  # empty if it was cancelled before it began
@@ -127,7 +127,7 @@ class EndTests(EngineKit, area=Area.ENDS):
                 assert not progress.notifications
                 assert not progress.requests
 
-    def test_timers_that_the_cell_does_not_wait_for_are_told(self) -> None:
+    def test_timers_that_the_cell_does_not_wait_for_are_reported(self) -> None:
         if self.guest.timers is None:
             pytest.skip("this guest language has no timers")
         with self.session() as session:
@@ -138,7 +138,7 @@ class EndTests(EngineKit, area=Area.ENDS):
             )
             assert session.eval_sync(self.guest.store).notices == ()
 
-    def test_deadlock_is_told_at_once(self) -> None:
+    def test_deadlock_is_reported_at_once(self) -> None:
         with self.session() as session:
             session.eval_sync(self.guest.store)
             self.fails(session, self.guest.deadlock, "Deadlock", "nothing can settle")

@@ -47,7 +47,7 @@ class CellTests(EngineKit, area=Area.CELLS):
         with self.session() as session, pytest.raises(ConfigurationError, match="klingon"):
             session.eval_sync(Cell(source=self.guest.recall, language="klingon"))
 
-    def test_usage_is_told(self) -> None:
+    def test_usage_is_reported(self) -> None:
         with self.session() as session:
             session.eval_sync(self.guest.store)
             usage = session.eval_sync(self.guest.parallel).usage

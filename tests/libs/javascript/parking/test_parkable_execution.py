@@ -18,7 +18,7 @@ class Run(ParkableExecution):
     def _unheard(self) -> None:
         self.unheard += 1
 
-    def _error(self, told: Any, place: Any) -> Any:
+    def _error(self, found: Any, place: Any) -> Any:
         raise NotImplementedError
 
     def poll(self, now: float, cpu_seconds: float | None) -> Progress:

@@ -81,11 +81,11 @@ def test_a_log_has_whole_appends(kind: str, request: Any, tmp_path: Path) -> Non
         assert isinstance(store, StateStore)
         for life in range(_KILLS):
             wait = dice.uniform(0, 0.01)
-            told = _killed(url, number, f"life {life}", dice.randint(1, 6), wait, _APPENDING)
+            found = _killed(url, number, f"life {life}", dice.randint(1, 6), wait, _APPENDING)
             log = store.log("run")
             number, rest = divmod(len(log), 3)
             assert rest == 0
-            assert told <= number <= told + 1
+            assert found <= number <= found + 1
             assert [int(entry) for entry in log] == [place // 3 for place in range(len(log))]
 
 

@@ -223,28 +223,28 @@ def test_tests_may_be_expected_to_fail_with_a_reason() -> None:
 
 def test_gaps_are_expected_failures() -> None:
     class Gap(Kit):
-        gaps: ClassVar[dict[str, str]] = {"test_usage_is_told": "it does not count"}
+        gaps: ClassVar[dict[str, str]] = {"test_usage_is_reported": "it does not count"}
 
-    (mark,) = Gap.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
-    told = {"reason": "it does not count", "strict": True}
-    assert (mark.name, mark.kwargs) == ("xfail", told)
-    assert Gap.test_usage_is_told.area is Area.CELLS  # type: ignore[attr-defined]
-    assert not hasattr(Kit.test_usage_is_told, "pytestmark")
+    (mark,) = Gap.test_usage_is_reported.pytestmark  # type: ignore[attr-defined]
+    data = {"reason": "it does not count", "strict": True}
+    assert (mark.name, mark.kwargs) == ("xfail", data)
+    assert Gap.test_usage_is_reported.area is Area.CELLS  # type: ignore[attr-defined]
+    assert not hasattr(Kit.test_usage_is_reported, "pytestmark")
 
 
 def test_varying_gaps_may_stay_hidden() -> None:
     class Varying(Kit):
-        varying: ClassVar[dict[str, str]] = {"test_usage_is_told": "the clock is coarse"}
+        varying: ClassVar[dict[str, str]] = {"test_usage_is_reported": "the clock is coarse"}
 
-    (mark,) = Varying.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
+    (mark,) = Varying.test_usage_is_reported.pytestmark  # type: ignore[attr-defined]
     assert mark.kwargs == {"reason": "the clock is coarse", "strict": False}
 
 
 def test_fatal_gaps_are_not_run() -> None:
     class Fatal(Kit):
-        fatal: ClassVar[dict[str, str]] = {"test_usage_is_told": "it crashes"}
+        fatal: ClassVar[dict[str, str]] = {"test_usage_is_reported": "it crashes"}
 
-    (mark,) = Fatal.test_usage_is_told.pytestmark  # type: ignore[attr-defined]
+    (mark,) = Fatal.test_usage_is_reported.pytestmark  # type: ignore[attr-defined]
     assert (mark.kwargs["reason"], mark.kwargs["run"]) == ("it crashes", False)
 
 
@@ -278,7 +278,7 @@ def test_a_part_of_the_attacks_keeps_those_with_gaps(monkeypatch: pytest.MonkeyP
     ("gaps", "message"),
     [
         ({"test_unheard_of": "why"}, "the kit has no such test"),
-        ({"test_usage_is_told": " "}, "gives no reason"),
+        ({"test_usage_is_reported": " "}, "gives no reason"),
     ],
 )
 def test_gaps_name_tests_and_reasons(gaps: Any, message: str) -> None:
@@ -288,7 +288,7 @@ def test_gaps_name_tests_and_reasons(gaps: Any, message: str) -> None:
 
 def test_single_tests_are_not_skipped() -> None:
     class Definition:
-        name = "test_usage_is_told"
+        name = "test_usage_is_reported"
 
         def iter_markers_with_node(self, name: str) -> Any:
             return [(self, pytest.mark.skip)] if name == "skip" else []

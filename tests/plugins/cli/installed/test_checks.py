@@ -75,7 +75,7 @@ class _Warning(QuickJSEngine):
 
 
 @pytest.mark.parametrize(
-    ("cls", "verdicts", "told"),
+    ("cls", "verdicts", "seen"),
     [
         (_Unlimited, ["ok", "warn", "warn", "ok"], "the engine has none"),
         (_Foreign, ["ok", "warn", "warn", "ok"], "not tried: no test code in cobol"),
@@ -84,13 +84,13 @@ class _Warning(QuickJSEngine):
         (_Warning, ["ok", "ok", "ok", "warn"], "slow start"),
     ],
 )
-def test_doctor_on_engines_that_lack_something(cls, verdicts, told):
+def test_doctor_on_engines_that_lack_something(cls, verdicts, seen):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = list(check_engine(cls))
     assert [check.verdict for check in found] == verdicts
     troubled = [check for check in found if check.verdict != "ok"]
-    assert told in troubled[0].found
+    assert seen in troubled[0].found
     assert all(check.fix for check in troubled)
 
 
@@ -148,7 +148,7 @@ def _surveyed(*engines, plugins=(), failed=()):
     return Survey(entries, tuple(plugins), tuple(failed))
 
 
-def test_plugins_that_fail_are_told_apart_from_those_left_out():
+def test_plugins_that_fail_are_distinguished_from_those_left_out():
     found = _surveyed(
         QuickJSEngine,
         plugins=[PluginEntry("sound", "1.2", "some-thing", ("hook",))],
@@ -212,14 +212,14 @@ def test_plugins_check_the_machine_in_their_own_way(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "seen"),
     [
         (("own sandbox", "bad", "none", ""), "is ok, absent, warn or fail; got 'bad'"),
         (("own sandbox", "ok"), "ValueError: not enough values"),
         (5, "TypeError: "),
     ],
 )
-def test_checks_of_another_shape_are_named_with_their_plugin(monkeypatch, found, told):
+def test_checks_of_another_shape_are_named_with_their_plugin(monkeypatch, found, seen):
     usual = ("own files", "ok", "can be read", "")
     entries = [_Entry(lambda: [usual, found]), _Entry(lambda: [usual])]
     monkeypatch.setattr(checks, "entry_points", lambda group: entries)
@@ -230,7 +230,7 @@ def test_checks_of_another_shape_are_named_with_their_plugin(monkeypatch, found,
         "warn",
         "report it to the plugin's authors",
     )
-    assert told in failed.found
+    assert seen in failed.found
 
 
 def test_the_engine_node_brings_checks():

@@ -44,8 +44,8 @@ def test_doctor_fails_with_the_fix_when_a_plugin_is_broken(run, only, distributi
     only(path, "empty", "quickjs")
     result = run("doctor")
     assert result.exit_code == 1
-    told = " ".join(result.stdout.split())
-    assert "Fix: install what it needs, or reinstall or uninstall breaker" in told
+    text = " ".join(result.stdout.split())
+    assert "Fix: install what it needs, or reinstall or uninstall breaker" in text
 
 
 def test_an_extra_that_is_not_installed_is_no_failure(run, only, distribution):
@@ -101,7 +101,7 @@ def test_doctor_goes_through_a_plain_installation(tmp_path):
 
 
 @pytest.fixture
-def told(monkeypatch):
+def found(monkeypatch):
     """Have the checks find these verdicts."""
 
     def tell(*verdicts):
@@ -123,8 +123,8 @@ def told(monkeypatch):
         ([], "0 ok, 0 absent, 0 warn, 0 fail", 0),
     ],
 )
-def test_only_a_failure_is_a_failure(run, told, verdicts, counts, status):
-    told(*verdicts)
+def test_only_a_failure_is_a_failure(run, found, verdicts, counts, status):
+    found(*verdicts)
     result = run("doctor")
     assert (result.exit_code, result.stderr) == (status, "")
     assert result.stdout.splitlines()[-1] == counts
@@ -132,15 +132,15 @@ def test_only_a_failure_is_a_failure(run, told, verdicts, counts, status):
     assert [check["verdict"] for check in listed] == verdicts
 
 
-def test_each_problem_is_shown_with_its_fix(run, told):
-    told("ok", "warn")
+def test_each_problem_is_shown_with_its_fix(run, found):
+    found("ok", "warn")
     stdout = run("doctor").stdout
     assert "Fix: do 1" in stdout
     assert "Fix: do 0" not in stdout
 
 
-def test_at_a_terminal_each_check_is_shown_as_it_ends(run, told, monkeypatch):
-    told("ok", "fail")
+def test_at_a_terminal_each_check_is_shown_as_it_ends(run, found, monkeypatch):
+    found("ok", "fail")
     monkeypatch.setattr(doctor, "is_terminal", lambda stream: True)
     assert run("doctor").stderr == "ok      check 0\nfail    check 1\n"
     assert run("doctor", "--json").stderr == ""

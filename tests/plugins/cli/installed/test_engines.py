@@ -83,7 +83,7 @@ class Faulty(EngineConformance):
 class Dying(Faulty):
     def setup_method(self, method):
         super().setup_method(method)
-        if method.__name__ == "test_usage_is_told":
+        if method.__name__ == "test_usage_is_reported":
             os._exit(9)
 """,
 }
@@ -119,10 +119,10 @@ def test_a_report_explains_gaps_and_no_failures(spawn, plugins):
     assert areas["determinism"]["verdict"] == "passes with gaps"
     assert areas["determinism"]["gaps"] == {"test_the_clock_is_the_hosts": "its clock stands still"}
     assert areas["errors"]["verdict"] == "fails"
-    (told,) = areas["errors"]["failed"].values()
-    assert "KeyError" in told
+    (found,) = areas["errors"]["failed"].values()
+    assert "KeyError" in found
     assert faulty["ok"] is dying["ok"] is False
-    assert dying["broken"].startswith("the process died in test_usage_is_told with status 9")
+    assert dying["broken"].startswith("the process died in test_usage_is_reported with status 9")
     assert _areas(dying)["images"]["verdict"] == "not tested"
 
 

@@ -43,7 +43,7 @@ def found(distribution, monkeypatch) -> Survey:
     return survey()
 
 
-def test_a_plugin_that_loads_is_told_with_its_engine(found):
+def test_a_plugin_that_loads_is_reported_with_its_engine(found):
     assert found.engines == (EngineEntry(FakeEngine, "sound"),)
     hooks = ("interpstack_register_engine",)
     assert found.plugins == (PluginEntry("sound", "1.0", "surveyed", hooks),)
@@ -71,8 +71,8 @@ def test_a_plugin_of_no_distribution_has_none(monkeypatch):
 
 
 def test_plain_data():
-    told = Survey((EngineEntry(FakeEngine, "sound"),), (), (FailedPlugin("a", "b", "c"),)).to_dict()
-    assert told == {
+    seen = Survey((EngineEntry(FakeEngine, "sound"),), (), (FailedPlugin("a", "b", "c"),)).to_dict()
+    assert seen == {
         "engines": [
             {
                 "name": "fake",

@@ -76,7 +76,7 @@ def test_runs_python(run, engine, args, shown):
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "found"),
     [
         (["a.py"], "a.py is python, but the engine 'quickjs' runs javascript and typescript; "),
         (["a.py"], "; choose --engine monty\n"),
@@ -87,15 +87,15 @@ def test_runs_python(run, engine, args, shown):
         (["-e", "1", "--language", "typescript", "--engine", "monty"], " --engine quickjs"),
     ],
 )
-def test_the_wrong_engine_is_told_with_the_right_one(run, args, told):
+def test_the_wrong_engine_is_reported_with_the_right_one(run, args, found):
     result = run("run", *args)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: ")
     assert result.stderr.count("\n") == 1
-    assert told in result.stderr
+    assert found in result.stderr
 
 
-def test_without_an_engine_for_it_the_extra_is_told(run, monkeypatch):
+def test_without_an_engine_for_it_the_extra_is_reported(run, monkeypatch):
     failed = FailedPlugin("monty", "interpstack", "No module named 'pydantic_monty'", "monty")
     monkeypatch.setattr(options, "survey", lambda: Survey((), (), (failed,)))
     result = run("run", "a.py")
@@ -160,9 +160,9 @@ def test_what_is_saved_can_be_loaded(shell, capsys, tmp_path):
 
 def test_loading_another_language_tells_the_engine(shell, capsys):
     assert not shell.feed(".load a.js")
-    told = capsys.readouterr().err
-    assert "a.js is javascript, but the engine 'monty' runs python; choose --engine " in told
-    assert " --engine quickjs" in told
+    found = capsys.readouterr().err
+    assert "a.js is javascript, but the engine 'monty' runs python; choose --engine " in found
+    assert " --engine quickjs" in found
 
 
 def test_help_and_completion_speak_python(shell, capsys):

@@ -54,7 +54,7 @@ def test_a_closed_output_ends_the_repl():
 @pytest.mark.parametrize(
     "command", ["run -e 1", f"run -e '{LINES}'", "plugins", "demo", "--help", "--version"]
 )
-def test_a_full_disk_is_told(command, unbuffered):
+def test_a_full_disk_is_reported(command, unbuffered):
     assert _shell(f"{command} >/dev/full", PYTHONUNBUFFERED=unbuffered) == ("", FULL, 2)
 
 
@@ -78,11 +78,11 @@ def test_what_is_not_needed_may_be_closed(command, stdout, status):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
-def test_errors_that_cannot_be_told_keep_the_status():
+def test_errors_that_cannot_be_reported_keep_the_status():
     assert _shell("run -e 'throw 1' 2>/dev/full") == ("", "", 1)
     assert _shell("run -e 2 2>/dev/full") == ("2\n", "", 0)
 
 
-def test_who_has_read_enough_is_told_nothing():
+def test_who_has_read_enough_hears_nothing():
     code = "'x'.repeat(900000)"
     assert _shell(f'run -e "{code}" | head -c 1') == ("x", "", 0)

@@ -85,16 +85,16 @@ def test_typed_code_is_in_the_language_that_is_named(run):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "found"),
     [
         ("python", "typed code is python, but the engine 'quickjs' runs javascript and typescript"),
         ("", "takes the name of a language, such as python"),
     ],
 )
-def test_a_language_that_the_engine_does_not_run_is_refused(run, name, told):
+def test_a_language_that_the_engine_does_not_run_is_refused(run, name, found):
     done = run("repl", "--language", name, stdin="1\n")
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert found in done.stderr
     assert done.stdout == ""
 
 

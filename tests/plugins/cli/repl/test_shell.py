@@ -77,7 +77,7 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "found"),
     [
         (".bogus", ".bogus is not a command; the commands are .help, .tools,"),
         (".help me", ".help takes nothing"),
@@ -94,11 +94,11 @@ def test_loaded_typescript_is_saved_as_typescript(shell, capsys, tmp_path):
         ("1;" * 2**20, "the code has"),
     ],
 )
-def test_wrong_commands_lose_nothing(shell, capsys, tmp_path, line, told):
+def test_wrong_commands_lose_nothing(shell, capsys, tmp_path, line, found):
     (tmp_path / "a.js").touch()
     shell.feed("let kept = 1")
     assert not shell.feed(line)
-    assert told in capsys.readouterr().err
+    assert found in capsys.readouterr().err
     assert shell.feed("kept")
 
 

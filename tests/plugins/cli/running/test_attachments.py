@@ -83,9 +83,9 @@ def test_the_type_decides_the_ending_and_no_file_is_replaced(
 ) -> None:
     folder = tmp_path / "new" / "folder"
     for number in (1, 2):
-        (told,) = Gallery(folder).saved(outcome(Attachment(data, mime_type, "x.exe")))
-        assert told["path"] == str(folder / f"shown-{number}{ending}")
-        assert Path(told["path"]).read_bytes() == data
+        (found,) = Gallery(folder).saved(outcome(Attachment(data, mime_type, "x.exe")))
+        assert found["path"] == str(folder / f"shown-{number}{ending}")
+        assert Path(found["path"]).read_bytes() == data
 
 
 def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
@@ -111,15 +111,15 @@ def test_an_empty_name_is_no_folder(run: Any, tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_run_saves_where_it_is_told(run: Any, tmp_path: Path) -> None:
+def test_run_saves_where_it_is_asked_to(run: Any, tmp_path: Path) -> None:
     code = f"await display('{URL}', {{name: 'a.png'}}); 5"
     result = run("run", "-e", code, "--save", "out")
     assert (result.stdout, result.exit_code) == ("5\n", 0)
     path = Path("out") / "shown-1.png"
     assert result.stderr == f"Shown 1: image/png, 9 bytes, a.png: saved as {path}\n"
     assert (tmp_path / path).read_bytes() == PNG.data
-    told = json.loads(run("run", "-e", code, "--save", "out", "--json").stdout)
-    assert told["attachments"] == [
+    data = json.loads(run("run", "-e", code, "--save", "out", "--json").stdout)
+    assert data["attachments"] == [
         {
             "mime_type": "image/png",
             "name": "a.png",

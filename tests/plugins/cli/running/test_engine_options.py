@@ -29,14 +29,14 @@ def test_other_forms_are_refused(given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "found"),
     [
         (["workers=1", "workers=2"], "names workers twice; give it once"),
         (['env={"A": "1", "A": "2"}'], "env: an object names the field 'A' twice"),
     ],
 )
-def test_what_is_given_twice_is_refused(given: list[str], told: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"^--engine-option {told}"):
+def test_what_is_given_twice_is_refused(given: list[str], found: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^--engine-option {found}"):
         engine_options(given)
 
 
@@ -45,8 +45,8 @@ def test_a_value_that_is_nested_too_deeply_is_text() -> None:
 
 
 def test_a_refused_value_says_how_values_are_written() -> None:
-    told = r"keep_state takes True or False; got 'yes'\. Values are JSON, as in NAME=true, NAME=4"
-    with pytest.raises(ConfigurationError, match=f"--engine-option: {told}"):
+    text = r"keep_state takes True or False; got 'yes'\. Values are JSON, as in NAME=true, NAME=4"
+    with pytest.raises(ConfigurationError, match=f"--engine-option: {text}"):
         engine_with(ProcessEngine.around(QuickJSEngine), {"keep_state": "yes"})
 
 

@@ -65,7 +65,7 @@ def test_a_named_session_goes_on(run, tmp_path, monkeypatch):
         (["--plugin", "sessions", "--session", "a"], "set INTERPSTACK_SESSIONS to its URL"),
     ],
 )
-def test_what_a_named_session_lacks_is_told(run, monkeypatch, command, options, message):
+def test_what_a_named_session_lacks_is_reported(run, monkeypatch, command, options, message):
     monkeypatch.setattr("interpstack_sessions.plugin.plugin._store", None)
     monkeypatch.delenv("INTERPSTACK_SESSIONS", raising=False)
     result = run(*command, *options, stdin="1")
@@ -123,7 +123,7 @@ def test_options_of_an_engine_reach_it():
 
 
 @pytest.mark.parametrize(
-    ("language", "told"),
+    ("language", "found"),
     [
         ("python", ""),
         (None, ""),
@@ -131,15 +131,15 @@ def test_options_of_an_engine_reach_it():
         ("cobol", "no installed engine runs cobol ('interpstack plugins' lists them)"),
     ],
 )
-def test_a_cell_in_a_foreign_language_is_refused_with_advice(language, told):
+def test_a_cell_in_a_foreign_language_is_refused_with_advice(language, found):
     stack = InterpreterStack(FakeEngine())
     cell = Cell(source="1", language=language)
-    if not told:
+    if not found:
         check_language(stack, cell)
         return
     with pytest.raises(ConfigurationError) as refused:
         check_language(stack, cell)
-    message = f"cell is {language}, but the engine 'fake' runs python; {told}"
+    message = f"cell is {language}, but the engine 'fake' runs python; {found}"
     assert str(refused.value).startswith(message)
 
 

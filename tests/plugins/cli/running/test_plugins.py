@@ -61,7 +61,7 @@ def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
 
 
 @pytest.mark.parametrize(
-    ("plugin", "told"),
+    ("plugin", "found"),
     [
         ("konsole", "unknown plugin 'konsole'; known: accounts, console, "),
         ("nowhere:x", "--plugin nowhere:x: there is no module 'nowhere'"),
@@ -73,10 +73,10 @@ def test_an_installed_plugin_is_named_as_it_is_registered(spawn, distribution):
     ],
 )
 @pytest.mark.parametrize("command", [["run", "-e", "1"], ["repl"]])
-def test_a_wrong_plugin_is_one_line(run, command, plugin, told):
+def test_a_wrong_plugin_is_one_line(run, command, plugin, found):
     result = run(*command, "--plugin", plugin, stdin="1\n")
     assert (result.stdout, result.exit_code) == ("", 2)
-    assert told in result.stderr
+    assert found in result.stderr
     assert result.stderr.count("\n") == 1
     assert len(result.stderr) < 500
 

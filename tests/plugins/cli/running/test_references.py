@@ -35,7 +35,7 @@ def test_a_module_of_the_current_directory_is_found(
         ("references_exits", "cannot be imported: SystemExit"),
     ],
 )
-def test_what_cannot_be_imported_is_told(
+def test_what_cannot_be_imported_is_reported(
     name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -112,7 +112,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
 
 
 @pytest.mark.parametrize(
-    ("args", "stdin", "told"),
+    ("args", "stdin", "found"),
     [
         ([], b"", "give one source: a FILE, - for standard input, or -e CODE; got none"),
         (["a.js", "-e", "1"], b"", "got both"),
@@ -162,7 +162,7 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
         (["a.js", "b.js"], b"", "unexpected extra argument"),
     ],
 )
-def test_bad_input_is_named_and_exits_with_2(run, tmp_path, args, stdin, told):
+def test_bad_input_is_named_and_exits_with_2(run, tmp_path, args, stdin, found):
     (tmp_path / "folder").mkdir()
     for name, data in {
         "a.js": b"1",
@@ -174,7 +174,7 @@ def test_bad_input_is_named_and_exits_with_2(run, tmp_path, args, stdin, told):
         (tmp_path / name).write_bytes(data)
     result = run("run", *args, stdin=stdin)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert told in result.stderr
+    assert found in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -109,7 +109,7 @@ def test_code_calls_tools(run, references, code, shown):
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "found"),
     [
         ("await tools.readFile({path: 3})", "TypeError: tools.readFile: field 'path' takes a str"),
         ("await tools.readFile({})", "tools.readFile needs the field 'path'"),
@@ -117,14 +117,14 @@ def test_code_calls_tools(run, references, code, shown):
         ("await tools.fails()", "ToolError: nothing there"),
     ],
 )
-def test_wrong_calls_fail_in_the_code(run, code, told):
+def test_wrong_calls_fail_in_the_code(run, code, found):
     result = run("run", "--tools", "cli_tools", "-e", code)
     assert result.exit_code == 1
-    assert told in result.stderr
+    assert found in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("reference", "told"),
+    ("reference", "found"),
     [
         ("", "takes MODULE or MODULE:ATTR"),
         (":read_file", "takes MODULE or MODULE:ATTR"),
@@ -150,18 +150,18 @@ def test_wrong_calls_fail_in_the_code(run, code, told):
         ("math:sqrt", "'x' cannot be passed by name"),
     ],
 )
-def test_bad_references_say_what_is_accepted(reference, told):
+def test_bad_references_say_what_is_accepted(reference, found):
     with pytest.raises(InterpstackError) as caught:
         load_tools([reference], JAVASCRIPT)
-    assert told in str(caught.value)
+    assert found in str(caught.value)
     assert reference in str(caught.value)
 
 
 def test_a_name_given_twice_names_both_owners(run):
     result = run("run", "--tools", "cli_tools", "--tools", "cli_other:fetch", "-e", "1")
     assert result.exit_code == 2
-    told = "'tools.fetch' (from cli_other.fetch) is already offered by cli_tools.fetch"
-    assert told in result.stderr
+    text = "'tools.fetch' (from cli_other.fetch) is already offered by cli_tools.fetch"
+    assert text in result.stderr
 
 
 @pytest.mark.parametrize("again", ["cli_tools", "cli_tools:fetch", "cli_tools:several"])

@@ -131,11 +131,11 @@ async def test_output_is_read_from_a_guest_that_cannot_tell_it(
     limits = {"cpu_seconds": 0.3 if error == "Timeout" else 5.0, "memory_bytes": 8 * 2**20}
     async with _stack(100_000, **limits).session() as session:
         for name, code in PRINTED.items():
-            told = await session.eval(code)
+            found = await session.eval(code)
             stopped = await session.eval(f"{code}; {STOPS[error]}")
             assert stopped.error is not None
             assert stopped.error.name == error
-            assert stopped.console == told.console, name
+            assert stopped.console == found.console, name
             assert stopped.console_omitted_chars == 0
             await session.reset()
 
@@ -150,7 +150,7 @@ async def test_output_is_kept_of_a_guest_that_fills_its_memory_until_the_time_li
         assert (outcome.error.name, outcome.console) == ("Timeout", "a\nb")
 
 
-async def test_output_that_was_told_is_not_told_again() -> None:
+async def test_output_that_was_reported_is_not_reported_again() -> None:
     @bridge("late")
     async def late() -> None:
         """Answer when the cell has ended."""
@@ -170,8 +170,8 @@ async def test_output_that_was_told_is_not_told_again() -> None:
 async def test_of_very_much_output_the_beginning_is_read_and_the_rest_counted() -> None:
     async with _stack(100_000).session() as session:
         code = "for (let i = 0; i < 4000; i++) console.log('line ' + i)"
-        told = (await session.eval(code)).console
+        text = (await session.eval(code)).console
         stopped = await session.eval(f"{code}; {STOPS['RangeError']}")
-        assert told.startswith(stopped.console)
+        assert text.startswith(stopped.console)
         assert len(stopped.console) > 15_000
-        assert len(stopped.console) + stopped.console_omitted_chars == len(told)
+        assert len(stopped.console) + stopped.console_omitted_chars == len(text)

@@ -170,12 +170,12 @@ async def test_a_delivery_of_another_shape_is_refused(stack: InterpreterStack, v
     assert context.outcome(10).console == ""
 
 
-@pytest.mark.parametrize(("language", "told"), [("javascript", True), ("python", False)])
-def test_the_prompt_tells_of_it_for_javascript_only(language: str, told: bool) -> None:
+@pytest.mark.parametrize(("language", "found"), [("javascript", True), ("python", False)])
+def test_the_prompt_tells_of_it_for_javascript_only(language: str, found: bool) -> None:
     class Other(QuickJSEngine):
         pass
 
     Other.language = language
     text = InterpreterStack(Other(), plugins=["console"]).prompt()
-    assert ("console.log" in text) is told
+    assert ("console.log" in text) is found
     assert len(text) < 150

@@ -45,8 +45,8 @@ def test_the_numbers_of_the_package_are_true() -> None:
     done = CliRunner().invoke(main, ["demo", "--workflow"])
     assert done.exit_code == 0, done.output
     words = " ".join(done.stdout.split())
-    told = "The folder has {files} files with {lines} lines and {chars} characters."
-    assert told.format(**expected) in words
+    text = "The folder has {files} files with {lines} lines and {chars} characters."
+    assert text.format(**expected) in words
     for title, number in (
         ("files", expected["files"]),
         ("lines", expected["lines"]),
@@ -96,7 +96,7 @@ class Forgetful(ScriptedReader):
         return result
 
 
-def test_shelves_that_were_not_counted_are_told_and_not_added(tmp_path: Path) -> None:
+def test_shelves_that_were_not_counted_are_reported_and_not_added(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "f.txt").write_text("line\n", "utf-8")

@@ -41,7 +41,7 @@ async def test_a_cut_ends_the_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heard", "told"),
+    ("heard", "found"),
     [
         (["a", "a\nb", "a\nb\nc"], ["a", "b", "c"]),
         (["a\n", "a\n", "a\nb"], ["a", "", "b"]),
@@ -51,9 +51,9 @@ async def test_a_cut_ends_the_wait() -> None:
         (["ü", "ü\n\ud800"], ["ü", "\ud800"]),
     ],
 )
-def test_only_new_output_is_returned(heard: list[str], told: list[str]) -> None:
+def test_only_new_output_is_returned(heard: list[str], found: list[str]) -> None:
     shown = SeenOutput()
-    assert [shown.new(console) for console in heard] == told
+    assert [shown.new(console) for console in heard] == found
 
 
 def test_attachments_are_new_once() -> None:

@@ -55,7 +55,7 @@ def test_states_and_texts(
 def test_computing_stands_before_what_it_led_to() -> None:
     computing = [Computing(began=at, ended=until) for at, until in [(0, 1.0), (3.0, 3.5), (5, 8)]]
     rows = list(timeline_rows([CALL, OPEN, PAUSE], computing, chars=100))
-    assert [(row.kind, row.id, row.asked, row.told) for row in rows] == [
+    assert [(row.kind, row.id, row.asked, row.answered) for row in rows] == [
         ("computing", 1, 0, 1.0),
         ("call", 1, 1.0, 3.0),
         ("call", 2, 1.0, None),

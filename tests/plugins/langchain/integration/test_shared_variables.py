@@ -243,9 +243,9 @@ def test_the_prompt_says_who_sees_the_variables() -> None:
     class Own(PerUser):
         lifetime: ClassVar[str] = "Variables are those of the user, in all conversations."
 
-    for cls, told in ((PerUser, "other conversations may use them"), (Own, Own.lifetime)):
+    for cls, found in ((PerUser, "other conversations may use them"), (Own, Own.lifetime)):
         with CodeInterpreterMiddleware(mode="user", plugins=[Modes(cls)]) as middleware:
-            assert told in middleware.tools[0].description
+            assert found in middleware.tools[0].description
 
 
 # -- wrong modes ---------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def _with(**fields: Any) -> type[PerUser]:
 
 
 @pytest.mark.parametrize(
-    ("cls", "told"),
+    ("cls", "found"),
     [
         (_with(scope="conversation"), "Wrong.scope must be one of 'call', 'turn', 'thread', 'shar"),
         (_with(scope=None), "Wrong.scope must be one of"),
@@ -265,8 +265,8 @@ def _with(**fields: Any) -> type[PerUser]:
     ],
     ids=["scope", "no scope", "name", "instance"],
 )
-def test_a_mode_that_is_not_complete_is_refused(cls: Any, told: str) -> None:
-    with pytest.raises(ConfigurationError, match=told):
+def test_a_mode_that_is_not_complete_is_refused(cls: Any, found: str) -> None:
+    with pytest.raises(ConfigurationError, match=found):
         CodeInterpreterMiddleware(mode="user", plugins=[Modes(cls)])
 
 

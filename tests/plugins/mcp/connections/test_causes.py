@@ -12,7 +12,7 @@ def test_of_a_group_the_first_exception_counts() -> None:
     assert cause_of(first) is first
 
 
-def test_a_failure_is_told_in_one_line() -> None:
+def test_a_failure_is_reported_in_one_line() -> None:
     assert in_words(ValueError("a\n  b")) == "ValueError: a b"
     assert in_words(ValueError()) == "ValueError"
 

@@ -70,14 +70,14 @@ def _answering(body: bytes, headers: dict[str, str]) -> Callable[..., Any]:
             },
             "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
         }
-        told = {"jsonrpc": "2.0", "id": message.get("id")}
+        data = {"jsonrpc": "2.0", "id": message.get("id")}
         if message["method"] == "tools/call":
             return Response(body.replace(b"ID", str(message["id"]).encode()), headers=headers)
         if message["method"] in results:
-            return JSONResponse({**told, "result": results[message["method"]]})
+            return JSONResponse({**data, "result": results[message["method"]]})
         if "id" not in message:
             return Response(status_code=202)
-        return JSONResponse({**told, "error": {"code": -32601, "message": "no such method"}})
+        return JSONResponse({**data, "error": {"code": -32601, "message": "no such method"}})
 
     return Starlette(routes=[Route("/mcp", answer, methods=["POST"])])
 
@@ -121,7 +121,7 @@ _JSON, _EVENTS = {"Content-Type": "application/json"}, {"Content-Type": "text/ev
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "told"),
+    ("body", "headers", "found"),
     [
         (gzip.compress(bytes(10_000_000)), GZIP, "compressed its answer"),
         (_MESSAGE, _JSON, "more than 50 values (McpLimits.message_values)"),
@@ -129,13 +129,13 @@ _JSON, _EVENTS = {"Content-Type": "application/json"}, {"Content-Type": "text/ev
     ],
 )
 async def test_answers_that_grow_when_they_are_read_are_refused(
-    port: int, body: bytes, headers: dict[str, str], told: str
+    port: int, body: bytes, headers: dict[str, str], found: str
 ) -> None:
     web = {"url": f"http://127.0.0.1:{port}/mcp"}
     plugin = mcp({"mcpServers": {"web": web}}, limits=McpLimits(message_values=50))
     stack = InterpreterStack(plugins=[plugin])
     async with _served(_answering(body, headers), port), stack, stack.session() as session:
-        assert told in str((await session.eval("await mcp.web.go({})")).error)
+        assert found in str((await session.eval("await mcp.web.go({})")).error)
 
 
 async def test_a_server_that_is_started_again_is_found_again(
@@ -223,8 +223,8 @@ class _Scripted:
 
 def _error(message: Any, code: int, text: str, status: int = 200, data: Any = None) -> Response:
     error = {"code": code, "message": text, **({} if data is None else {"data": data})}
-    told = {"jsonrpc": "2.0", "id": message["id"], "error": error}
-    return JSONResponse(told, status_code=status)
+    found = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+    return JSONResponse(found, status_code=status)
 
 
 async def _caught(session: Any) -> Any:
@@ -260,7 +260,7 @@ async def test_an_error_of_a_server_is_no_end_of_the_connection(
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "found"),
     [
         (500, "boom", ["McpHttpError", "HTTP 500 Internal Server Error: boom", "may have had"]),
         (503, "", ["McpHttpError", "HTTP 503 Service Unavailable", "may have had its effects"]),
@@ -272,7 +272,7 @@ async def test_an_error_of_a_server_is_no_end_of_the_connection(
     ],
 )
 async def test_a_failure_of_http_keeps_its_status_and_its_text(
-    session: Any, port: int, status: int, body: str, told: list[str]
+    session: Any, port: int, status: int, body: str, found: list[str]
 ) -> None:
     def answer(message: Any, _: str) -> Response | None:
         return None if message["method"] == "ping" else Response(body, status_code=status)
@@ -281,7 +281,7 @@ async def test_a_failure_of_http_keeps_its_status_and_its_text(
     async with _served(server.app(), port):
         name, text, given, _ = await _caught(session)
         assert given == status
-        assert all(one in f"{name}: {text}" for one in told), text
+        assert all(one in f"{name}: {text}" for one in found), text
         await _caught(session)
     assert (server.calls, server.sessions) == (2, 1)
 
@@ -368,7 +368,7 @@ async def test_a_stream_that_ends_without_an_answer_costs_its_own_call_only(
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "found"),
     [
         (
             Response("No more calls\n today", headers={"Content-Type": "text/html"}),
@@ -385,11 +385,11 @@ async def test_a_stream_that_ends_without_an_answer_costs_its_own_call_only(
     ],
 )
 async def test_a_response_that_is_no_answer_is_named(
-    session: Any, port: int, response: Response, told: str
+    session: Any, port: int, response: Response, found: str
 ) -> None:
     server = _Scripted(lambda message, _: response if message["method"] != "ping" else None)
     async with _served(server.app(), port):
-        assert told in (await _caught(session))[1]
+        assert found in (await _caught(session))[1]
 
 
 @pytest.mark.parametrize("events", [False, True])

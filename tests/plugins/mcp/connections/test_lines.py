@@ -46,9 +46,9 @@ async def test_a_message_that_is_too_large_is_the_last(caplog: pytest.LogCapture
     incoming, reader, ends = _incoming("a", "b" * 1000, "c")
     with caplog.at_level(logging.WARNING, "interpstack.mcp"):
         assert [one.message.method async for one in incoming] == ["a"]
-    told = "a message of the server has more than 1000 bytes (McpLimits.message_bytes)"
-    assert ends == [told]
-    assert f"an MCP connection is closed: {told}" in caplog.text
+    text = "a message of the server has more than 1000 bytes (McpLimits.message_bytes)"
+    assert ends == [text]
+    assert f"an MCP connection is closed: {text}" in caplog.text
     assert not reader.at_eof()
 
 

@@ -103,7 +103,7 @@ def test_an_answer_without_an_id_keeps_its_error_or_becomes_a_failure(id_: bytes
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1E+400", "9" * 400 + ".0"])
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "seen"),
     [
         (
             '"result": {"structuredContent": {"a": [1, {"b": %s}]}}',
@@ -117,7 +117,7 @@ def test_an_answer_without_an_id_keeps_its_error_or_becomes_a_failure(id_: bytes
     ],
 )
 def test_an_answer_with_a_number_that_json_cannot_carry_is_refused(
-    number: str, part: str, told: str
+    number: str, part: str, seen: str
 ) -> None:
     found = read_message(f'{{"jsonrpc": "2.0", "id": 7, {part % number}}}')
     assert isinstance(found, SessionMessage)
@@ -125,7 +125,7 @@ def test_an_answer_with_a_number_that_json_cannot_carry_is_refused(
     assert found.message.id == 7
     failure = failure_in(MCPError.from_error_data(found.message.error))
     assert isinstance(failure, Rejected)
-    assert told in str(failure)
+    assert seen in str(failure)
 
 
 @pytest.mark.parametrize("value", ['"NaN"', "1e300", "1e-400", '"1e999"', "-0.0", "9" * 400])

@@ -80,9 +80,9 @@ async def test_standard_error_is_remembered_in_short() -> None:
     code = "import sys\nfor n in range(9): print('line', n, '\\x1b[31m', file=sys.stderr)"
     async with stdio_transport(server(code), SMALL, output, str) as (incoming, _):
         assert [one async for one in incoming] == []
-        while "line 8" not in output.stderr.told:  # noqa: ASYNC110 - the other end of a pipe
+        while "line 8" not in output.stderr.last_text:  # noqa: ASYNC110 - the other end of a pipe
             await asyncio.sleep(0.01)
-    assert output.stderr.told == " / ".join(f"line {n} [31m" for n in range(4, 9))
+    assert output.stderr.last_text == " / ".join(f"line {n} [31m" for n in range(4, 9))
 
 
 async def test_the_last_lines_of_standard_error_are_shown_and_not_the_first() -> None:

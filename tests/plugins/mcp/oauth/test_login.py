@@ -155,7 +155,7 @@ async def test_a_call_whose_login_cannot_be_renewed_now_says_so(guarded: Guarded
         assert (await session.eval(code)).text == "somebody who is allowed to"
 
 
-async def test_a_call_that_the_server_refuses_is_told_as_refused(
+async def test_a_call_that_the_server_refuses_is_reported_as_refused(
     guarded: Guarded, capfd: pytest.CaptureFixture[str]
 ) -> None:
     await log_in(guarded.file, "guarded", browser())
@@ -242,7 +242,7 @@ async def test_an_authorization_server_without_the_challenges_of_pkce_is_refused
 
 
 @pytest.mark.parametrize("token", [200, 400])
-async def test_the_browser_is_told_how_the_login_ended(
+async def test_the_browser_shows_how_the_login_ended(
     guarded: Guarded, token: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: asyncio.Queue[httpx2.Response] = asyncio.Queue()
@@ -259,8 +259,8 @@ async def test_the_browser_is_told_how_the_login_ended(
         with pytest.raises(LoginFailed, match=r"Token exchange failed \(400\)"):
             await log_in(guarded.file, "guarded", in_background(show))
     page = await pages.get()
-    told = "You are logged in" if token == 200 else "The login failed"
-    assert (page.status_code, page.text.partition(".")[0].partition(";")[0]) == (token, told)
+    found = "You are logged in" if token == 200 else "The login failed"
+    assert (page.status_code, page.text.partition(".")[0].partition(";")[0]) == (token, found)
     assert not [one for one in caplog.records if one.name.startswith("mcp.")]
 
 

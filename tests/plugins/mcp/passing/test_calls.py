@@ -90,7 +90,7 @@ class _Able(Client):
 
 @both
 @pytest.mark.parametrize("able", [{}, {"form": {}}, {"url": {}}, {"form": {}, "url": {}}])
-async def test_a_server_is_told_the_modes_of_elicitation_that_the_client_has(
+async def test_a_server_learns_the_modes_of_elicitation_that_the_client_has(
     notes: Notes, mode: str, able: dict[str, Any]
 ) -> None:
     async def elicit(ctx: Any, params: Any) -> types.ElicitResult:
@@ -100,8 +100,8 @@ async def test_a_server_is_told_the_modes_of_elicitation_that_the_client_has(
         client = _Able(made.server.app(), mode=mode, elicitation_callback=elicit)
         client.modes = types.ElicitationCapability.model_validate(able)
         async with client:
-            told = await client.call_tool("can", {})
-            assert json.loads(told.content[0].text) == {"elicitation": able}  # type: ignore[union-attr]
+            found = await client.call_tool("can", {})
+            assert json.loads(found.content[0].text) == {"elicitation": able}  # type: ignore[union-attr]
             for kind in ("form", "url"):
                 if kind in able or (kind == "form" and not able):
                     assert (await asked(client, kind))["action"] == "decline"
@@ -123,7 +123,7 @@ async def test_the_refusal_of_a_client_fails_the_call(notes: Notes, mode: str) -
             await client.call_tool("ask", {"kind": "sampling"})
 
 
-async def test_changed_roots_are_told(notes: Notes) -> None:
+async def test_changed_roots_are_reported(notes: Notes) -> None:
     async def roots(ctx: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[])
 

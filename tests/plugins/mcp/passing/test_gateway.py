@@ -164,7 +164,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(notes: Notes, mode: s
 
 
 @both
-async def test_a_call_is_made_once_and_its_loss_is_told(notes: Notes, mode: str) -> None:
+async def test_a_call_is_made_once_and_its_loss_is_reported(notes: Notes, mode: str) -> None:
     async with gateway(passing(notes, "a")) as made, made.client(mode) as client:
         result = await client.call_tool("leave", {})
         assert result.is_error
@@ -238,12 +238,12 @@ async def test_servers_over_http_are_passed_on_too(shared_server: Any, mode: str
 @both
 async def test_changes_reach_those_who_want_them(notes: Notes, mode: str) -> None:
     heard: list[str] = []
-    told = asyncio.Event()
+    found = asyncio.Event()
 
     async def hear(message: Any) -> None:
         heard.append(message.method)
         if message.method == "notifications/resources/updated":
-            told.set()
+            found.set()
 
     async with (
         gateway(passing(notes, "a")) as made,
@@ -254,12 +254,12 @@ async def test_changes_reach_those_who_want_them(notes: Notes, mode: str) -> Non
         if mode == "legacy":
             await client.subscribe_resource("test://a")
             await client.call_tool("change", {})
-            await asyncio.wait_for(told.wait(), 60)
+            await asyncio.wait_for(found.wait(), 60)
             assert "notifications/prompts/list_changed" in heard
             await client.unsubscribe_resource("test://a")
-            told.clear()
+            found.clear()
             await client.call_tool("change", {})
-            assert not told.is_set()
+            assert not found.is_set()
             return
         listening = client.listen(prompts_list_changed=True, resource_subscriptions=["test://a"])
         async with listening as events:

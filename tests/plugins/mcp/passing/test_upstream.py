@@ -164,9 +164,9 @@ async def test_lists_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     async with gateway(old(ENDLESS), tools=50, tool_bytes=1000) as made, made.client() as client:
         assert (await client.list_prompts()).prompts == []
         assert (await client.list_resources()).resources == []
-        told = caplog.text
-        assert "lists more than 50 prompts (McpLimits.tools), or its list does not end" in told
-        assert "lists more than 50 resources" in told
+        found = caplog.text
+        assert "lists more than 50 prompts (McpLimits.tools), or its list does not end" in found
+        assert "lists more than 50 resources" in found
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.name for one in templates] == ["broken", "good"]
         assert "'y://{a}' has more than 1000 bytes (McpLimits.tool_bytes)" in caplog.text
@@ -306,11 +306,11 @@ async def test_a_server_that_does_not_set_its_level_holds_nobody_up(answer: str)
 
 
 async def test_a_new_connection_has_what_the_client_asked_for(notes: Notes) -> None:
-    told = asyncio.Event()
+    found = asyncio.Event()
 
     async def hear(message: Any) -> None:
         if message.method == "notifications/resources/updated":
-            told.set()
+            found.set()
 
     async with (
         gateway(passing(notes, "a")) as made,
@@ -320,7 +320,7 @@ async def test_a_new_connection_has_what_the_client_asked_for(notes: Notes) -> N
         await client.subscribe_resource("test://a")
         await client.call_tool("leave", {})
         await client.call_tool("change", {})
-        await asyncio.wait_for(told.wait(), 60)
+        await asyncio.wait_for(found.wait(), 60)
         assert json.dumps(notes.text()).count("level error") == 2
 
 
@@ -370,14 +370,14 @@ async def test_a_status_of_http_tells_whether_the_call_was_run(refusing: dict[st
         for status in (401, 403, 404, 405, 413, 415, 429, 500, 503):
             result = await client.call_tool("t", {"status": status})
             assert result.is_error
-            told, unknown = text(result), "mcp.s.t may have had its effects"
-            assert f"HTTP {status} " in told
-            assert "the reason" in told
+            found, unknown = text(result), "mcp.s.t may have had its effects"
+            assert f"HTTP {status} " in found
+            assert "the reason" in found
             if status >= 500:
-                assert unknown in told
+                assert unknown in found
             else:
-                assert told.startswith("mcp.s.t was not run: MCP server 's' refused")
-                assert unknown not in told
+                assert found.startswith("mcp.s.t was not run: MCP server 's' refused")
+                assert unknown not in found
 
 
 def test_levels_have_an_order() -> None:

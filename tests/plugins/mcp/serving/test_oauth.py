@@ -118,8 +118,8 @@ async def test_clients_learn_where_to_log_in(login: Login) -> None:
     async with httpx2.AsyncClient() as client:
         refused = await client.post(login.resource, json=INITIALIZE, headers=ACCEPT)
         assert refused.status_code == 401
-        told = refused.headers["www-authenticate"]
-        address = told.partition('resource_metadata="')[2].rstrip('"')
+        found = refused.headers["www-authenticate"]
+        address = found.partition('resource_metadata="')[2].rstrip('"')
         metadata = (await client.get(address)).json()
     assert metadata["resource"] == login.resource
     assert [one.rstrip("/") for one in metadata["authorization_servers"]] == [login.url]

@@ -162,9 +162,11 @@ async def test_nobody_is_asked_about_arguments_that_the_call_refuses(
 async def test_arguments_that_nobody_can_read_are_refused(serve: Any) -> None:
     served = serve("tools.pay")
     client = await served.client({"action": "accept", "content": {"allow": True}})
-    told = await text(client, "await tools.pay({to: 'a'.repeat(5000)})")
-    assert told.startswith('<error type="ToolError">tools.pay was not called: it needs an approval')
-    assert "a person is shown at most 4000" in told
+    found = await text(client, "await tools.pay({to: 'a'.repeat(5000)})")
+    assert found.startswith(
+        '<error type="ToolError">tools.pay was not called: it needs an approval'
+    )
+    assert "a person is shown at most 4000" in found
     assert served.paid == []
 
 

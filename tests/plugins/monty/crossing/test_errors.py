@@ -36,7 +36,7 @@ def test_exceptions_of_pythons_own_keep_their_class(name: str) -> None:
     named = NamedErrors()
     made = exception_for(GuestError(name, "no"), named)
     assert (type(made).__name__, made.args) == (name, ("no",))
-    assert named.told() == []
+    assert named.to_data() == []
 
 
 @pytest.mark.parametrize("name", ["ToolError", "KeyboardInterrupt", "SystemExit", "object", ""])
@@ -61,9 +61,9 @@ def test_a_source_that_is_refused_has_a_line() -> None:
 
 def test_an_error_of_the_cell_has_name_message_and_frames() -> None:
     frames = [frame(4), frame(2, function_name="f"), frame(1, "<python-input-0>"), frame(7, "<x>")]
-    told = _described(MontyRuntimeError(ValueError("no: not so"), *frames))
-    assert (told.name, told.message) == ("ValueError", "no: not so")
-    assert told.stack.splitlines() == [
+    found = _described(MontyRuntimeError(ValueError("no: not so"), *frames))
+    assert (found.name, found.message) == ("ValueError", "no: not so")
+    assert found.stack.splitlines() == [
         "  at cell:4 in <module>",
         "  at cell:2 in f",
         "  at a string:7 in <module>",
@@ -72,8 +72,8 @@ def test_an_error_of_the_cell_has_name_message_and_frames() -> None:
 
 def test_frames_of_earlier_cells_and_lines_beyond_the_source() -> None:
     frames = [frame(9), frame(3, "<python-input-0>"), frame(5, "<python-input-7>")]
-    told = _described(MontyRuntimeError(ValueError("no"), *frames), lines=8)
-    assert told.stack.splitlines() == [
+    found = _described(MontyRuntimeError(ValueError("no"), *frames), lines=8)
+    assert found.stack.splitlines() == [
         "  at cell:8 in <module>",
         "  at an earlier cell:5 in <module>",
     ]
@@ -91,8 +91,8 @@ def test_repeated_and_many_frames_are_shortened() -> None:
 
 
 def test_texts_of_a_guest_are_bounded() -> None:
-    told = _described(MontyRuntimeError(ValueError("x" * 100_000)))
-    assert len(told.message) == 16_384
+    found = _described(MontyRuntimeError(ValueError("x" * 100_000)))
+    assert len(found.message) == 16_384
 
 
 def test_only_errors_that_the_host_threw_get_their_names_back() -> None:
@@ -104,15 +104,15 @@ def test_only_errors_that_the_host_threw_get_their_names_back() -> None:
     assert (forged.name, forged.message) == ("RuntimeError", "ToolError: other")
 
 
-def test_what_monty_cannot_run_is_told_without_its_own_words() -> None:
+def test_what_monty_cannot_run_is_reported_without_its_own_words() -> None:
     inner = RuntimeError("Internal error in monty: SystemExit(3)")
     assert _described(MontyRuntimeError(inner)).message == "SystemExit(3)"
     assert _described(MontyRuntimeError(inner, frame(1))).message.startswith("Internal error")
 
 
 def test_a_syntax_error_is_one_whatever_it_wraps() -> None:
-    told = _described(MontySyntaxError(ValueError("bad: token"), frame(2)))
-    assert (told.name, told.message) == ("SyntaxError", "bad: token")
+    found = _described(MontySyntaxError(ValueError("bad: token"), frame(2)))
+    assert (found.name, found.message) == ("SyntaxError", "bad: token")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_errors_survive_as_json_however_large_they_were() -> None:
     named = NamedErrors()
     for _ in range(1000):
         named.add("ToolError", "x" * 100_000)
-    text = json.dumps(named.told())
+    text = json.dumps(named.to_data())
     assert len(text) < 100
     other = NamedErrors()
     other.restore(json.loads(text))

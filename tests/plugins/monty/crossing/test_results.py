@@ -68,7 +68,7 @@ def test_an_answer_of_another_form_fails_the_cell(output: Any) -> None:
     ("memory", "allowed"),
     [(64 * 2**20, "used up its memory limit of 64 MiB"), (None, "used up all memory")],
 )
-def test_too_much_memory_is_told_with_the_limit(
+def test_too_much_memory_is_reported_with_the_limit(
     monkeypatch: pytest.MonkeyPatch, memory: int | None, allowed: str
 ) -> None:
     monkeypatch.setattr(results, "is_memory_limit", lambda error: True)
@@ -78,7 +78,7 @@ def test_too_much_memory_is_told_with_the_limit(
     assert error.message.endswith(UNDONE)
 
 
-def test_other_failures_are_told_on_one_short_line() -> None:
+def test_other_failures_are_reported_on_one_short_line() -> None:
     error = failure_of(ValueError("it broke\nlike this" + "x" * 1000), Limits())
     assert (error.name, error.message) == ("EngineFailure", f"it broke; {UNDONE}")
     assert len(failure_of(ValueError("x" * 1000), Limits()).message) == 300 + len(f"; {UNDONE}")

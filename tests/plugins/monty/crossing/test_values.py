@@ -213,8 +213,8 @@ var $odd = "kept", f = () => 1, pairs = new Map([["a", 1]]), missing = undefined
             await other.eval("rows.append({'n': 2.5})\nimport json\nf = 'mine now'")
             async with javascript.session("c") as third:
                 await third.load(await other.values())
-                told = "[rows[1].n, big === 2n ** 70n, bytes[1], pairs.a, $odd, f].join()"
-                assert (await third.eval(told)).text == "2.5,true,2,1,kept,mine now"
+                found = "[rows[1].n, big === 2n ** 70n, bytes[1], pairs.a, $odd, f].join()"
+                assert (await third.eval(found)).text == "2.5,true,2,1,kept,mine now"
                 assert "json" in (await third.eval("json")).error.message
 
 
@@ -249,7 +249,7 @@ async def test_a_few_lists_do_not_fill_the_host() -> None:
 
 
 @pytest.mark.parametrize(("year", "hours"), [(1, 23), (9999, -23)])
-async def test_a_datetime_without_a_form_in_utc_is_told(
+async def test_a_datetime_without_a_form_in_utc_is_reported(
     session: Session, year: int, hours: int
 ) -> None:
     moment = f"datetime.datetime({year}, {1 if year == 1 else 12}, {1 if year == 1 else 31}, 12"
@@ -284,9 +284,9 @@ async def test_one_value_that_cannot_be_taken_over_costs_no_other(stack: Interpr
             "be passed to the host."
         )
         assert "unhashable set element" in (await session.eval("errors")).error.message
-        told = await session.values()
-        assert {"fine", "__interpstack_show__", "ﬁ", "kit"} <= told.keys()
-        assert told["kit"] == 7
+        found = await session.values()
+        assert {"fine", "__interpstack_show__", "ﬁ", "kit"} <= found.keys()
+        assert found["kit"] == 7
         with pytest.raises(ImageError, match="the stored value of 'odd' is damaged"):
             await session.load({**LOADED, "odd": {"$": "date", "v": "?"}})
         assert (await session.eval("fine")).text == "[1]"

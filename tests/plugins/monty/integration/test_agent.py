@@ -19,7 +19,7 @@ from interpstack_langchain import CodeInterpreterMiddleware
 
 
 class Scripted(BaseChatModel):
-    """Runs the code it is given, then says what it was told."""
+    """Runs the code it is given, then says what it was given."""
 
     codes: list[str]
     seen: list[Any]
@@ -80,7 +80,7 @@ def agents() -> Iterator[Callable[..., Any]]:
         middleware.stack.close()
 
 
-async def told(agent: Any, model: Scripted, *codes: str) -> list[str]:
+async def answers_to(agent: Any, model: Scripted, *codes: str) -> list[str]:
     model.codes[:] = codes
     config = {"configurable": {"thread_id": "t"}}
     result = await agent.ainvoke({"messages": [("user", "go")]}, config)
@@ -91,7 +91,7 @@ async def told(agent: Any, model: Scripted, *codes: str) -> list[str]:
 
 async def test_tools_subagents_and_state(agents: Callable[..., Any]) -> None:
     agent, model = agents(ptc=["look_up"])
-    answers = await told(
+    answers = await answers_to(
         agent,
         model,
         "import asyncio\n"
@@ -108,12 +108,12 @@ async def test_tools_subagents_and_state(agents: Callable[..., Any]) -> None:
     assert answers[2].startswith("<result>ToolError: ")
     assert "no such word" in answers[2]
     assert "does not match any known parameter" in answers[3]
-    assert await told(agent, model, "joined() + '!'") == ["<result>aa-bb-cc!</result>"]
+    assert await answers_to(agent, model, "joined() + '!'") == ["<result>aa-bb-cc!</result>"]
 
 
 async def test_the_model_reads_of_python(agents: Callable[..., Any]) -> None:
     agent, model = agents(ptc=["look_up"])
-    await told(agent, model, "1")
+    await answers_to(agent, model, "1")
     described = "\n".join(
         text for item in model.seen if item and isinstance(item[0], str) for text in item
     )

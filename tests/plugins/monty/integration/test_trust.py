@@ -97,9 +97,9 @@ async def test_an_export_may_give_anything(stack: InterpreterStack, code: str) -
         await session.eval("wide = deep = 1\nfor _ in range(900): deep = [deep]")
         await session.eval("for _ in range(40): wide = [wide, wide]\n0")
         await session.eval(replacing("export", code))
-        told = await session.values()
-        assert {told[name]["$"] for name in ("x", "y")} == {"lost"}
-        assert all(0 < len(told[name]["v"]) < 400 for name in ("x", "y"))
+        found = await session.values()
+        assert {found[name]["$"] for name in ("x", "y")} == {"lost"}
+        assert all(0 < len(found[name]["v"]) < 400 for name in ("x", "y"))
         outcome, state = await session.eval_with_state("x", wants_values=bool)
         assert (outcome.text, state.image is not None) == ("1", True)
 
@@ -150,14 +150,14 @@ def test_a_kernel_that_never_returns_is_stopped(
     "output",
     [5, [], ["x"], ["x", 0, 0, 0], {"x": 1}, "text", "1 2 3 text"],
 )
-def test_results_of_no_known_form_are_told(output: Any) -> None:
+def test_results_of_no_known_form_are_reported(output: Any) -> None:
     assert "cannot be read" in completion_of(output, 100).error.message
 
 
-@pytest.mark.parametrize(("omitted", "told"), [(10**19, 2**31), (7, 7)], ids=["large", "right"])
-def test_what_is_left_out_is_bounded(omitted: int, told: int) -> None:
+@pytest.mark.parametrize(("omitted", "found"), [(10**19, 2**31), (7, 7)], ids=["large", "right"])
+def test_what_is_left_out_is_bounded(omitted: int, found: int) -> None:
     completion = completion_of(f"{omitted} 0 0 {'x' * 200}", 100)
-    assert completion.omitted_chars == told
+    assert completion.omitted_chars == found
     assert (len(completion.text), completion.handle, completion.undefined) == (100, False, False)
 
 

@@ -78,8 +78,8 @@ def test_an_error_ends_the_cell_unless_monty_stopped_it(stopped: bool) -> None:
     error = fake_monty.MontyRuntimeError(KeyboardInterrupt("x"))  # type: ignore[arg-type]
     asked: list[Exception] = []
 
-    def given_up(told: Exception) -> bool:
-        asked.append(told)
+    def given_up(found: Exception) -> bool:
+        asked.append(found)
         return stopped
 
     assert cancel(Suspended(_raising(error)), given_up) is not stopped  # type: ignore[arg-type]

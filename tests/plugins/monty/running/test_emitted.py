@@ -153,8 +153,8 @@ def test_a_cell_goes_on_elsewhere_where_it_stood(offer: Offer) -> None:
     emitted.print("stdout", "abcd")
     emitted.drained(Progress())
     again = Emitted(limits, offer("kit.echo"))
-    again.restore(emitted.told())
-    assert again.told() == emitted.told()
+    again.restore(emitted.to_data())
+    assert again.to_data() == emitted.to_data()
     assert "CallBudgetExceeded" in again.emit(71, ["kit.echo", 1])["message"]
     assert again.sleep(72, [1])[1] is None
     again.print("stdout", "efgh")

@@ -169,8 +169,8 @@ def test_a_blocked_cell_is_blocked_elsewhere_too(turns: SuspensionAnswers, offer
     turns.run(None)
     (timer,) = turns.emitted.drained(Progress()).requests
     again = SuspensionAnswers(Emitted(Limits(), offer("kit.echo")))
-    again.restore(turns.told())
-    assert again.told() == turns.told()
+    again.restore(turns.to_data())
+    assert again.to_data() == turns.to_data()
     asleep = Function(Done(), "time.sleep", 2)
     session = _Session(asleep)
     again.open(session, b"snapshot")  # type: ignore[arg-type]
@@ -184,4 +184,4 @@ def test_output_of_a_cell_is_emitted(turns: SuspensionAnswers) -> None:
     session = _Session(Done())
     turns.begin(session, "1")  # type: ignore[arg-type]
     assert session.fed == ["1"]
-    assert turns.told()["text"] == "begun"
+    assert turns.to_data()["text"] == "begun"

@@ -98,21 +98,21 @@ def test_a_parked_cell_goes_on_with_what_was_bound(place: Any, worker: FakeWorke
 
 
 @pytest.mark.parametrize(
-    ("inner", "told"),
+    ("inner", "found"),
     [
         (ValueError("damaged"), "the suspended cell cannot be opened: ValueError: damaged"),
         (MemoryError("memory limit exceeded: 9 bytes > 5 bytes"), "memory_bytes=4194304 allows"),
     ],
 )
 def test_a_cell_that_cannot_be_opened_gives_its_worker_back(
-    place: Any, worker: FakeWorker, monkeypatch: pytest.MonkeyPatch, inner: Exception, told: str
+    place: Any, worker: FakeWorker, monkeypatch: pytest.MonkeyPatch, inner: Exception, found: str
 ) -> None:
     from interpstack_monty.crossing import errors
 
     monkeypatch.setattr(errors, "pydantic_monty", fake_monty.CLIENT)
     place.take_up(b"snapshot", "")
     place.turns.error = fake_monty.MontyError(inner)
-    with pytest.raises(EngineFailure, match=told):
+    with pytest.raises(EngineFailure, match=found):
         place.unpark()
     assert (place.worker, worker.released) == (None, 1)
 

@@ -198,9 +198,9 @@ async def test_a_refused_path_names_the_readable_ones(tmp_path: Path, read: str)
         await session.eval("import fs from 'fs'")
         for path, more in (("/etc/passwd", ""), ("data.txt", '; relative paths start at "/", ')):
             error = (await session.eval(read.replace("PATH", repr(path)))).error
-            told = f'reading "{path}" is not allowed; code may read: {tmp_path}, os.tmpdir(){more}'
+            text = f'reading "{path}" is not allowed; code may read: {tmp_path}, os.tmpdir(){more}'
             assert error is not None
-            assert error.message.startswith(told), error.message
+            assert error.message.startswith(text), error.message
         error = (await session.eval("fs.writeFileSync('/x.txt', '')")).error
         assert error is not None
         assert error.message == 'writing "/x.txt" is not allowed; code may write: os.tmpdir()'

@@ -302,8 +302,8 @@ async def test_a_package_of_many_files_needs_few_questions(
 async def test_a_native_addon_that_a_loader_looks_for_is_refused(session: Session) -> None:
     for name in ("looks", "guesses"):
         caught = f"try {{ await import('{name}') }} catch (e) {{ [e.name, e.code, e.message] }}"
-        told = (await session.eval(caught)).text
-        assert told.startswith('["ModuleNotFound", "ERR_DLOPEN_DISABLED", "Native addons are not')
+        text = (await session.eval(caught)).text
+        assert text.startswith('["ModuleNotFound", "ERR_DLOPEN_DISABLED", "Native addons are not')
     error = (await session.eval("await import('fails')")).error
     assert error is not None
     assert (error.name, error.message) == ("TypeError", "another reason")

@@ -226,10 +226,10 @@ async def _goes_on(session: Session) -> None:
 
 @pytest.mark.parametrize("name", _REFUSED)
 async def test_what_is_no_network_is_refused(session: Session, folder: Path, name: str) -> None:
-    source, told = _REFUSED[name]
+    source, found = _REFUSED[name]
     outcome = await session.eval(source)
     assert outcome.error is not None, outcome.text
-    assert told in outcome.error.message
+    assert found in outcome.error.message
     assert not (folder / "made.sock").exists()
     await _goes_on(session)
 

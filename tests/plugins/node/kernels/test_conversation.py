@@ -11,7 +11,7 @@ from interpstack_node.kernels.waiting import converse_blocking
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "found"),
     [
         ("send('F', b'ReferenceError: x')", "a failure of its own: ReferenceError: x"),
         ("send('Z', b'nothing')", "a malformed end of an answer"),
@@ -32,8 +32,8 @@ from interpstack_node.kernels.waiting import converse_blocking
         ("os._exit(7)", "ended with status 7"),
     ],
 )
-def test_nonsense_ends_the_kernel(fake_node: Fake, answer: str, told: str) -> None:
-    with pytest.raises(KernelDied, match=told):
+def test_nonsense_ends_the_kernel(fake_node: Fake, answer: str, found: str) -> None:
+    with pytest.raises(KernelDied, match=found):
         started(fake_node(f"{GREETING}receive()\n{answer}\nreceive()"))
 
 

@@ -25,7 +25,7 @@ def test_frames_arrive_in_any_pieces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("received", "told"),
+    ("received", "found"),
     [
         (_frame("?", b""), "no known kind"),
         (b"GET / HTTP/1.1\r\n", "no known kind"),
@@ -33,9 +33,9 @@ def test_frames_arrive_in_any_pieces() -> None:
         (_frame("D", b"x" * 996), "an answer of more than 1000 bytes"),
     ],
 )
-def test_nonsense_is_refused(received: bytes, told: str) -> None:
+def test_nonsense_is_refused(received: bytes, found: str) -> None:
     frames = Frames(1000)
-    with pytest.raises(MalformedFrame, match=told):
+    with pytest.raises(MalformedFrame, match=found):
         _take(frames, received)
 
 

@@ -107,7 +107,7 @@ async def _spare(pool: KernelPool) -> KernelProcess:
     return pool._spares[0]
 
 
-def test_a_start_behind_that_fails_is_told_when_a_kernel_is_needed(tmp_path: Path) -> None:
+def test_a_start_behind_that_fails_is_reported_when_a_kernel_is_needed(tmp_path: Path) -> None:
     pool = KernelPool(8, 1)
     config = attrs.evolve(_config(), node=str(tmp_path / "absent"))
     pool.start_behind(config)

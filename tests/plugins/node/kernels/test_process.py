@@ -18,7 +18,7 @@ from interpstack_node.runtime import find_node
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "found"),
     [
         ("", "ended with status 0"),
         ("sys.exit('no such option')", "ended with status 1: no such option"),
@@ -29,8 +29,8 @@ from interpstack_node.runtime import find_node
         ("connection.sendall(b'Z' + b'\\xff' * 4)\nreceive()", "at most 1048576"),
     ],
 )
-def test_a_program_that_is_no_kernel_is_told_of(fake_node: Fake, body: str, told: str) -> None:
-    with pytest.raises(KernelDied, match=told):
+def test_a_program_that_is_no_kernel_is_reported(fake_node: Fake, body: str, found: str) -> None:
+    with pytest.raises(KernelDied, match=found):
         started(fake_node(body))
 
 

@@ -66,13 +66,13 @@ async def test_a_wait_to_send(ends: tuple[socket.socket, socket.socket]) -> None
 async def test_a_cancelled_conversation_goes_on_to_its_end(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
-    told: list[str] = []
-    task = asyncio.create_task(converse(_read(ends[0]), lambda: told.append("stop")))
+    found: list[str] = []
+    task = asyncio.create_task(converse(_read(ends[0]), lambda: found.append("stop")))
     for count in (1, 2):
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.sleep(0.01)
-        assert told == ["stop"] * count
+        assert found == ["stop"] * count
     ends[1].sendall(b"stopped")
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -37,14 +37,14 @@ def test_a_missing_package_is_explained_with_the_folders(tmp_path: Path) -> None
     imports.note([Request(number, "module", wire) for number, wire in enumerate(asked)])
     imports.note([Request(100, "kit.module", "lodash")])
     more = f"; no such package is in {folders[0]} or {folders[1]} (the engine's option module_dirs "
-    for number, told in enumerate((more, more, "", "", "", "")):
+    for number, found in enumerate((more, more, "", "", "", "")):
         error = imports.explained(
             Settlement(number, error=GuestError("ModuleNotFound", "no"))
         ).error
         assert error is not None
         assert error.name == "ModuleNotFound"
-        assert error.message.startswith(f"no{told}"), asked[number]
-        assert told or error.message == "no"
+        assert error.message.startswith(f"no{found}"), asked[number]
+        assert found or error.message == "no"
     for answer in (Settlement(6), Settlement(100, error=GuestError("E", "no")), Settlement(101)):
         assert imports.explained(answer) is answer
 

@@ -78,8 +78,8 @@ def test_each_call_has_one_span_of_the_conventions(collected: Collector) -> None
     ids = {attributes(span)["gen_ai.tool.call.id"] for span in looks}
     assert len(ids) == 100
     (kid,) = collected.named("invoke_agent kid")
-    told = attributes(kid)
-    assert (told["gen_ai.operation.name"], told["gen_ai.agent.name"]) == ("invoke_agent", "kid")
+    found = attributes(kid)
+    assert (found["gen_ai.operation.name"], found["gen_ai.agent.name"]) == ("invoke_agent", "kid")
     assert kid.parent_span_id == first.span_id
     pays = collected.named("execute_tool pay")
     assert [attributes(span)["interpstack.call.outcome"] for span in pays] == ["paused", "ok"]

@@ -77,23 +77,23 @@ def run() -> Iterator[Callable[..., Any]]:
 
 
 async def test_tools_and_state_work_as_in_the_process(run: Any) -> None:
-    told = await run(
+    found = await run(
         "const found = await Promise.all(['a', 'b'].map((query) => tools.search({query}))); found",
         "const next = () => found.length; next()",
     )
-    assert told == ['<result>["A", "B"]</result>', "<result>2</result>"]
+    assert found == ['<result>["A", "B"]</result>', "<result>2</result>"]
     assert await run("next() + 1") == ["<result>3</result>"]
     assert calls == ["a", "b"]
 
 
 async def test_a_dead_worker_costs_one_eval(run: Any) -> None:
-    told = await run(
+    found = await run(
         "let kept = 41; kept",
         "kept = 0; await tools.search({query: 'before'}); "
         "await tools.sabotage({query: 'now'}); for (;;);",
         "kept + 1",
     )
-    assert told == [
+    assert found == [
         "<result>41</result>",
         '<error type="EngineFailure">the worker process was killed by SIGKILL; variables are as '
         "they were before this cell</error>",

@@ -47,7 +47,7 @@ SILENT = (
 
 
 @pytest.mark.parametrize(
-    ("deed", "told"),
+    ("deed", "found"),
     [
         ("exit", "the worker process ended with status 3"),
         ("leave", "the worker process ended with status 1"),
@@ -70,8 +70,8 @@ SILENT = (
         ("hang up", "the worker process was killed by SIGKILL"),
     ],
 )
-def test_a_worker_fails(make: Make, hostile: Any, deed: str, told: str) -> None:
-    silent = told is SILENT
+def test_a_worker_fails(make: Make, hostile: Any, deed: str, found: str) -> None:
+    silent = found is SILENT
     stack = make(hostile(workers=1, grace_seconds=0.5 if silent else 2))
     # 2.25 s: three times the CPU time, a second for the engine to stop the guest, the grace.
     with stack.session("one") as session:
@@ -81,7 +81,7 @@ def test_a_worker_fails(make: Make, hostile: Any, deed: str, told: str) -> None:
         assert outcome.error is not None
         assert outcome.error.name == ("Timeout" if silent else "EngineFailure")
         assert (outcome.stopped, outcome.state) == (True, "undone")
-        assert told in outcome.error.message
+        assert found in outcome.error.message
         assert outcome.error.message.endswith("; variables are as they were before this cell")
         assert session.eval_sync("next()").text == "42"
 
@@ -380,7 +380,7 @@ def test_values_are_what_survives(python: Any) -> None:
 
 
 @pytest.mark.parametrize("by_neighbour", [True, False])
-def test_what_cannot_be_kept_is_told_once(
+def test_what_cannot_be_kept_is_reported_once(
     make: Make, monkeypatch: pytest.MonkeyPatch, by_neighbour: bool, trapdoor: Any
 ) -> None:
     stack = make(ProcessEngine.around(trapdoor.Forgetful)(workers=1))
@@ -451,13 +451,13 @@ def test_a_worker_gets_its_own_environment_and_limits(
     monkeypatch.setenv("SECRET_KEY", "hunter2")
     engine = hostile(workers=1, worker_environment={"CHOSEN": "yes"}, worker_files=128)
     with make(engine).session("one") as session:
-        told = json.loads(session.eval_sync("//! environment\n").text)
+        data = json.loads(session.eval_sync("//! environment\n").text)
     accepted = {"CHOSEN", "HOME", "INTERPSTACK_CACHE_DIR", "LC_CTYPE", "LD_LIBRARY_PATH"}
-    assert told["environ"].keys() <= accepted | {"PYTHONPATH", "TZ", "XDG_CACHE_HOME"}
-    assert told["environ"]["CHOSEN"] == "yes"
-    assert told["cwd"] == "/"
-    assert (told["CORE"], told["DATA"]) == ([0, 0], [2**31, 2**31])
-    assert told["NOFILE"] == [128, 128]
+    assert data["environ"].keys() <= accepted | {"PYTHONPATH", "TZ", "XDG_CACHE_HOME"}
+    assert data["environ"]["CHOSEN"] == "yes"
+    assert data["cwd"] == "/"
+    assert (data["CORE"], data["DATA"]) == ([0, 0], [2**31, 2**31])
+    assert data["NOFILE"] == [128, 128]
 
 
 #: Makes millions of properties in one built-in of V8 that looks at no time limit.
@@ -465,7 +465,7 @@ SLOW_BUILTIN = 'Object.assign({}, "a".repeat(24e6))'
 
 
 @pytest.mark.parametrize(
-    ("given", "name", "told", "survives"),
+    ("given", "name", "found", "survives"),
     [
         # on a busy machine, too, there is time for V8 before the worker is held for dead
         ({"grace_seconds": 1.6}, "Timeout", "did not answer within 3.5 s", False),
@@ -478,7 +478,7 @@ SLOW_BUILTIN = 'Object.assign({}, "a".repeat(24e6))'
     ],
 )
 async def test_a_builtin_that_v8_does_not_leave_costs_its_worker(
-    given: dict[str, Any], name: str, told: str, survives: bool
+    given: dict[str, Any], name: str, found: str, survives: bool
 ) -> None:
     """Unless V8 is asked to give the heap up, as it does where there is no worker to lose."""
     pytest.importorskip("jsrun", reason="jsrun has no wheel for this platform")
@@ -490,7 +490,7 @@ async def test_a_builtin_that_v8_does_not_leave_costs_its_worker(
         outcome = await session.eval(SLOW_BUILTIN)
         assert outcome.error is not None
         assert outcome.error.name == name
-        assert told in outcome.error.message
+        assert found in outcome.error.message
         assert (await session.eval("kept + 1")).text == "42"
         assert (first == {child.pid for child in psutil.Process().children()}) == survives
 

@@ -55,7 +55,7 @@ async def test_each_kill_costs_a_session_its_running_cell_at_most(
     make: Callable[..., InterpreterStack], workers: Any, until: Any
 ) -> None:
     made: list[tuple[str, int]] = []
-    told = {"right": 0, "failed": 0}
+    data = {"right": 0, "failed": 0}
 
     @bridge("kit.add")
     async def add(session: str, cell: int, count: int) -> int:
@@ -70,16 +70,16 @@ async def test_each_kill_costs_a_session_its_running_cell_at_most(
         session = stack.session(key)
         # on a slow machine all cells may be over before a worker is up to be killed
         for cell in itertools.count():
-            if cell >= CELLS // SESSIONS and all(told.values()):
+            if cell >= CELLS // SESSIONS and all(data.values()):
                 break
             code = f"count = await kit.add({{session: '{key}', cell: {cell}, count}}); count"
             outcome = await asyncio.wait_for(session.eval(code), 120)
             if outcome.error is None:
-                told["right"] += 1
+                data["right"] += 1
                 counts[key] += 1
                 assert outcome.text == str(counts[key])
             else:
-                told["failed"] += 1
+                data["failed"] += 1
                 assert outcome.error.name == "EngineFailure"
                 assert "worker process" in outcome.error.message
 
@@ -87,7 +87,7 @@ async def test_each_kill_costs_a_session_its_running_cell_at_most(
         assert (await stack.session(key).eval("let count = 0; count")).text == "0"
     with killing(stack.engine):
         await asyncio.gather(*map(run, counts))
-    assert sum(told.values()) >= CELLS
+    assert sum(data.values()) >= CELLS
     assert len(set(made)) == len(made)  # no call was made again
     for key, count in counts.items():
         assert (await stack.session(key).eval("count")).text == str(count)

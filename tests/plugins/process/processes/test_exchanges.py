@@ -95,7 +95,7 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "found",
     [
         [],
         {"printed": 5, "number": 7},
@@ -107,13 +107,13 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
         {"skipped": True},
     ],
 )
-def test_other_messages_are_malformed(ends: Ends, told: Any) -> None:
-    ends.worker.send(told)
+def test_other_messages_are_malformed(ends: Ends, found: Any) -> None:
+    ends.worker.send(found)
     with pytest.raises(MalformedMessage):
         ends.exchange.receive()
 
 
-def test_skipped_commands_are_told_by_their_number(ends: Ends) -> None:
+def test_skipped_commands_are_reported_by_their_number(ends: Ends) -> None:
     ends.worker.send({"skipped": 8})
     ends.worker.send({"skipped": 7})
     assert [ends.exchange.receive() for _ in range(2)] == [Skipped(8), Skipped(7)]
@@ -138,7 +138,7 @@ def test_a_worker_that_talks_for_ever_is_watched(ends: Ends) -> None:
     assert ends.heard == ["more"] * 3 + ["more"]
 
 
-def test_the_end_of_the_worker_is_told(ends: Ends) -> None:
+def test_the_end_of_the_worker_is_reported(ends: Ends) -> None:
     ends.exchange.start({}, b"")
     ends.socket.close()
     with pytest.raises(Closed):

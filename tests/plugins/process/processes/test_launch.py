@@ -43,8 +43,8 @@ def test_a_worker_is_alone_in_its_group_and_knows_nothing_of_its_host(
     with ours, theirs:
         process: Any = launch(config(str(program), GIVEN="given"), theirs.fileno())
         number = theirs.fileno()
-        told = process.communicate()[1].decode().splitlines()
-    assert told == [
+        found = process.communicate()[1].decode().splitlines()
+    assert found == [
         "/",
         f"-s -P -m interpstack_process.worker {number}",
         "given None",
@@ -73,11 +73,11 @@ def test_only_the_named_sockets_are_inherited(tmp_path: Path) -> None:
         ours.set_inheritable(True)
         number, other = theirs.fileno(), ours.fileno()
         process: Any = launch(config(str(program), OTHER=str(other)), number)
-        told = process.communicate()[1].decode().splitlines()
-    assert told == [f"has {number}", f"lacks {other}"]
+        found = process.communicate()[1].decode().splitlines()
+    assert found == [f"has {number}", f"lacks {other}"]
 
 
-def test_a_program_that_cannot_be_started_is_told() -> None:
+def test_a_program_that_cannot_be_started_is_reported() -> None:
     with pytest.raises(EngineFailure, match=r"no worker process can be started: .*no-such"):
         launch(config("/no-such-python"))
 

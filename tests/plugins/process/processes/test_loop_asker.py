@@ -67,8 +67,8 @@ class Worker:
 
     def received(self) -> int:
         """The number of the next command."""
-        told, _ = self.theirs.receive()
-        return int(told["number"])
+        found, _ = self.theirs.receive()
+        return int(found["number"])
 
     def answer(self, number: int, **more: Any) -> None:
         self.theirs.send({"number": number, **more})
@@ -107,11 +107,11 @@ def _serve(worker: Worker, sizes: list[int]) -> None:
     """Answer commands, until the connection ends, with their numbers."""
     while True:
         try:
-            told, attached = worker.theirs.receive()
+            found, attached = worker.theirs.receive()
         except Closed:
             return
         sizes.append(len(attached))
-        worker.answer(told["number"], done=told["number"])
+        worker.answer(found["number"], done=found["number"])
 
 
 @pytest.fixture
@@ -238,11 +238,11 @@ async def test_a_command_that_takes_too_long_ends_the_worker(worker: Worker) -> 
 
 
 @pytest.mark.parametrize(
-    "told", [{"number": 9, "done": 1}, {"number": 1, "error": "no"}, "?", {"skipped": 3}]
+    "found", [{"number": 9, "done": 1}, {"number": 1, "error": "no"}, "?", {"skipped": 3}]
 )
-async def test_a_worker_that_sends_something_else_is_ended(worker: Worker, told: Any) -> None:
+async def test_a_worker_that_sends_something_else_is_ended(worker: Worker, found: Any) -> None:
     first, second = worker.submit(), worker.submit()
-    worker.theirs.send(told)
+    worker.theirs.send(found)
     with pytest.raises(WorkerDied):
         await _within(first)
     with pytest.raises(WorkerDied) as unread:

@@ -12,8 +12,8 @@ from interpstack_process.processes.turns import CommandQueue, ThreadAsker
 class Asker:
     """Notes what it is told; a test says what it can do."""
 
-    def __init__(self, name: str, told: list[str], *, ahead: bool = True) -> None:
-        self.name, self._told, self.ahead = name, told, ahead
+    def __init__(self, name: str, found: list[str], *, ahead: bool = True) -> None:
+        self.name, self._told, self.ahead = name, found, ahead
         self.refused = False
 
     def begin(self) -> bool:
@@ -34,103 +34,103 @@ class Asker:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def found() -> list[str]:
     return []
 
 
-def _next(told: list[str]) -> list[str]:
-    found = list(told)
-    told.clear()
+def _next(seen: list[str]) -> list[str]:
+    found = list(seen)
+    seen.clear()
     return found
 
 
-def test_commands_are_sent_ahead_up_to_a_bound(told: list[str]) -> None:
+def test_commands_are_sent_ahead_up_to_a_bound(found: list[str]) -> None:
     turns = CommandQueue()
-    askers = [Asker(str(n), told) for n in range(6)]
+    askers = [Asker(str(n), found) for n in range(6)]
     assert not turns.taken
     for asker in askers:
         turns.take(asker)
-    assert _next(told) == ["0 begins", "0 leads", "1 begins", "2 begins", "3 begins"]
+    assert _next(found) == ["0 begins", "0 leads", "1 begins", "2 begins", "3 begins"]
     turns.look()
-    assert _next(told) == ["0 looks"]
+    assert _next(found) == ["0 looks"]
     turns.give_back(askers[0])
-    assert _next(told) == ["4 begins", "1 leads"]
+    assert _next(found) == ["4 begins", "1 leads"]
     turns.give_back(askers[3])  # it could not be sent
-    assert _next(told) == ["5 begins"]
+    assert _next(found) == ["5 begins"]
     for number in (1, 2, 4, 5):
         turns.give_back(askers[number])
-    assert _next(told) == ["2 leads", "4 leads", "5 leads"]
+    assert _next(found) == ["2 leads", "4 leads", "5 leads"]
     assert not turns.taken
     turns.look()
-    assert told == []
+    assert found == []
 
 
-def test_some_have_the_worker_for_themselves(told: list[str]) -> None:
+def test_some_have_the_worker_for_themselves(found: list[str]) -> None:
     turns = CommandQueue()
-    first, alone, last = Asker("1", told), Asker("2", told, ahead=False), Asker("3", told)
+    first, alone, last = Asker("1", found), Asker("2", found, ahead=False), Asker("3", found)
     for asker in (first, alone, last):
         turns.take(asker)
-    assert _next(told) == ["1 begins", "1 leads"]
+    assert _next(found) == ["1 begins", "1 leads"]
     turns.give_back(first)
-    assert _next(told) == ["2 begins", "2 leads"]
+    assert _next(found) == ["2 begins", "2 leads"]
     turns.give_back(alone)
-    assert _next(told) == ["3 begins", "3 leads"]
+    assert _next(found) == ["3 begins", "3 leads"]
 
 
-def test_a_command_that_is_sent_by_now_lets_others_in(told: list[str]) -> None:
+def test_a_command_that_is_sent_by_now_lets_others_in(found: list[str]) -> None:
     turns = CommandQueue()
-    first, second = Asker("1", told, ahead=False), Asker("2", told)
+    first, second = Asker("1", found, ahead=False), Asker("2", found)
     turns.take(first)
     turns.take(second)
     first.ahead = True
-    assert _next(told) == ["1 begins", "1 leads"]
+    assert _next(found) == ["1 begins", "1 leads"]
     turns.let_in()
-    assert _next(told) == ["2 begins"]
+    assert _next(found) == ["2 begins"]
 
 
-def test_the_turn_of_a_skipped_command_ends(told: list[str]) -> None:
+def test_the_turn_of_a_skipped_command_ends(found: list[str]) -> None:
     turns = CommandQueue()
     for number in range(6):
-        turns.take(Asker(str(number), told))
-    _next(told)
+        turns.take(Asker(str(number), found))
+    _next(found)
     assert turns.skip(2)
-    assert _next(told) == ["4 begins"]
+    assert _next(found) == ["4 begins"]
     assert not turns.skip(2)
     assert not turns.skip(5)  # it was not sent
     assert turns.skip(0)
-    assert _next(told) == ["5 begins", "1 leads"]
+    assert _next(found) == ["5 begins", "1 leads"]
     turns.take(ThreadAsker())
     assert not turns.skip(9)
 
 
-def test_only_a_turn_that_has_not_come_can_be_withdrawn(told: list[str]) -> None:
+def test_only_a_turn_that_has_not_come_can_be_withdrawn(found: list[str]) -> None:
     turns = CommandQueue()
-    first, second = Asker("1", told, ahead=False), Asker("2", told)
+    first, second = Asker("1", found, ahead=False), Asker("2", found)
     turns.take(first)
     turns.take(second)
     assert not turns.withdraw(first)
     assert turns.withdraw(second)
     assert not turns.withdraw(second)
-    _next(told)
+    _next(found)
     turns.give_back(first)
-    assert told == []
+    assert found == []
 
 
-def test_those_who_are_refused_leave_the_turn_to_the_next(told: list[str]) -> None:
+def test_those_who_are_refused_leave_the_turn_to_the_next(found: list[str]) -> None:
     turns = CommandQueue()
-    askers = [Asker(str(n), told, ahead=n == 0) for n in range(2000)]
-    turns.take(Asker("first", told, ahead=False))
+    askers = [Asker(str(n), found, ahead=n == 0) for n in range(2000)]
+    turns.take(Asker("first", found, ahead=False))
     for asker in askers[1:]:
         asker.refused = True
         turns.take(asker)
     turns.take(askers[0])
-    _next(told)
+    _next(found)
     turns.give_back(turns._asking[0])
-    assert _next(told)[-2:] == ["1998 is refused", "1999 is refused"]
+    assert _next(found)[-2:] == ["1998 is refused", "1999 is refused"]
     assert turns._leader is askers[0]
 
 
-def test_a_thread_waits_until_its_turn(told: list[str]) -> None:
+def test_a_thread_waits_until_its_turn(found: list[str]) -> None:
     turns = CommandQueue()
     first, second = ThreadAsker(), ThreadAsker()
     turns.take(first)

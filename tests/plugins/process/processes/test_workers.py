@@ -63,9 +63,9 @@ class Process:
         return self.status
 
     def receive(self) -> dict[str, Any]:
-        told, _ = self.commands.receive()
-        self.number = told.get("number")
-        return dict(told)
+        found, _ = self.commands.receive()
+        self.number = found.get("number")
+        return dict(found)
 
     def answer(self, **message: Any) -> None:
         self.commands.send({"number": self.number, **message})
@@ -244,18 +244,18 @@ def test_a_worker_that_uses_the_control_connection_is_ended(start: Any) -> None:
 
 
 def test_an_interruption_names_the_command(start: Any) -> None:
-    told: list[bytes] = []
+    found: list[bytes] = []
 
     def talk(process: Process) -> None:
         _ready(process)
         process.receive()
-        told.append(process.control.recv(INTERRUPT.size, socket.MSG_WAITALL))
+        found.append(process.control.recv(INTERRUPT.size, socket.MSG_WAITALL))
         process.answer(done=1)
         process.control.recv(1)
 
     worker = start(talk)
     worker.ask(Command({"do": "x"}, seconds=5.0, interrupted=lambda: True))
-    assert told == [INTERRUPT.pack(1)]
+    assert found == [INTERRUPT.pack(1)]
 
 
 def test_a_command_waits_for_those_of_others_unless_it_is_interrupted(start: Any) -> None:
@@ -294,7 +294,7 @@ def test_a_command_that_cannot_be_sent_ends_the_worker(start: Any) -> None:
     assert "a command could not be sent" in worker.reason
 
 
-def test_a_process_that_does_not_end_is_told(start: Any) -> None:
+def test_a_process_that_does_not_end_is_reported(start: Any) -> None:
     worker = start(_answering())
     worker.process.hangs = True
     worker.end(None)

@@ -30,7 +30,7 @@ def _run(realm: Realm, source: str) -> Any:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands that guests get."""
     commands: list[str] = []
     dispatch = LiveGuest.dispatch
@@ -43,25 +43,25 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return commands
 
 
-def test_the_third_realm_with_an_offer_need_not_be_told(told: list[str]) -> None:
+def test_the_third_realm_with_an_offer_need_not_be_given_it(found: list[str]) -> None:
     engine, offer, images = QuickJSEngine(), _offer("bound.first", "bound.second"), []
     for number in range(4):
         realm = engine.open(Limits(), offer)
-        assert told.count("bind") == min(number + 1, 2)
+        assert found.count("bind") == min(number + 1, 2)
         assert _run(realm, "let a = 41; [typeof bound.first, a + 1]") == '["function", 42]'
         images.append(realm.image())
         realm.close()
     assert images == images[:1] * 4  # to the last byte
 
 
-def test_another_offer_or_other_limits_are_told(told: list[str]) -> None:
+def test_another_offer_or_other_limits_are_reported(found: list[str]) -> None:
     engine, offer = QuickJSEngine(), _offer("bound.third")
     for _ in range(3):
         engine.open(Limits(), offer).close()
-    told.clear()
+    found.clear()
     for limits, other in ((Limits(timers=7), offer), (Limits(), _offer("bound.fourth"))):
         realm = engine.open(limits, other)
-        assert told.pop() == "bind"
+        assert found.pop() == "bind"
         assert _run(realm, "typeof bound.third") == str(
             "function" if other is offer else "undefined"
         )
@@ -111,7 +111,7 @@ def test_only_the_heaps_of_the_offers_used_last_are_remembered() -> None:
     assert heaps.get(base, "kept") is None
 
 
-def test_values_that_were_read_leave_no_trace(told: list[str]) -> None:
+def test_values_that_were_read_leave_no_trace(found: list[str]) -> None:
     engine, images, texts = QuickJSEngine(), [], []
     for reads in (0, 1, 3):
         realm = engine.open(Limits(), _offer("bound.eighth"))
@@ -132,7 +132,7 @@ def test_values_that_were_read_leave_no_trace(told: list[str]) -> None:
         realm.close()
     assert images == images[:1] * 6
     assert texts == texts[:1] * 6
-    assert "values" in told
+    assert "values" in found
 
 
 def test_the_digest_of_an_offer_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:

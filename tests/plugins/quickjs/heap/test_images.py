@@ -45,10 +45,10 @@ def _memory(heap: Heap) -> bytes:
 @given(_changes, st.integers(0, 3), st.dictionaries(st.text(), st.text(), max_size=3))
 def test_round_trip(changes: dict[int, int], grown: int, extra: dict[str, str]) -> None:
     heap = _changed(changes, grown)
-    found, told = unpack(pack(heap, _BASE, extra), _BASE, _LIMIT)
+    found, seen = unpack(pack(heap, _BASE, extra), _BASE, _LIMIT)
     start = heap.stack_pointer  # what lies below it means nothing
     assert _memory(found)[start:] == bytes(heap.memory)[start:]
-    assert (found.size, found.stack_pointer, told) == (len(heap.memory), 1000, extra)
+    assert (found.size, found.stack_pointer, seen) == (len(heap.memory), 1000, extra)
 
 
 def _difference(changes: dict[int, int]) -> dict[int, int]:

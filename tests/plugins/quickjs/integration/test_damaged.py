@@ -94,7 +94,7 @@ async def test_ruined_memory_ends_cells_only(region: int, fill: str) -> None:
         assert (await other.eval("1 + 1")).text == "2"
 
 
-async def test_a_guest_that_cannot_be_told_its_bridges_is_a_damaged_image() -> None:
+async def test_a_guest_that_cannot_be_given_its_bridges_is_a_damaged_image() -> None:
     start, length = _regions()[0]
     image = _ruined(start, b"\xff" * length, extra={"bound": "something else"})
     with InterpreterStack(limits=_LIMITS) as stack:
@@ -139,22 +139,22 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("told", DAMAGED.values(), ids=DAMAGED.keys())
-def test_answers_that_no_kernel_gives(told: Any) -> None:
-    text = told if isinstance(told, str) else json.dumps({**SOUND, **told})
+@pytest.mark.parametrize("found", DAMAGED.values(), ids=DAMAGED.keys())
+def test_answers_that_no_kernel_gives(found: Any) -> None:
+    text = found if isinstance(found, str) else json.dumps({**SOUND, **found})
     with pytest.raises(EngineFailure, match="the guest's memory is damaged"):
         read_drained(text)
 
 
 def test_answers_of_the_kernel() -> None:
     done = {"text": "1", "omitted": 0, "exact": True, "handle": False, "undefined": False}
-    told = {
+    data = {
         **SOUND,
         "calls": [["console", {}]],
         "requests": [[1, "tools.x", {}], [2, "tools.y", {}, True]],
         "completion": done,
     }
-    assert read_drained(json.dumps(told)) == told
+    assert read_drained(json.dumps(data)) == data
 
 
 # -- its modules ---------------------------------------------------------------------------

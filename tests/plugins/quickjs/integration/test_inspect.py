@@ -152,7 +152,7 @@ def test_values_without_a_data_form_are_handles(realm: Realm, source: str, shown
         ("'short'", 0, True),
     ],
 )
-def test_what_is_left_out_is_told(realm: Realm, source: str, omitted: int, exact: bool) -> None:
+def test_what_is_left_out_is_reported(realm: Realm, source: str, omitted: int, exact: bool) -> None:
     done = _run(realm, source)
     assert (done.omitted_chars, done.omitted_exact) == (omitted, exact)
 

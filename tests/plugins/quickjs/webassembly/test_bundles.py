@@ -78,14 +78,14 @@ def test_answers_of_any_length_are_whole(guest: Guest, size: int) -> None:
         assert guest.ask(repeat, str(size)) == (STATUS_OK, "é" * (size // 2) + "x" * (size % 2))
 
 
-def test_what_is_told_runs_all_jobs(guest: Guest) -> None:
+def test_what_is_reported_runs_all_jobs(guest: Guest) -> None:
     add = "async (text) => { for (let i = 0; i < 50; i++) { await null; told += text } }"
     guest.evaluate("globalThis.told = ''")
     assert guest.tell(_function(guest, add), "ab", _function(guest, "() => false"))
     assert _text(guest, "told") == "ab" * 50
 
 
-def test_jobs_run_between_what_is_told_and_all_that_follows(guest: Guest) -> None:
+def test_jobs_run_between_what_is_reported_and_all_that_follows(guest: Guest) -> None:
     guest.evaluate("globalThis.told = ''; globalThis.left = 3")
     note = "async (text) => { told += text; await null; told += '.' }"
     more = f"() => {{ if (left-- === 0) return false; ({note})(left); return true }}"

@@ -41,7 +41,9 @@ def test_exports_are_found_by_name(made: tuple[wasmtime.Store, wasmtime.Instance
         export_of(store, instance, "absent")
 
 
-def test_memory_is_where_it_is_told_to_be(made: tuple[wasmtime.Store, wasmtime.Instance]) -> None:
+def test_memory_is_where_it_is_reported_to_be(
+    made: tuple[wasmtime.Store, wasmtime.Instance],
+) -> None:
     store, instance = made
     memory = export_of(store, instance, "memory")
     address, size = memory_place(store, memory)

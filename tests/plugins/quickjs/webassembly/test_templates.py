@@ -193,11 +193,11 @@ def test_nothing_is_believed_where_the_system_tells_something_else(
         templates, "_brief", lambda name, *kinds: answers.get(name) or real(name, *kinds)
     )
     assert _written_in_a_new_template(memory[: 4 * PAGE]) is not None
-    for told in (b"", bytes(8), bytes(32), b"\xff" * 32):
+    for found in (b"", bytes(8), bytes(32), b"\xff" * 32):
 
-        def pread(file: int, address: int, size: int, at: int, told: bytes = told) -> int:
-            ctypes.memmove(address, told, len(told))
-            return len(told)
+        def pread(file: int, address: int, size: int, at: int, found: bytes = found) -> int:
+            ctypes.memmove(address, found, len(found))
+            return len(found)
 
         answers["pread"] = pread
         assert _written_in_a_new_template(memory[: 4 * PAGE]) is None

@@ -94,8 +94,8 @@ async def test_an_approval_on_one_node_is_answered_on_another() -> None:
     agent, stack = _server(1, saver)
     resume: Any = Command(resume={"decisions": [{"type": "approve"}]})
     state = await agent.ainvoke(resume, CONFIG)
-    (told,) = [one.text for one in state["messages"] if isinstance(one, ToolMessage)]
-    assert told == "<result>X receipt</result>"
+    (found,) = [one.text for one in state["messages"] if isinstance(one, ToolMessage)]
+    assert found == "<result>X receipt</result>"
     assert calls == ["search x", "pay 9"]  # each once
     assert not first & _nodes_of(stack)
     stack.close()

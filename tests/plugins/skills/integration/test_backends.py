@@ -184,7 +184,7 @@ async def test_links_lead_nowhere(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "content", "told"),
+    ("path", "content", "found"),
     [
         ("index.ts", data(base64.b64encode(b"export const x = 1").decode(), "base64"), None),
         ("index.ts", data(base64.b64encode(b"\xff\xfe").decode(), "base64"), "not UTF-8 text"),
@@ -198,17 +198,17 @@ async def test_links_lead_nowhere(run: Run, tmp_path: Path) -> None:
     ],
     ids=["base64", "binary", "long", "large", "entry"],
 )
-async def test_contents(run: Run, path: str, content: dict[str, str], told: str | None) -> None:
+async def test_contents(run: Run, path: str, content: dict[str, str], found: str | None) -> None:
     files = {**in_state(Path())[1]["files"], f"/skills/math/{path}": content}
     # Without the skills middleware, which would have its own say about SKILL.md.
     [answer] = await run(
         StateBackend(), 'typeof (await import("@/skills/math")).x', deep=False, files=files
     )
-    if told is None:
+    if found is None:
         assert answer in ("<result>string</result>", "<result>number</result>")
     else:
         assert answer.startswith('<error type="SkillNotAvailable">')
-        assert told in answer
+        assert found in answer
 
 
 async def test_ten_thousand_files(run: Run) -> None:
@@ -259,7 +259,7 @@ class Troubled(StateBackend):
 
 
 @pytest.mark.parametrize(
-    ("trouble", "told"),
+    ("trouble", "found"),
     [
         ("raise", "the store is down"),
         ("refuse", "no access"),
@@ -269,14 +269,14 @@ class Troubled(StateBackend):
         ("outside", None),
     ],
 )
-async def test_a_backend_in_trouble(run: Run, trouble: str, told: str | None) -> None:
+async def test_a_backend_in_trouble(run: Run, trouble: str, found: str | None) -> None:
     first, second = await run(Troubled(trouble), CODE, CODE, deep=False, **in_state(Path())[1])
     assert second == "<result>3</result>"
-    if told is None:
+    if found is None:
         assert first == "<result>3</result>"
     else:
         assert first.startswith('<error type="SkillNotAvailable">skill')
-        assert told in first
+        assert found in first
 
 
 def test_what_is_no_backend() -> None:

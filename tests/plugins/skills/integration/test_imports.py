@@ -118,7 +118,7 @@ async def test_imports_are_variables_of_the_session(session: Session) -> None:
 
 
 @pytest.mark.engines("javascript")
-async def test_a_missing_export_is_told_with_those_there_are(session: Session) -> None:
+async def test_a_missing_export_is_reported_with_those_there_are(session: Session) -> None:
     outcome = await session.eval('import d, {a, nope} from "@/skills/m"; d')
     assert outcome.error is not None
     assert outcome.error.name == "SyntaxError"

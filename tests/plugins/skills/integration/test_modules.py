@@ -191,8 +191,8 @@ async def test_a_fault_in_typescript_has_its_place(
         'try { await import("@/skills/m") } catch (e) { [e.name, e.message, `${e}`] }'
     )
     error = outcome.error
-    told = [error.name, error.message, f"{error.name}: {error.message}"]
-    assert caught.text == json.dumps(told)
+    found = [error.name, error.message, f"{error.name}: {error.message}"]
+    assert caught.text == json.dumps(found)
 
 
 async def test_an_endless_module_times_out_and_is_undone(

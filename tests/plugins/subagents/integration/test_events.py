@@ -38,7 +38,7 @@ async def test_start_and_complete(crews: Any, use_async: bool) -> None:
 
 
 @pytest.mark.engines("javascript")
-async def test_an_error_is_told_in_short(crews: Any) -> None:
+async def test_an_error_is_reported_in_short(crews: Any) -> None:
     def reply(messages: list[Any], names: list[str]) -> str:
         raise RuntimeError("stumbled" + "!" * 5000)
 

@@ -30,7 +30,7 @@ async def session() -> AsyncIterator[Session]:
             yield made
 
 
-async def told(session: Session, argument: str) -> Any:
+async def received(session: Session, argument: str) -> Any:
     """What the dispatcher was given for `task(argument)`."""
     outcome = await session.eval(f"JSON.stringify(await task({argument}))")
     assert outcome.error is None
@@ -38,7 +38,7 @@ async def told(session: Session, argument: str) -> Any:
 
 
 async def test_all_fields_arrive(session: Session) -> None:
-    given = await told(
+    given = await received(
         session,
         '{description: "d", subagentType: "kid", label: "l", '
         'responseSchema: {title: "Find it!", type: "object", properties: {a: {type: "string"}}}}',
@@ -57,7 +57,7 @@ async def test_all_fields_arrive(session: Session) -> None:
 
 @pytest.mark.parametrize("label", ["", "label: undefined", "label: null", "label: ''"])
 async def test_what_is_optional_may_be_left_out(session: Session, label: str) -> None:
-    given = await told(
+    given = await received(
         session, f'{{description: "d", subagentType: "kid", responseSchema: undefined, {label}}}'
     )
     assert (given["label"], given["response_schema"]) == ("", None)
@@ -65,7 +65,7 @@ async def test_what_is_optional_may_be_left_out(session: Session, label: str) ->
 
 @pytest.mark.parametrize("title", ["", "title: '',", "title: ' ',", "title: 5,", "title: '!',"])
 async def test_a_missing_title_is_filled_in(session: Session, title: str) -> None:
-    given = await told(
+    given = await received(
         session,
         f'{{description: "d", subagentType: "k", responseSchema: {{{title} properties: {{}}}}}}',
     )
@@ -174,7 +174,9 @@ async def test_bad_input_is_refused_by_name(session: Session, argument: str, nam
 )
 async def test_task_is_reserved_and_frozen(session: Session, code: str) -> None:
     await session.eval(code)
-    assert (await told(session, "{description: 'd', subagentType: 'kid'}"))["description"] == "d"
+    assert (await received(session, "{description: 'd', subagentType: 'kid'}"))[
+        "description"
+    ] == "d"
     assert (await session.eval("[typeof task, Object.isFrozen(task)]")).text == '["function", true]'
     assert (await session.eval("Object.keys(globalThis).includes('task')")).text == "false"
 

@@ -46,7 +46,7 @@ async def test_all_fields_arrive(session: Session) -> None:
         ),
     ],
 )
-async def test_mistakes_are_told_in_python(session: Session, source: str, said: str) -> None:
+async def test_mistakes_are_reported_in_python(session: Session, source: str, said: str) -> None:
     error = (await session.eval(f"await {source}")).error
     assert error.name == "TypeError"
     assert said in error.message

@@ -59,9 +59,9 @@ async def test_small_buffers_that_are_kept_count(made: str) -> None:
     catch (error) {{ return String(error) + kept.length; }}
     return kept.length"""
     name, message = "RangeError: ", "Array buffer allocation failed"
-    told = str(await _run(source))
-    assert told.startswith(name + message)
-    assert _MOST // 4 < int(told.removeprefix(name + message)) < 2 * _MOST
+    text = str(await _run(source))
+    assert text.startswith(name + message)
+    assert _MOST // 4 < int(text.removeprefix(name + message)) < 2 * _MOST
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ async def test_arrays_are_made_of_what_they_ever_were(session: Session) -> None:
       failure(() => new BigInt64Array([1])), failure(() => new Uint8Array({[Symbol.iterator]: 1})),
       failure(() => new Uint8Array([Symbol()])), failure(() => new Uint16Array(new ArrayBuffer(3))),
     ])"""
-    told = json.loads((await session.eval(source)).text)
-    assert told[:6] == [[1, 0, 3], [0, 7], [1, 2], [4, 5], [0, 0], [1, 2]]
-    assert told[6:] == ["1", "Bytes", "TypeError", "TypeError", "TypeError", "RangeError"]
+    data = json.loads((await session.eval(source)).text)
+    assert data[:6] == [[1, 0, 3], [0, 7], [1, 2], [4, 5], [0, 0], [1, 2]]
+    assert data[6:] == ["1", "Bytes", "TypeError", "TypeError", "TypeError", "RangeError"]
 
 
 async def test_copies_are_of_the_class_that_their_source_names(session: Session) -> None:
@@ -128,9 +128,9 @@ async def test_copies_are_of_the_class_that_their_source_names(session: Session)
       b.slice(-2, 2).join(), b.buffer.slice(1, undefined).byteLength, b.filter(() => false).length,
       slice.name, slice.length, own.map.name, own.map.length, failures,
     ])"""
-    told = json.loads((await session.eval(source)).text)
+    data = json.loads((await session.eval(source)).text)
     names = ["slice", 2, "map", 1, ["TypeError"] * 3]
-    assert told == [True, "2,3", True, "2,4,6", "2", 2, 0, *names]
+    assert data == [True, "2,3", True, "2,4,6", "2", 2, 0, *names]
 
 
 async def test_small_buffers_that_are_dropped_cost_nothing() -> None:
@@ -191,8 +191,8 @@ async def test_lengths_are_read_once_and_as_ever(session: Session) -> None:
       failure(() => Object.getPrototypeOf(Uint8Array.prototype).buffer),
       failure(() => Uint8Array.prototype.subarray.call([])),
     ])"""
-    told = json.loads((await session.eval(source)).text)
+    data = json.loads((await session.eval(source)).text)
     numbers = [2, 2, 8, True, 0, 5, 3, 0, 0, 3, 2, 4, 2, 2, 1, 2]
     range_error, type_error = "RangeError", "TypeError"
     errors = [range_error, type_error, type_error, type_error, range_error, range_error]
-    assert told == [*numbers, *errors, type_error, type_error]
+    assert data == [*numbers, *errors, type_error, type_error]

@@ -91,7 +91,7 @@ async def test_a_heap_lost_between_cells_runs_the_next_cell_once(
     assert (after.notices, after.usage.requests) == ((_RESTORED,), 1)
 
 
-def test_values_that_do_not_fit_a_new_heap_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_that_do_not_fit_a_new_heap_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from interpstack_v8.fresh_isolates import FreshIsolates
 
     limits = Limits(memory_bytes=16 * 2**20)

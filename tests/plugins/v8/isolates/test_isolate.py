@@ -94,10 +94,10 @@ def test_a_host_function_can_park_the_thread() -> None:
 
 
 def test_a_result_can_be_told_while_it_is_read() -> None:
-    told = []
+    found = []
 
     async def check(runtime: jsrun.Runtime) -> None:
-        number = runtime.register_op("tell", told.append)
+        number = runtime.register_op("tell", found.append)
         op = f"__bootstrap.core.ops.op_jsrun_call_python_sync({number}, ['é'.repeat(1e6)])"
         source = (
             f"let m = 0; (async () => {{ await 1; m = 7; }})(); ({{get n() {{ {op}; return m }}}})"
@@ -105,7 +105,7 @@ def test_a_result_can_be_told_while_it_is_read() -> None:
         assert await runtime.eval_async(source, timeout=5.0) == {"n": 7}
 
     _with_runtime(check)
-    assert told == ["é" * 1_000_000]
+    assert found == ["é" * 1_000_000]
 
 
 #: An isolate whose thread calls a host function while it is closed. In a process of its own: only

@@ -49,9 +49,9 @@ def _run(program: str) -> str:
 
 
 def test_v8_that_something_else_started_is_refused() -> None:
-    told = _run(_STRANGER_FIRST)
-    assert "jsrun was used in this process before" in told
-    assert "process:v8" in told
+    found = _run(_STRANGER_FIRST)
+    assert "jsrun was used in this process before" in found
+    assert "process:v8" in found
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,8 @@ async def _ready(request: Request) -> Response:
     except (Error, PoolTimeout):
         ready = False
     running = request.app.state.turns.running
-    told = {"ready": ready, "running": running, "worker": os.getpid()}
-    return JSONResponse(told, 200 if ready else 503)
+    data = {"ready": ready, "running": running, "worker": os.getpid()}
+    return JSONResponse(data, 200 if ready else 503)
 
 
 async def _metrics() -> Response:

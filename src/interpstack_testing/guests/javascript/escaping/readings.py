@@ -52,8 +52,8 @@ _SHAPES = {
 _TELLS = """
     let n = 0; const second = () => {second};
     {shape};
-    const told = await host.echo({{value, also: {also}}});
-    [n, JSON.stringify(told.value instanceof Map ? [...told.value] : told.value)].join(' ')"""
+    const echoed = await host.echo({{value, also: {also}}});
+    [n, JSON.stringify(echoed.value instanceof Map ? [...echoed.value] : echoed.value)].join(' ')"""
 
 _SHOWN = {
     "getter": '1 {"x":1}',
@@ -100,9 +100,9 @@ _MEANWHILE = {
 }
 
 _SHOWS = """
-    const told = JSON.stringify, shown = await host.echo({value});
+    const write = JSON.stringify, shown = await host.echo({value});
     for (let i = 0; i < 9; i++) delete Array.prototype[i];
-    told(shown)"""
+    write(shown)"""
 
 _REFUSED = {
     "a list of holes": "await host.echo({length: 1, list: new Array(4e9)})",

@@ -15,12 +15,12 @@ from interpstack_node.kernels.starting.sandbox import Sandbox, wrapped
 
 
 @pytest.mark.parametrize(
-    ("told", "child"),
+    ("found", "child"),
     [(b'{\n "child-pid": 41\n}', 41), (b"", None), (b"{}", None), (b'{"child-pid": "x"}', None)],
 )
-def test_the_number_of_the_child(told: bytes, child: int | None) -> None:
+def test_the_number_of_the_child(found: bytes, child: int | None) -> None:
     with closing(HeldStart()) as held:
-        os.write(held.info, told)
+        os.write(held.info, found)
         held.begin()
         assert held.child() == child
 

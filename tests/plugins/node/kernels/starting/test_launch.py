@@ -32,12 +32,12 @@ os.kill(os.getpid(), 9)
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a stand-in for bubblewrap, which is killed at its start, notes its child."""
-    told = tmp_path / "told"
+    found = tmp_path / "told"
     program = tmp_path / "bwrap"
-    program.write_text(_KILLED.format(python=sys.executable, told=str(told)), "utf-8")
+    program.write_text(_KILLED.format(python=sys.executable, told=str(found)), "utf-8")
     program.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    return told
+    return found
 
 
 def test_programs_are_functions() -> None:

@@ -18,7 +18,7 @@ from interpstack_node.kernels.starting.lifeline import Lifeline
 
 
 @pytest.mark.parametrize(
-    ("status", "started", "told"),
+    ("status", "started", "found"),
     [
         (None, True, "closed its connection"),
         (0, True, "ended with status 0"),
@@ -29,9 +29,9 @@ from interpstack_node.kernels.starting.lifeline import Lifeline
         (-200, True, "was ended by signal 200"),
     ],
 )
-def test_the_end_of_a_process_in_words(status: int | None, started: bool, told: str) -> None:
+def test_the_end_of_a_process_in_words(status: int | None, started: bool, found: str) -> None:
     """What a kernel prints is shown only if it printed that before any guest ran."""
-    assert told_end(status, b"bad option\n", started) == told
+    assert told_end(status, b"bad option\n", started) == found
 
 
 @pytest.mark.parametrize("by_number", [False, True])
@@ -41,10 +41,10 @@ def test_the_process_inside_a_sandbox_gets_signals_and_ends(
     """Also where the system has no descriptors of processes, or none is left."""
     if by_number:
         monkeypatch.setattr(launched, "pidfd", lambda pid: None)
-    told = tmp_path / "told"
+    found = tmp_path / "told"
     inner = write_program(
         tmp_path / "inner",
-        f"trap 'echo 1 > {told}' USR1; echo $$; while :; do sleep 0.01; done",
+        f"trap 'echo 1 > {found}' USR1; echo $$; while :; do sleep 0.01; done",
     )
     outer = write_program(tmp_path / "outer", f"{inner} & wait")
     process = subprocess.Popen([outer], stdout=subprocess.PIPE, start_new_session=True)
@@ -55,7 +55,7 @@ def test_the_process_inside_a_sandbox_gets_signals_and_ends(
     theirs.close()
     kernel = Launched(process, number, Lifeline(), None)
     kernel.signal(signal.SIGUSR1)
-    while not told.exists():
+    while not found.exists():
         time.sleep(0.01)
     assert process.poll() is None
     kernel.end(ours, host=os.getpid())
