@@ -85,7 +85,7 @@
     }
     if (depth > job.deepest && (job.deepest = depth) > 190) refuse("the value is nested too deep, or contains itself", depth, job);
     if (isArray(value)) {
-      if (job.quiet && !isPlainList(value)) refuseChanged(depth, job);
+      if (job.quiet && getPrototypeOf(value) !== arrayPrototype) refuseChanged(depth, job);
       const items = copiedItems(value, +value.length, depth, job);
       return job.quiet ? completeList(items, value, depth, job) : items;
     }
@@ -203,11 +203,6 @@
     pair[1] = item;
     return pair;
   }
-  // Without a subclass' methods, and what a match has beside its items. To look for properties of
-  // other names takes too long.
-  function isPlainList(value) {
-    return getPrototypeOf(value) === arrayPrototype && getOwnPropertyDescriptor(value, "index") === undefined;
-  }
   function comesBack(value) {
     const prototype = getPrototypeOf(value);
     return prototype === DateClass.prototype || prototype === MapClass.prototype || prototype === SetClass.prototype
@@ -284,7 +279,10 @@
   }
   // The keys of properties that a list (`indices` is -1) or another builtin has beside its own.
   function furtherNames(value, indices, ofError, depth, job) {
-    if ((job.looks -= indices < 0 ? value.length : indices) < 0) return nothing; // to look would take too long
+    if ((job.looks -= indices < 0 ? value.length : indices) < 0) { // to look would take too long
+      if (indices < 0 && getOwnPropertyDescriptor(value, "index") !== undefined) refuseChanged(depth, job); // a match
+      return nothing;
+    }
     const all = ownKeys(value), further = list();
     for (let i = all.length - 1; i >= 0 && i >= indices && (indices >= 0 || all[i] !== "length"); i--) {
       const key = all[i];

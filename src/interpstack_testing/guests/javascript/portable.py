@@ -27,7 +27,7 @@ _EXPRESSIONS: Final = (
     ("Table", "new (class Table extends Map {})([[1, 2]])"),
     ("Clock", "new (class Clock { toJSON() { return 1; } })()"),
     ("Map", "Object.create(Map.prototype)"),
-    ("Array", "/b/.exec('abc')"),
+    ("Array", "[Array(200_000).fill(0), /b/.exec('abc')]"),
     ("Object", "({inside: [/a/]})"),
     ("Object", "[1, 2].values()"),
     ("Object", "(function* () { yield 1; })()"),
@@ -78,6 +78,11 @@ PORTABLE: Final = tuple(
             "Object.assign([1], {total: {a: [, 2]}})",
             "[even.length, 0 in even.total.a, Object.keys(even)].join()",
             "1,false,0,total",
+        ),
+        (
+            "['ab-c'.match(/(?<first>a)(x)?/), ...'abab'.matchAll(/b/g)]",
+            "even.map((m) => [m.index, m.input, m.length, m.groups?.first].join()).join(' ')",
+            "0,ab-c,3,a 1,abab,1, 3,abab,1,",
         ),
         (
             "Object.assign(new Map([[1, 2]]), {length: 5})",
