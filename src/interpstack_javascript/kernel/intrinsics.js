@@ -77,6 +77,8 @@
   const bufferLength = uncurry(getter(ArrayBuffer.prototype, "byteLength"));
   const resizable = getter(ArrayBuffer.prototype, "resizable"); // older engines have none
   const bufferResizable = resizable && uncurry(resizable);
+  const viewLength = uncurry(getter(DataView.prototype, "byteLength")), viewOffset = uncurry(getter(DataView.prototype, "byteOffset"));
+  const viewBuffer = uncurry(getter(DataView.prototype, "buffer"));
   const typedPrototype = getPrototypeOf(Uint8Array.prototype);
   const typedTag = uncurry(getter(typedPrototype, Symbol.toStringTag));
   const typedLength = uncurry(getter(typedPrototype, "length"));

@@ -71,7 +71,7 @@
   }
   function showSpecial(value, prototype, view, level) {
     const time = attempt(dateTime, value);
-    if (time !== undefined) return spend(view, time === time ? dateISO(value) : "Invalid Date");
+    if (time !== undefined) return withMembers(time === time ? dateISO(value) : "Invalid Date", value, view, level);
     if (isError(value)) return showError(value, view, level);
     if (hasBrand(regexpFlag.g, value) && value !== regexpPrototype) return withMembers(showRegexp(value), value, view, level);
     if (level >= view.depth) return spend(view, "[" + className(value, prototype, "Object") + "]");
@@ -96,9 +96,18 @@
     if (isView(value) && typedTag(value) !== undefined)
       return className(value, prototype, typedTag(value)) + "(" + typedLength(value) + ") [" + typedItems(value, view) + "]";
     const buffer = attempt(bufferLength, value);
-    if (buffer !== undefined) return spend(view, className(value, prototype, "ArrayBuffer") + " {byteLength: " + buffer + "}");
+    if (buffer !== undefined)
+      return spend(view, className(value, prototype, "ArrayBuffer") + " {" + contents(value, buffer) + "byteLength: " + buffer + "}");
+    if (isView(value)) {
+      const start = className(value, prototype, "DataView") + " {byteLength: " + viewLength(value) + ", byteOffset: " + viewOffset(value);
+      return spend(view, start + ", buffer: ") + show(viewBuffer(value), view, level + 1) + "}";
+    }
     const boxed = unbox(value);
-    if (boxed !== undefined) return "[" + boxed.kind + ": " + show(boxed.value, view, level + 1) + "]";
+    if (boxed !== undefined) {
+      const text = "[" + boxed.kind + ": " + show(boxed.value, view, level + 1) + "]";
+      const extra = members(value, view, level, list(), boxed.kind === "String" ? boxed.value.length : 0);
+      return extra === "" ? text : text + " {" + extra + "}";
+    }
     if (isPromise(value)) return spend(view, className(value, prototype, "Promise") + " {…}");
     if (hasBrand((v) => weakMapHas(v, view), value)) return spend(view, "WeakMap {<items unknown>}");
     if (hasBrand((v) => weakSetHas(v, view), value)) return spend(view, "WeakSet {<items unknown>}");
@@ -106,9 +115,46 @@
     if (isArguments(value)) return "[Arguments] [" + items(value, view, level, false) + "]";
     const name = prototype === null ? "[Object: null prototype]" : className(value, prototype, "Object");
     const tag = attempt((v) => v[symbolToStringTag], value);
-    const shown = typeof tag === "string" && tag !== "" && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
-    return spend(view, (shown === "Object" ? "" : shown + " ") + "{") + members(value, view, level, list(), 0) + "}";
+    const tagged = typeof tag === "string" && tag !== "";
+    const shown = tagged && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
+    const isTagged = tagged && getOwnPropertyDescriptor(value, symbolToStringTag) === undefined; // and no prototype itself
+    const parts = isTagged ? attributes(value, prototype, view, level) : list();
+    const named = parts.length > 0; // the polyfill of URL keeps a cache under a symbol
+    return spend(view, (shown === "Object" ? "" : shown + " ") + "{") + members(value, view, level, parts, 0, named) + "}";
   }
+  // Classes of the web have no fields: what they hold are getters of their prototypes, which are enumerable,
+  // unlike those of a class in JavaScript. `URLSearchParams` is a list of pairs, and `href` is all of a URL.
+  function attributes(value, prototype, view, level) {
+    const parts = list();
+    for (let at = prototype, i = 0; at !== null && at !== objectPrototype && i < 5; at = getPrototypeOf(at), i++) {
+      if (getOwnPropertyDescriptor(at, symbolToStringTag) === undefined) continue;
+      const each = getOwnPropertyDescriptor(at, "forEach");
+      if (each !== undefined && each.enumerable && typeof each.value === "function") {
+        apply(each.value, value, [(item, key) => {
+          if (!more(view, parts.length, parts.length + 1)) return;
+          parts[parts.length] = show(key, view, level + 1) + " => " + show(item, view, level + 1);
+        }]);
+        return parts;
+      }
+      const names = getOwnPropertyDescriptor(at, "href") === undefined ? ownKeys(at) : ["href"];
+      for (let k = 0; k < names.length; k++) {
+        const found = getOwnPropertyDescriptor(at, names[k]);
+        if (typeof names[k] !== "string" || found.get === undefined || !found.enumerable) continue;
+        if (!more(view, k, names.length)) return parts;
+        parts[parts.length] = member(value, names[k], view, level);
+      }
+    }
+    return parts;
+  }
+  function contents(buffer, length) {
+    const bytes = attempt((one) => new Bytes(one), buffer);
+    if (bytes === undefined) return "(detached), ";
+    let text = "";
+    for (let i = 0; i < length && i < 50; i++) text += (i === 0 ? "" : " ") + hexDigits[bytes[i] >> 4] + hexDigits[bytes[i] & 15];
+    if (length > 50) text += " ... " + (length - 50) + " more byte" + (length === 51 ? "" : "s");
+    return "[Uint8Contents]: <" + text + ">, ";
+  }
+  const hexDigits = "0123456789abcdef";
   function showRegexp(value) {
     let text = "/" + regexpSource(value) + "/";
     for (let i = 0; i < 8; i++) if (regexpFlag["dgimsuvy"[i]](value)) text += "dgimsuvy"[i];
@@ -202,26 +248,30 @@
     }
     return join(parts, ", ");
   }
-  // Appends `key: value` for own properties; those of an array come behind its `indices` items.
-  function members(value, view, level, parts, indices) {
+  // Appends `key: value` for own properties, or only for those with names; those of an array come behind
+  // its `indices` items.
+  function members(value, view, level, parts, indices, named) {
     const names = ownKeys(value), array = isArray(value);
     for (let i = indices; i < names.length; i++) {
       const key = names[i];
       if (array && typeof key === "string" && (key === "" + i || isIndex(key))) continue; // the first is quick
-      if (!propertyIsEnumerable(value, key)) continue;
+      if (!propertyIsEnumerable(value, key) || named && typeof key === "symbol") continue;
       if (!more(view, i, names.length)) break;
-      const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
-      spend(view, shown);
-      let text;
-      try {
-        text = show(value[key], view, level + 1);
-      } catch (error) {
-        text = spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
-      }
-      parts[parts.length] = shown + ": " + text;
-      view.left -= 4;
+      parts[parts.length] = member(value, key, view, level);
     }
     return join(parts, ", ");
+  }
+  function member(value, key, view, level) {
+    const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
+    spend(view, shown);
+    let text;
+    try {
+      text = show(value[key], view, level + 1);
+    } catch (error) {
+      text = spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
+    }
+    view.left -= 4;
+    return shown + ": " + text;
   }
   function withMembers(text, value, view, level) {
     spend(view, text);
