@@ -44,10 +44,13 @@ _EVENT: Final = re.compile(
 )
 _LEADS: Final = " \t\f\\"
 _FUNCTION: Final = re.compile(rf"(?:async(?:[ \t\f]|{_JOINT})++)?def(?!\w)|class(?!\w)")
-#: Methods that Monty takes and never calls, so that code would go on with a wrong answer.
+#: Methods that Monty takes and never calls, so that code would go on with a wrong answer, or fail
+#: with an error that denies them.
 _IGNORED: Final = re.compile(
-    rf"def(?:[ \t\f]|{_JOINT})++"
-    r"(__(?:bool|len|ne|format|new|setattr|getattribute)__)(?!\w)"
+    rf"(?:async(?:[ \t\f]|{_JOINT})++)?def(?:[ \t\f]|{_JOINT})++"
+    r"(__(?:bool|len|ne|lt|le|gt|ge|format|new|del|setattr|getattr|getattribute|get|set|set_name"
+    r"|reversed|bytes|complex|await|class_getitem"
+    r"|i(?:add|sub|mul|matmul|truediv|floordiv|mod|pow|and|or|xor|lshift|rshift))__)(?!\w)"
 )
 _WORD: Final = re.compile(r"\w+|@")
 #: How lines begin of which no part is a statement of the top level.

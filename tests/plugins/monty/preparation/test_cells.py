@@ -101,13 +101,64 @@ async def test_a_return_in_a_function_is_none_of_those(session: Session) -> None
         prepare("def f(): return 5\nreturn f()", 10)
 
 
-@pytest.mark.parametrize("name", ["bool", "len", "ne", "format", "new", "setattr", "getattribute"])
+#: Methods, and code for which Python calls them.
+IGNORED = {
+    "bool": "not a",
+    "len": "len(a)",
+    "ne": "a != a",
+    "lt": "a < a",
+    "le": "a <= a",
+    "gt": "a > a",
+    "ge": "a >= a",
+    "format": "f'{a}'",
+    "new": "A()",
+    "del": "a = None",
+    "setattr": "a.x = 1",
+    "getattr": "hasattr(a, 'y')",
+    "getattribute": "a.x",
+    "get": "B().a",
+    "set": "B().a = 1",
+    "set_name": "B",
+    "reversed": "reversed(a)",
+    "bytes": "bytes(a)",
+    "complex": "complex(a)",
+    "await": "await a",
+    "class_getitem": "A[0]",
+    "iadd": "a += 1",
+    "isub": "a -= 1",
+    "imul": "a *= 1",
+    "imatmul": "a @= 1",
+    "itruediv": "a /= 1",
+    "ifloordiv": "a //= 1",
+    "imod": "a %= 1",
+    "ipow": "a **= 1",
+    "iand": "a &= 1",
+    "ior": "a |= 1",
+    "ixor": "a ^= 1",
+    "ilshift": "a <<= 1",
+    "irshift": "a >>= 1",
+}
+
+
+@pytest.mark.parametrize("name", IGNORED)
 async def test_a_method_that_monty_would_not_call_is_refused(session: Session, name: str) -> None:
     source = f"ran = 1\nclass A:\n    x = 1\n\n    def __{name}__(self): return False\nA()"
     error = (await session.eval(source)).error
     assert error.message.startswith(f"the sandbox's Python never calls __{name}__; give")
     assert error.stack == "  at cell:5 in <module>"
     assert (await session.eval("ran")).error.name == "NameError"
+
+
+@pytest.mark.parametrize(("name", "use"), IGNORED.items(), ids=list(IGNORED))
+async def test_monty_calls_none_of_those(session: Session, name: str, use: str) -> None:
+    text = (
+        "class A:\n    x = 0\n    def __contains__(self, item): print('asked')\n"
+        f"    def __{name}__(self, *given): print('called')\n"
+        f"a = A()\nclass B:\n    a = a\n0 in a\n{use}"
+    )
+    console = (await session.eval(f"exec({text!r})")).console  # no text is scanned
+    # Monty does not parse `@=`, nor an `await` in a text.
+    assert console == ("" if name in ("imatmul", "await") else "asked")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +170,7 @@ async def test_a_method_that_monty_would_not_call_is_refused(session: Session, n
         "class A:\n    def f(self):\n        def __ne__(): return 1\n        return __ne__()\n1",
         "class A:\n    def __eq__(self, o): return 1\nA() == 2",
         "class A:\n    def __len(self): return 0\n1",
+        "class A:\n    def get(self): return 1\n    def __contains__(self, o): return 1\n2 in A()",
     ],
     ids=str,
 )
