@@ -545,6 +545,11 @@ class _Script:
         elif kind == "FunctionDeclaration":
             self._note(statement["id"], "function")
         elif kind == "ImportDeclaration":
+            if statement.get("phase"):
+                raise SourceError(
+                    f"import {statement['phase']} is not available. Use import without it",
+                    self._place(statement["start"]),
+                )
             for specifier in self._values(statement):
                 self._note(specifier["local"], "let")
         elif kind in _TYPED and statement["id"]["type"] == "Identifier":
@@ -819,18 +824,24 @@ def _import_call(statement: Node, specifiers: list[Node]) -> str:
         elif each["type"] == "ImportDefaultSpecifier":
             members.append(("default", each["local"]["name"]))
         else:
-            found = each["imported"]
-            exported = found["name"] if found["type"] == "Identifier" else found["value"]
-            members.append((exported, each["local"]["name"]))
+            members.append((_name(each["imported"]), each["local"]["name"]))
     wanted = [json.dumps(exported) for exported, _ in members]
-    names = f", [{', '.join(wanted)}]" if wanted else ""
-    call = f"(await $mport({module}{names}))"
+    given = [module, f"[{', '.join(wanted)}]"] if wanted else [module]
+    if attributes := statement.get("attributes"):
+        pairs = [f"{json.dumps(_name(one['key']))}: {one['value']['raw']}" for one in attributes]
+        given = [module, f"[{', '.join(wanted)}]", f"{{__proto__: null, {', '.join(pairs)}}}"]
+    call = f"(await $mport({', '.join(given)}))"
     pattern = ", ".join(f"{json.dumps(exported)}: {local}" for exported, local in members)
     if whole and members:
         return f"void ({{{pattern}}} = ({whole} = {call}));"
     if whole:
         return f"void ({whole} = {call});"
     return f"void ({{{pattern}}} = {call});" if members else f"void {call};"
+
+
+def _name(key: Node) -> str:
+    """The name that a specifier or an attribute of an import gives, as a word or as a text."""
+    return str(key["name"] if key["type"] == "Identifier" else key["value"])
 
 
 def _within(edit: Edit, nodes: list[Node], *, is_end: bool = False) -> bool:

@@ -139,6 +139,8 @@ FAULTS = {
     "a name whose cell failed": (["let d = 1", "let d = JSON.parse('{')", "d"], "ReferenceError", "'d' has no value", None),
     "a global of the language": (["let undefined = 1"], "TypeError", "undefined is reserved", None),
     "new import": (["new import('x')"], "SyntaxError", "new", (1, 5)),
+    "import defer": (["1;\nimport defer * as x from '@/skills/x'"], "SyntaxError", "import defer is not available", (2, 1)),
+    "import source": (["import source x from '@/skills/x'"], "SyntaxError", "import source is not available", (1, 1)),
     "export": (["1;\nexport const q = 1"], "SyntaxError", "later cells can use it", (2, 1)),
     "a place that V8 does not tell": (["async function f() { for await (const [...x = []] of y) {} }"], "SyntaxError", "rest", (1, 43)),
     "a decorator": (["@sealed class A {}"], "SyntaxError", "ecorator", (1, 1)),

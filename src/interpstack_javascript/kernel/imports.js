@@ -1,7 +1,10 @@
   // What an import in a cell becomes: the host fetches the module, then the engine has it.
-  async function importModule(specifier, names) {
+  async function importModule(specifier, names, attributes) {
     // No call, so the limit of calls does not hold; each costs the host something nevertheless.
     if (++imported > 1000) throw new RangeErrorClass("import: a cell may make at most 1000 imports");
+    const asked = isArray(names) || typeof names !== "object" || names === null ? attributes : names.with; // of import()
+    if (engineModules === undefined && typeof asked === "object" && asked !== null && keys(asked).length > 0)
+      throw makeError(new ErrorClass(), "SyntaxError", "import attributes, such as `type`, are not available: every module is code", table());
     const wanted = "" + specifier, own = engineModules === undefined ? undefined : engineModules.entryOf(wanted);
     const entry = own === undefined ? await request("module", wanted, '"module"', false) : own;
     const mine = cell;

@@ -46,7 +46,8 @@ def _skill(skill: Any) -> None:
         ('import x from "@/skills/m"\n/7/.test(x)', "true"),
         ('import/**/x/* from */from/**/"@/skills/m"/**/;x', "7"),
         ('import {a /* as */ as /* x */ y, /* b, */ b} from "@/skills/m"; y + b', "3"),
-        ('import x from "@/skills/m" with {type: "json"}; x', "7"),
+        ('import x from "@/skills/m" with {}; x', "7"),
+        ('(await import("@/skills/m", {with: {}})).a + (await import("@/skills/m", null)).a', "2"),
         ('const y = 1; import x from "@/skills/m"; x + y', "8"),
         ('let a = 5; import {a as other} from "@/skills/m"; a + other', "6"),
         ('(await import("@/skills/m")).a', "1"),
@@ -124,6 +125,23 @@ async def test_a_missing_export_is_reported_with_those_there_are(session: Sessio
     assert outcome.error.name == "SyntaxError"
     assert "no export 'nope'; it exports: a, b, default, odd name" in outcome.error.message
     assert (await session.eval('"nope" in await import("@/skills/m")')).text == "false"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'import x from "@/skills/m" with {type: "json"}; x',
+        'import x from "@/skills/m" with {"type": "json"}; x',
+        'import "@/skills/m" with {lazy: "true"}',
+        'import * as all from "@/skills/m" with {type: "json"}; all',
+        'await import("@/skills/m", {with: {type: "json"}})',
+    ],
+)
+async def test_attributes_are_refused_rather_than_ignored(session: Session, code: str) -> None:
+    error = (await session.eval(code)).error
+    assert error is not None
+    assert (error.name, "import attributes" in error.message) == ("SyntaxError", True)
+    assert (await session.eval("typeof runs")).text == "undefined"
 
 
 @pytest.mark.parametrize(
