@@ -211,8 +211,13 @@ def _of_pandas(value: Any) -> Any:
         return _records(value.to_frame(name))
     if isinstance(value, _classes((("pandas", "DataFrame"),))):
         return _records(value)
-    if isinstance(value, _classes((("pandas", "Index"),))) and value.nlevels == 1:
-        return _column(value.to_series())
+    if isinstance(value, _classes((("pandas", "Index"),))):
+        levels = [value.get_level_values(level).to_series() for level in range(value.nlevels)]
+        if len(levels) == 1:
+            return _column(levels[0])
+        return [*zip(*map(_column, levels), strict=True)]
+    if isinstance(value, _classes((("pandas.api.extensions", "ExtensionArray"),))):
+        return _column(value)
     return value
 
 
@@ -266,7 +271,7 @@ def _column_key(name: Any) -> str:
 
 
 def _column(series: Any) -> list[Any]:
-    """The items of a series as objects of Python; missing ones are `None`."""
+    """The items of a series or an array of pandas as objects; missing ones are `None`."""
     missing, items = series.isna().tolist(), series.astype(object).tolist()
     return [None if lost else one for one, lost in zip(items, missing, strict=True)]
 
