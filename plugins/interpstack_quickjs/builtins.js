@@ -215,6 +215,9 @@
     const text = toText(made), begin = indexOf(text, "anonymous(", 0);
     return begin >= 0 && begin <= 16 && indexOf(text, "\n) {\n", begin) >= 0;
   };
+  // Whether a frame is of a text that `JSON.parse` refused; the message has the place.
+  const isData = (frames, at) => typeof functionOf(frames[at]) !== "function" && frames.length > at + 1
+    && isNative(frames[at + 1]) && nameOf(frames[at + 1]) === "parse";
   const isOwn = (frames, at) => frames.length > at + 2 && isNative(frames[at + 1])
     && nameOf(frames[at + 1]) === "eval" && fileOf(frames[at + 2]) === KERNEL;
   // [line, column], [line, 0] or [0, 0], as QuickJS counts; undefined for what is no such error.
@@ -269,7 +272,7 @@
     } catch { /* a proxy keeps it to itself */ }
     for (let i = 0; i < frames.length; i++) {
       const frame = frames[i];
-      if (isNative(frame)) continue;
+      if (isNative(frame) || isData(frames, i)) continue;
       const found = i === top && read !== undefined;
       const line = found ? read[0] : lineOf(frame), column = found ? read[1] : columnOf(frame);
       const evaluated = isEvaluated(frames, i);
