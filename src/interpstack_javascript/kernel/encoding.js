@@ -90,7 +90,7 @@
       return job.quiet ? completeList(items, value, depth, job) : items;
     }
     const prototype = getPrototypeOf(value);
-    if (prototype !== objectPrototype && prototype !== null)
+    if (prototype !== objectPrototype && (prototype !== null || holdsData(value)))
       return job.quiet ? copiedSaved(value, depth, job) : copiedSpecial(value, depth, job);
     if (!job.quiet) return copiedFields(value, depth, job);
     const names = keys(value);
@@ -202,6 +202,11 @@
     pair[0] = key;
     pair[1] = item;
     return pair;
+  }
+  // Whether an object is a built-in one whose data are no fields, whatever its prototype is.
+  function holdsData(value) {
+    return attempt(dateTime, value) !== undefined || hasBrand(mapSize, value) || hasBrand(setSize, value)
+      || isView(value) || hasBrand(bufferLength, value) || unbox(value) !== undefined;
   }
   function comesBack(value) {
     const prototype = getPrototypeOf(value);
