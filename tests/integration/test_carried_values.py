@@ -116,7 +116,7 @@ async def test_a_proxy_is_not_taken_for_what_it_shows(engine: str) -> None:
         outcome, state = await session.eval_with_state(source)
         (notice,) = outcome.notices
         why = "a proxy cannot be saved; keep its target in a variable"
-        assert f"p ({why} (type: Array))" in notice
+        assert f"p ({why} (type: Array), at p[0])" in notice
         assert f"slow ({why} (type: Proxy))" in notice
         assert state is not None
 

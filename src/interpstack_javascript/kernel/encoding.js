@@ -23,6 +23,7 @@
       left: limits.valueChars, // characters of JSON that the value may still have
       deepest: 0,              // levels of objects and lists in the copy, at most
       trail: list(),           // keys from the root to what is read, for messages
+      path: "",                // to what was refused
       quiet: shared !== undefined, // getters are not run but met, which ends the encoding
       shared,                  // objects of the variables so far; see `metBefore`
       met: false,
@@ -59,7 +60,9 @@
     let path = "$";
     for (let i = 0; i < depth && path.length < 200; i++)
       path += typeof job.trail[i] === "number" ? "[" + job.trail[i] + "]" : "." + job.trail[i];
-    throw new TypeErrorClass(what + " (at " + slice(path, 0, 200) + ")");
+    path = slice(path, 0, 200);
+    if (depth < 20) job.path = slice(path, 1);
+    throw new TypeErrorClass(what + " (at " + path + ")");
   }
   function tooLarge() {
     throw new RangeErrorClass("the value is too large to pass to the host: more than " + limits.valueChars + " bytes as JSON");

@@ -181,7 +181,8 @@
       } catch {
         tooLong = job.left < 0;
         // What a host takes for data begins with another reason than the type.
-        if (!tooLong && !job.met) why = (job.why === "" ? "it is not serializable" : job.why) + " " + typeNote(found.value);
+        if (!tooLong && !job.met) why = (job.why === "" ? "it is not serializable" : job.why) + " " + typeNote(found.value)
+          + (job.path === "" ? "" : ", at " + name + job.path);
       }
       exported.kept = false;
       if (tooLong) {

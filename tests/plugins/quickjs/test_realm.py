@@ -98,3 +98,21 @@ def test_values_with_accessors_are_not_read(value: str) -> None:
     lost = {"$": "lost", "v": "it is not serializable (type: accessor)"}
     assert realm.values() == {"ran": 0, "it": lost}
     realm.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("/a/", "(type: RegExp)"),
+        ("({rows: [{id: 1}, {when: /a/}]})", "(type: Object), at it.rows[1].when"),
+        ("[1, () => 2]", "(type: Array), at it[1]"),
+        ("Object.assign([1], {method() {}})", "(type: Array), at it.method"),
+        ("new Error('m', {cause: Symbol()})", "(type: Error), at it.cause"),
+        ("[Object.defineProperty({a: 1}, 'hidden', {value: 1})]", "(type: Array), at it[0]"),
+    ],
+)
+def test_the_reason_says_where_a_variable_holds_what_is_not_portable(value: str, why: str) -> None:
+    realm = open_realm()
+    text_of(realm, f"let it = {value}; 0")
+    assert realm.values()["it"]["v"].endswith(why)
+    realm.close()
