@@ -128,12 +128,14 @@
     const parts = list();
     for (let at = prototype, i = 0; at !== null && at !== objectPrototype && i < 5; at = getPrototypeOf(at), i++) {
       if (getOwnPropertyDescriptor(at, symbolToStringTag) === undefined) continue;
-      const each = getOwnPropertyDescriptor(at, "forEach");
-      if (each !== undefined && each.enumerable && typeof each.value === "function") {
-        apply(each.value, value, [(item, key) => {
-          if (!more(view, parts.length, parts.length + 1)) return;
-          parts[parts.length] = show(key, view, level + 1) + " => " + show(item, view, level + 1);
-        }]);
+      const entries = getOwnPropertyDescriptor(at, "entries");
+      if (entries !== undefined && entries.enumerable && typeof entries.value === "function") {
+        const iterator = apply(entries.value, value, []), { next } = iterator;
+        for (let step = apply(next, iterator, []); !step.done && more(view, 0, 1); step = apply(next, iterator, [])) {
+          const pair = step.value;
+          parts[parts.length] = show(pair[0], view, level + 1) + " => " + show(pair[1], view, level + 1);
+          view.left -= 8;
+        }
         return parts;
       }
       const names = getOwnPropertyDescriptor(at, "href") === undefined ? ownKeys(at) : ["href"];

@@ -120,7 +120,7 @@ _TABLE = [
      '[TextDecoder {encoding: "utf-8", fatal: false, ignoreBOM: false},'
      ' AbortController {signal: AbortSignal {aborted: false, reason: undefined, onabort: null}}]'),
     ("Object.create(URLSearchParams.prototype)",
-     "[Throws: TypeError: 'forEach' called on an object that is not a valid instance of URLSearchParams.]"),
+     "[Throws: TypeError: 'entries' called on an object that is not a valid instance of URLSearchParams.]"),
     # cycles and depth
     ("const o = {a: 1}; o.o = o; o", "{a: 1, o: [Circular]}"),
     ("const twice = {x: 1}; [twice, twice]", "[{x: 1}, {x: 1}]"),
@@ -148,6 +148,18 @@ _TABLE = [
 def test_table(realm: Realm, source: str, shown: str) -> None:
     done = _run(realm, source)
     assert (done.error, done.text) == (None, shown)
+
+
+def test_entries_that_never_end_are_cut(realm: Realm) -> None:
+    source = (
+        "class Endless { entries() { return {next: () => ({value: ['k', 1]})}; } }\n"
+        "Object.defineProperty(Endless.prototype, Symbol.toStringTag, {value: 'Endless'});\n"
+        "Object.defineProperty(Endless.prototype, 'entries', {enumerable: true}); new Endless()"
+    )
+    done = _run(realm, source)
+    assert done.error is None
+    assert done.text.startswith('Endless {"k" => 1, "k" => 1')
+    assert len(done.text) < 100_000
 
 
 @pytest.mark.parametrize(
