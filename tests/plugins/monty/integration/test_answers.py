@@ -44,6 +44,17 @@ def test_an_answer_differs_as_the_page_says(session: Session, source: str, answe
     assert answer != (value if isinstance(value, str) else repr(value))
 
 
+CAUGHT = "try:\n    {}[1]\nexcept KeyError as error:\n    found = error.args\nfound"
+SLOTS = "class A:\n    __slots__ = ('x',)\na = A()\na.y = 1\na.y"
+
+
+@pytest.mark.parametrize(("cell", "answer"), [(CAUGHT, "('1',)"), (SLOTS, "1")])
+def test_a_key_of_an_error_is_text_and_slots_have_no_effect(
+    session: Session, cell: str, answer: str
+) -> None:
+    assert session.eval_sync(cell).text == answer
+
+
 def test_a_list_takes_an_alignment(session: Session) -> None:
     assert session.eval_sync("f'{[1]:>5}'").text == "  [1]"
     with pytest.raises(TypeError):
