@@ -41,10 +41,13 @@ class McpCalls:
             configuration.
         required: Names of tools for which the adapter has rules, or patterns of them after `glob:`.
             If a server is available and has no tool of such a name, no cell runs.
+        by_code: Whether the rules also apply to the names by which code calls the tools. Where they
+            do not, such a name in `required` is the name of no tool.
     """
 
     adapt: Callable[[HostTool], HostTool]
     required: frozenset[str] = frozenset()
+    by_code: bool = False
 
 
 @attrs.define(eq=False)
@@ -154,13 +157,16 @@ def _check_required(calls: McpCalls, catalog: ToolCatalog, servers: McpServers) 
     Raises:
         ConfigurationError: There is no tool of a name.
     """
-    tools = [(f"mcp.{name}", tool.name) for name, tool in catalog.tools.items()]
+    tools = [
+        (f"mcp.{name}", tool.name) if calls.by_code else (tool.name,)
+        for name, tool in catalog.tools.items()
+    ]
     names = [server.name for server in servers.servers]
     for required in map(CallName, sorted(calls.required)):
         if any(map(required.match, tools)):
             continue
         server = required.server(names) or ""
-        listed = sorted(tool for _, tool in tools if tool.startswith(f"mcp.{server}."))
+        listed = sorted(tool for *_, tool in tools if tool.startswith(f"mcp.{server}."))
         if listed:  # else the server is not available, and none of its tools can be called
             raise ConfigurationError(
                 f"{required.given!r} needs an approval, but MCP server {server!r} has no such "

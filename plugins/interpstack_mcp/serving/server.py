@@ -91,7 +91,7 @@ class CodeServer:
         offer = attrs.evolve(self.offer, code_tool="run_code")
         patterns.check(self.stack, offer)
         if patterns.required:
-            rules = McpCalls(lambda tool: tool, patterns.required)
+            rules = McpCalls(lambda tool: tool, patterns.required, by_code=True)
             offer = attrs.evolve(offer, parts=(*offer.parts, rules))
         self._clients = Clients(self.stack, offer, self.limits)
         self._gateway = gateway_of(

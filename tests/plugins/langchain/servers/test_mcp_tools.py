@@ -57,6 +57,16 @@ async def test_a_rejected_call_is_not_made(talk: Any, notes: Notes) -> None:
         await chat.middleware.aclose()
 
 
+async def test_the_name_that_code_uses_is_no_name_in_a_rule(talk: Any, notes: Notes) -> None:
+    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.readRecord": True})
+    try:
+        (text,) = await chat.run("await mcp.tools.readRecord({key: 'k'})")
+        assert "'mcp.tools.readRecord' needs an approval, but MCP server 'tools' has no" in text
+        assert "mcp.tools.read-record" in text
+    finally:
+        await chat.middleware.aclose()
+
+
 async def test_a_misspelt_name_lets_no_call_through(talk: Any, notes: Notes) -> None:
     chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True})
     try:
