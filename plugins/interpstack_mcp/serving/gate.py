@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
 from interpstack import (
+    UNDEFINED,
     Bridge,
     GuestException,
     GuestLanguage,
@@ -20,7 +23,7 @@ from interpstack import (
     decode,
     hookimpl,
 )
-from interpstack_agents import tool_input
+from interpstack_agents import Mark, tool_input
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.serving.runs import ServedCell
 from interpstack_mcp.values import to_arguments
@@ -46,10 +49,9 @@ class ApprovalGate:
             bridges = session.stack.bridge_set(session.offer)
             bridge = bridges.get(request.bridge)
             if run.needs_approval(_names(bridge, request)):
-                if bridge is not None:
-                    await _check(session.offer, bridges.language, bridge, request)
+                given = await _arguments(session.offer, bridges.language, bridge, request)
                 try:
-                    shown = shown_arguments(request.wire)
+                    shown = shown_arguments(given)
                 except ValueError as error:
                     raise GuestException(
                         f"{request.bridge} was not called: {error}", rejected=True
@@ -68,46 +70,78 @@ def _names(bridge: Bridge | None, request: Request) -> set[str]:
     return {request.bridge} if bridge is None else {request.bridge, bridge.tool or bridge.name}
 
 
-async def _check(
-    offer: HostOffer, language: GuestLanguage, bridge: Bridge, request: Request
-) -> None:
-    """Refuse arguments that the call would refuse: nobody is asked about it.
+async def _arguments(
+    offer: HostOffer, language: GuestLanguage, bridge: Bridge | None, request: Request
+) -> Any:
+    """The arguments of a call, as a person reads them; nobody is asked about ones that do not fit.
 
     Raises:
         GuestException: The arguments do not fit the bridge, or the tool behind it.
     """
     try:
-        await call_blocking(partial(_bind, offer, language, bridge, request))
+        return await call_blocking(partial(_bind, offer, language, bridge, request))
     except (TypeError, ValueError) as error:
         name = "ToolError" if isinstance(error, UnsupportedValue) else "TypeError"
-        raise GuestException(f"{error}", name=name, tool=bridge.name) from error
+        raise GuestException(f"{error}", name=name, tool=request.bridge) from error
 
 
-def _bind(offer: HostOffer, language: GuestLanguage, bridge: Bridge, request: Request) -> None:
+def _bind(
+    offer: HostOffer, language: GuestLanguage, bridge: Bridge | None, request: Request
+) -> Any:
     """Make the arguments of a call, as the call does."""
     given = request.wire if request.plain else decode(request.wire)
+    if bridge is None:
+        return given
     bridge.arguments(given, language)
     servers = offer.part(McpServers)
     catalog = None if servers is None else servers.last(language)
     remote = catalog.tools.get(bridge.name.removeprefix("mcp.")) if catalog is not None else None
     if remote is not None and bridge.name.startswith("mcp."):
-        to_arguments(tool_input(bridge.name, remote, language, given))
-        return
+        return to_arguments(tool_input(bridge.name, remote, language, given))
     for tool in offer.tools:
         if bridge.tool == tool.name:
-            tool_input(bridge.name, tool, language, given)
+            return tool_input(bridge.name, tool, language, given)
+    return {} if given is UNDEFINED else given
+
+
+def _date(value: Any) -> str | None:
+    return value.isoformat() if isinstance(value, datetime) else None
+
+
+def _base64(value: Any) -> str | None:
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else None
+
+
+def _other(value: Any) -> str | None:
+    if value is UNDEFINED:
+        return "undefined"
+    return None if isinstance(value, str | int | float | None) else repr(value)
+
+
+def _unread(text: str) -> None:
+    """Nobody writes the form of a question."""
+
+
+#: Values that JSON lacks. Integers of any size are JSON.
+_MARKS: Final = (
+    Mark("date", _date, _unread),
+    Mark("bytes", _base64, _unread),
+    Mark("value", _other, _unread),
+)
 
 
 def shown_arguments(arguments: Any) -> str:
     """The arguments of a call, complete: what is approved is what is done.
 
     Args:
-        arguments: The arguments.
+        arguments: The arguments, as the call gets them.
 
     Raises:
         ValueError: There are too many for a person.
     """
-    text = json.dumps(arguments, ensure_ascii=True, default=repr)
+    for mark in _MARKS:
+        arguments = mark.marked(arguments)
+    text = json.dumps(arguments, ensure_ascii=True)
     if len(text) > _SHOWN_CHARS:
         raise ValueError(
             f"it needs an approval, and its arguments have {len(text)} characters; "

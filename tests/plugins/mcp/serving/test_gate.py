@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpstack import HostOffer, HostTool, InterpreterStack, bridge
+from interpstack import Bridge, HostOffer, HostTool, InterpreterStack, bridge
 from interpstack_mcp.api import GATE
 from interpstack_mcp.serving.gate import shown_arguments
 from interpstack_mcp.serving.runs import ServedCell
@@ -64,3 +64,31 @@ async def test_nobody_is_asked_about_a_field_that_the_tool_does_not_have(many: b
 def test_half_of_a_surrogate_pair_is_shown_as_no_other_text_is() -> None:
     assert shown_arguments({"to": "\ud83d"}) == r'{"to": "\ud83d"}'
     assert shown_arguments({"to": r"\ud83d"}) == r'{"to": "\\ud83d"}'
+
+
+async def test_values_that_json_lacks_are_shown_as_a_person_reads_them() -> None:
+    got: list[Any] = []
+
+    async def sent(given: Any) -> None:
+        got.append(given)
+
+    run = ServedCell(lambda names: True)
+    code = """tools.send({
+        euros: 1000n, all: 2n ** 70n, at: new Date(0), data: new Uint8Array([1, 2]), no: undefined,
+        low: -0, own: {$date: "x"}, map: new Map([[1, 1000n]]),
+    })"""
+    send = Bridge(name="tools.send", handler=sent, raw=True)
+    stack = InterpreterStack(plugins=[GATE], bridges=[send])
+    async with stack, stack.session() as session:
+        asking = asyncio.ensure_future(session.eval(f"await {code}", host=run))
+        await run.news(10)
+        (question,) = run.questions
+        question.settle(True)
+        assert (await asking).ok
+    assert got[0]["euros"] == 1000
+    assert question.text == (
+        'Code wants to call tools.send with {"euros": 1000, "all": 1180591620717411303424, '
+        '"at": {"$date": "1970-01-01T00:00:00+00:00"}, "data": {"$bytes": "AQI="}, '
+        '"no": {"$value": "undefined"}, "low": -0.0, "own": {"$$date": "x"}, '
+        '"map": {"$value": "MapValue(entries=((1, 1000),))"}}. Allow this call?'
+    )
