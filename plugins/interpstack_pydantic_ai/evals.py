@@ -50,10 +50,12 @@ class CodeCall:
     Attributes:
         key: Identifies the eval in its conversation, in every run of the agent.
         message: Identifies the message of the model.
+        run: The run of the agent in which the model wrote the message; `None` if that is unknown.
     """
 
     key: str
     message: str
+    run: str | None = None
 
     @classmethod
     def of(cls, ctx: RunContext[Any]) -> CodeCall:
@@ -66,7 +68,7 @@ class CodeCall:
                 call.tool_call_id == ctx.tool_call_id for call in message.tool_calls
             ):
                 made = _digest(message.timestamp.isoformat(), *_ids(message))
-                return cls(_digest(made, ctx.tool_call_id or ""), made)
+                return cls(_digest(made, ctx.tool_call_id or ""), made, message.run_id)
         raise UserError(
             f"the message history lacks the call {ctx.tool_call_id!r:.80}: a processor of the "
             "history must keep the model's last message"
@@ -231,7 +233,8 @@ class _EvalMemory:
         """Note that an eval begins, or goes on in another run of the agent, as does its turn."""
         known = self.data.get("turn") or {}
         if run_id != known.get("run"):
-            goes_on = self.open_key == call.key
+            # A run that died has stored no open eval, but the model's message names the run.
+            goes_on = bool(known) and (self.open_key == call.key or call.run == known["run"])
             self.data["turn"] = {"id": known["id"] if goes_on else run_id, "run": run_id}
 
     def leave(self, call: CodeCall, questions: tuple[CallQuestion, ...]) -> None:

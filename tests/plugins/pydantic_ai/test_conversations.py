@@ -112,6 +112,34 @@ async def test_a_turn_goes_on_after_an_approval(interpreter: Make) -> None:
     assert run.output == "<result>3</result>"
 
 
+async def test_a_turn_that_was_cancelled_goes_on_with_its_variables(
+    interpreter: Make, store: Any
+) -> None:
+    begun, ends = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> int:
+        begun.set()
+        await ends.wait()
+        return 2
+
+    agent = agent_of(
+        "var n = 40", "n + await tools.wait()",
+        interpreter=interpreter(mode="turn", store=store), tools=[wait],
+    )  # fmt: skip
+    with capture_run_messages() as messages:
+        running = asyncio.create_task(agent.run("go", conversation_id="c"))
+        await begun.wait()
+        running.cancel()
+        await asyncio.wait([running])
+    ends.set()
+    history = messages[:4]
+    assert history[-1].kind == "response"
+    again = agent_of(interpreter=interpreter(mode="turn", store=store), tools=[wait])
+    assert (await again.run(message_history=history)).output == "<result>42</result>"
+    next_turn = agent_of("typeof n", interpreter=interpreter(mode="turn", store=store))
+    assert (await next_turn.run("go", conversation_id="c")).output == "<result>undefined</result>"
+
+
 async def test_evals_of_one_message_run_in_order(interpreter: Make) -> None:
     async def wait() -> None:
         await asyncio.sleep(0.05)
