@@ -29,6 +29,8 @@ __all__ = ["PRESET", "CodeInterpreter"]
 
 #: The plugins of the capability, in the order in which they are called.
 PRESET: Final = Preset(["pydantic_ai", "persistence", "durable", "console", "display", "ptc"])
+#: Types of selectors that name tools.
+_NAMED: Final = (list, tuple, set, frozenset)
 
 
 @dataclass(init=False, eq=False)
@@ -42,7 +44,8 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
     Args:
         engine: Name of an installed engine, or an `Engine`.
         ptc: The tools that code may call, as `tools.name`: `"all"`, a list of names, a mapping of
-            metadata, or a function of the context and the definition.
+            metadata, or a function of the context and the definition. An eval is refused while the
+            agent has had no tool of a name, or none with the metadata.
         ptc_only: Whether the model does not see the tools that code may call.
         interrupt_on: Tools whose calls from code need an approval, in the forms that `ptc` has.
             Those with `requires_approval=True` always do.
@@ -111,6 +114,13 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             )
         for name, value in (("ptc", ptc), ("interrupt_on", interrupt_on)):
             _check_selector(name, value)
+        if isinstance(ptc, _NAMED) and isinstance(interrupt_on, _NAMED):
+            beside = [name for name in interrupt_on if name not in ptc]
+            if beside:
+                raise ConfigurationError(
+                    f"interrupt_on names {shown(beside[0])}, which is not in ptc, so code cannot "
+                    "call it; for calls of the model, give the tool requires_approval=True"
+                )
         self._conversation_id = conversation_id
         self._stack = InterpreterStack(
             engine,
@@ -182,9 +192,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
 
 
 def _check_selector(name: str, value: Any) -> None:
-    names = isinstance(value, (list, tuple, set, frozenset)) and all(
-        isinstance(one, str) for one in value
-    )
+    names = isinstance(value, _NAMED) and all(isinstance(one, str) for one in value)
     if value == "all" or names or isinstance(value, dict) or callable(value):
         return
     raise ConfigurationError(

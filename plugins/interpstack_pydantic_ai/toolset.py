@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector, matches_
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from pydantic_core import SchemaValidator, core_schema
 
+from interpstack.checks import listed, shown
 from interpstack_pydantic_ai.evals import AgentEvals, CodeCall
 from interpstack_pydantic_ai.questions import metadata_of
 from interpstack_pydantic_ai.tools import asking
@@ -21,6 +22,8 @@ __all__ = ["EvalToolOptions", "InterpreterToolset"]
 
 #: How often a model may send malformed arguments before the run fails.
 _RETRIES: Final = 3
+#: Names of tools that a message lists.
+_NAMES: Final = 20
 _VALIDATOR: Final = SchemaValidator(
     core_schema.typed_dict_schema(
         {"code": core_schema.typed_dict_field(core_schema.str_schema(strict=True))},
@@ -48,6 +51,51 @@ class EvalToolOptions:
     interrupt_on: ToolSelector[Any]
     hides: bool
     conversation_of: Callable[[RunContext[Any]], str]
+    #: Names of all tools that agents have had so far, and the selectors that have selected one.
+    _known: set[str] = attrs.field(factory=set, init=False)
+    _used: set[str] = attrs.field(factory=set, init=False)
+
+    async def selects(self, argument: str, ctx: RunContext[Any], tool: ToolDefinition) -> bool:
+        """Whether a selector selects a tool.
+
+        Args:
+            argument: `ptc` or `interrupt_on`.
+            ctx: The context of the step.
+            tool: The tool.
+        """
+        selected = await matches_tool_selector(getattr(self, argument), ctx, tool)
+        if selected:
+            self._used.add(argument)
+        return selected
+
+    def note(self, names: Iterable[str]) -> None:
+        """Note the tools that the agent has in a step."""
+        self._known.update(names)
+
+    def check(self) -> None:
+        """Refuse selectors of tools that no step had: calls would be made without an approval.
+
+        Raises:
+            UserError: There is no such tool.
+        """
+        for argument in ("ptc", "interrupt_on"):
+            selector = getattr(self, argument)
+            if isinstance(selector, Mapping):
+                wrong = bool(selector) and argument not in self._used
+                what = "is a mapping of metadata, which no tool has that code may call"
+                if named := sorted(self._known.intersection(selector)):
+                    what += f"; to name tools, pass a list, as in {named}"
+            elif isinstance(selector, str) or callable(selector):
+                continue
+            else:
+                unknown = [name for name in selector if name not in self._known]
+                wrong, what = bool(unknown), f"names {listed(unknown, _NAMES, shown)}"
+            if wrong:
+                tools = listed(sorted(self._known), _NAMES) or "none"
+                raise UserError(
+                    f"{argument} {what}; the agent's tools so far are: {tools}. For tools that "
+                    "come later, pass a function of the context and a ToolDefinition"
+                )
 
     def definition(self) -> ToolDefinition:
         """The tool as the model sees it."""
@@ -83,12 +131,13 @@ class InterpreterToolset(WrapperToolset[AgentDepsT]):
             raise UserError(
                 f"the agent has a tool {own.name!r} of its own; pass CodeInterpreter(tool_name=…)"
             )
+        own.note(tools)
         offered: dict[str, ToolsetTool[Any]] = {}
         for name, tool in tools.items():
-            if ctx.is_tool_available(tool.tool_def) and await matches_tool_selector(
-                own.ptc, ctx, tool.tool_def
+            if ctx.is_tool_available(tool.tool_def) and await own.selects(
+                "ptc", ctx, tool.tool_def
             ):
-                asks = await matches_tool_selector(own.interrupt_on, ctx, tool.tool_def)
+                asks = await own.selects("interrupt_on", ctx, tool.tool_def)
                 offered[name] = asking(tool) if asks else tool
         self._offered.clear()
         self._offered.update(offered)
@@ -128,6 +177,7 @@ class InterpreterToolset(WrapperToolset[AgentDepsT]):
             del self._paused[call.message]
         if call.message in self._paused:
             raise ApprovalRequired(metadata_of([]))  # nothing is asked: the eval only waits
+        self.eval_tool.check()
         conversation = self.eval_tool.conversation_of(ctx)
         try:
             return await self.eval_tool.evals.run(code, ctx, conversation, tools, self.wrapped)

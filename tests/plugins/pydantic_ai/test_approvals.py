@@ -9,6 +9,7 @@ from pydantic_ai import (
     Agent,
     DeferredToolRequests,
     DeferredToolResults,
+    Tool,
     ToolApproved,
     ToolDenied,
     UserError,
@@ -18,7 +19,8 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai_scripts import Make, Script, results
 from pydantic_core import to_json
 
-from interpstack_pydantic_ai import answers, questions
+from interpstack import ConfigurationError
+from interpstack_pydantic_ai import CodeInterpreter, answers, questions
 
 PAY = (
     "let said = await tools.look({euros: 1});"
@@ -205,6 +207,54 @@ async def test_interrupt_on_asks_about_other_tools(interpreter: Make) -> None:
     assert question.tool == "look"
     run = await till.resumed(run, {question.id: True})
     assert run.output == "<result>2</result>"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interrupt_on": ["looks"]}, r"interrupt_on names 'looks'; .* so far are: look, pay\."),
+        (
+            {"interrupt_on": {"look": True}},
+            r"a mapping of metadata, .* pass a list, as in \['look'\]",
+        ),
+        (
+            {"interrupt_on": {"costs": "much"}},
+            "interrupt_on is a mapping of metadata, which no tool",
+        ),
+        ({"ptc": ["looks"]}, "ptc names 'looks'"),
+        ({"ptc": {"look": {}}}, "ptc is a mapping of metadata"),
+    ],
+)
+async def test_a_selector_of_no_tool_lets_no_code_run(
+    interpreter: Make, options: Any, message: str
+) -> None:
+    till = Till("await tools.look({euros: 1})", capabilities=interpreter(**options))
+    with pytest.raises(UserError, match=message):
+        await till.agent.run("go")
+    assert till.done == []
+
+
+async def test_a_tool_that_comes_and_goes_may_be_selected_by_name(interpreter: Make) -> None:
+    made: list[int] = []
+
+    def look() -> int:
+        made.append(1)
+        return 1
+
+    async def prepare(ctx: Any, tool: Any) -> Any:
+        return tool if len(ctx.messages) < 2 else None
+
+    agent = Agent(
+        Script("1", "Object.keys(tools)").model,
+        tools=[Tool(look, prepare=prepare)],
+        capabilities=[interpreter(interrupt_on=["look"])],
+    )
+    assert (await agent.run("go")).output == "<result>[]</result>"
+
+
+def test_a_rule_for_a_tool_that_code_cannot_call_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="interrupt_on names 'pay', which is not in ptc"):
+        CodeInterpreter(ptc=["look"], interrupt_on=["look", "pay"])
 
 
 async def test_evals_behind_one_that_waits_run_after_it(interpreter: Make) -> None:
