@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping
+from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -60,6 +62,10 @@ class EvalRun:
     _manager: ToolManager[Any] = attrs.field(init=False)
     #: Calls that run now, for limits on their number.
     _running: int = attrs.field(default=0, init=False)
+    #: Calls inside their tools: any number of them, or one of a sequential tool.
+    _inside: int = attrs.field(default=0, init=False)
+    _alone: bool = attrs.field(default=False, init=False)
+    _left: asyncio.Condition = attrs.field(factory=asyncio.Condition, init=False)
 
     def __attrs_post_init__(self) -> None:
         # A manager of its own, because the model's may not have the tools that code alone calls.
@@ -94,17 +100,29 @@ class EvalRun:
         self._check_usage()
         self._running += 1
         try:
-            call = self._called(name, given, context)
-            return await call_for_code(call, message_for_code, (DecisionNeeded,))
+            async with self._entered(alone=self.tools[name].tool_def.sequential):
+                call = self._called(name, given, context)
+                return await call_for_code(call, message_for_code, (DecisionNeeded,))
         finally:
             self._running -= 1
 
+    @asynccontextmanager
+    async def _entered(self, *, alone: bool) -> AsyncIterator[None]:
+        """Wait until a call may run: beside a call of a sequential tool, no other one runs."""
+        async with self._left:
+            await self._left.wait_for(lambda: not self._alone and not (alone and self._inside))
+            self._alone, self._inside = alone, self._inside + 1
+        try:
+            yield
+        finally:
+            async with self._left:
+                self._alone, self._inside = False, self._inside - 1
+                self._left.notify_all()
+
     async def _called(self, name: str, given: dict[str, Any], context: CellContext) -> Any:
-        question = None
         approved, args = False, given
         if self.decisions:
-            question = _question(context, name, given)
-            decision = self.decisions.get(question.id)
+            decision = self.decisions.get(_question(context, name, given).id)
             if isinstance(decision, Denied):
                 raise GuestException(decision.message)
             if isinstance(decision, Approved):
@@ -116,7 +134,8 @@ class EvalRun:
                 part, approved=approved, wrap_validation_errors=False
             )
         except ApprovalRequired as error:
-            raise DecisionNeeded([question or _question(context, name, given)]) from error
+            said = _question(context, name, given, error.metadata)
+            raise DecisionNeeded([said]) from error
         except CallDeferred as error:
             raise UserError(
                 f"tool {name!r} is answered outside of the run, for which code cannot wait: answer "
@@ -173,8 +192,11 @@ def key_of(tool: ToolDefinition) -> Hashable:
     return tool.name, tool.description, schemas, tool.sequential
 
 
-def _question(context: CellContext, name: str, given: dict[str, Any]) -> CallQuestion:
+def _question(
+    context: CellContext, name: str, given: dict[str, Any], metadata: Any = None
+) -> CallQuestion:
     try:
-        return CallQuestion.of(context.call_key, name, plain_args(given))
+        said = plain_args(metadata or {})
+        return CallQuestion.of(context.call_key, name, plain_args(given), said)
     except ValueError as error:
         raise GuestException(str(error), name="TypeError") from error

@@ -44,20 +44,29 @@ class CallQuestion:
             counts for nothing that was not shown.
         tool: Name of the tool.
         args: Arguments of the call, plain JSON, in the form of `shown_texts`.
+        metadata: What the tool itself says about the question, plain JSON in the same form.
     """
 
     id: str
     tool: str
     args: Mapping[str, Any]
+    metadata: Mapping[str, Any] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, call_key: str, tool: str, args: Mapping[str, Any]) -> CallQuestion:
+    def of(
+        cls,
+        call_key: str,
+        tool: str,
+        args: Mapping[str, Any],
+        metadata: Mapping[str, Any] | None = None,
+    ) -> CallQuestion:
         """The question about a call.
 
         Args:
             call_key: The same in every run of the eval, as `CellContext.call_key` is.
             tool: Name of the tool.
             args: Arguments of the call, plain JSON.
+            metadata: What the tool says about the question, plain JSON.
 
         Raises:
             ValueError: The arguments are not JSON that every store and every reader takes.
@@ -71,11 +80,13 @@ class CallQuestion:
                 f"nobody can be asked about this call of {tool}: its arguments have no JSON form, "
                 "or a key with half of a surrogate pair"
             ) from error
-        return cls(id=blake2b(data, digest_size=12).hexdigest(), tool=tool, args=args)
+        made = blake2b(data, digest_size=12).hexdigest()
+        return cls(id=made, tool=tool, args=args, metadata=shown_texts(metadata or {}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `from_dict` makes the same question."""
-        return {"id": self.id, "tool": self.tool, "args": dict(self.args)}
+        said = {"metadata": dict(self.metadata)} if self.metadata else {}
+        return {"id": self.id, "tool": self.tool, "args": dict(self.args), **said}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CallQuestion:
@@ -85,7 +96,8 @@ class CallQuestion:
             ConfigurationError: The data are not those of a question.
         """
         try:
-            return cls(id=data["id"], tool=data["tool"], args=dict(data["args"]))
+            asked = cls(id=data["id"], tool=data["tool"], args=dict(data["args"]))
+            return attrs.evolve(asked, metadata=dict(data.get("metadata", {})))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"a question is stored as id, tool and args; got {shown(data)}"

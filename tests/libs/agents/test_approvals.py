@@ -44,7 +44,9 @@ def test_a_question_is_known_by_all_that_was_shown() -> None:
 
 def test_a_question_is_stored_as_plain_data() -> None:
     assert CallQuestion.from_dict(ONE.to_dict()) == ONE
-    for wrong in ({}, {"id": "x", "tool": "y", "args": 1}, []):
+    said = CallQuestion.of("seed:1", "pay", {"euros": 1}, {"limit": 5})
+    assert (said.id, CallQuestion.from_dict(said.to_dict())) == (ONE.id, said)
+    for wrong in ({}, {"id": "x", "tool": "y", "args": 1}, [], {**ONE.to_dict(), "metadata": 1}):
         with pytest.raises(ConfigurationError, match="a question is stored as"):
             CallQuestion.from_dict(wrong)  # type: ignore[arg-type]
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from pydantic_ai import (
     Agent,
+    ApprovalRequired,
     DeferredToolRequests,
     DeferredToolResults,
+    RunContext,
     Tool,
     ToolApproved,
     ToolDenied,
@@ -255,6 +257,29 @@ async def test_a_tool_that_comes_and_goes_may_be_selected_by_name(interpreter: M
 def test_a_rule_for_a_tool_that_code_cannot_call_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="interrupt_on names 'pay', which is not in ptc"):
         CodeInterpreter(ptc=["look"], interrupt_on=["look", "pay"])
+
+
+async def test_a_question_says_what_the_tool_says_about_it(interpreter: Make) -> None:
+    def send(ctx: RunContext[Any], euros: int) -> str:
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired(metadata={"reason": "above the limit", "limit": 5})
+        return f"sent {euros}"
+
+    agent: Agent[Any, Any] = Agent(
+        Script("await tools.send({euros: 9})").model,
+        output_type=[str, DeferredToolRequests],
+        tools=[send],
+        capabilities=[interpreter()],
+    )
+    run = await agent.run("go")
+    again = await agent.run(message_history=run.all_messages())
+    (question,) = questions(again.output)
+    assert question.metadata == {"reason": "above the limit", "limit": 5}
+    run = await agent.run(
+        message_history=again.all_messages(),
+        deferred_tool_results=answers(again.output, {question.id: True}),
+    )
+    assert run.output == "<result>sent 9</result>"
 
 
 async def test_evals_behind_one_that_waits_run_after_it(interpreter: Make) -> None:

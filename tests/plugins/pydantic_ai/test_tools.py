@@ -13,6 +13,7 @@ from pydantic_ai import (
     BinaryContent,
     ModelRetry,
     RunContext,
+    Tool,
     ToolFailed,
     ToolReturn,
     UsageLimitExceeded,
@@ -247,6 +248,31 @@ async def test_calls_run_side_by_side(interpreter: Make) -> None:
 
     code = "(await Promise.all([1, 2, 3].map(n => tools.wait({n})))).join()"
     assert await result_of(interpreter, code, wait) == "<result>1,2,3</result>"
+
+
+async def test_no_call_runs_beside_one_of_a_sequential_tool(interpreter: Make) -> None:
+    running: list[str] = []
+    beside: list[list[str]] = []
+
+    async def used(name: str) -> None:
+        running.append(name)
+        beside.append([one for one in running if one != name])
+        await asyncio.sleep(0.01)
+        running.remove(name)
+
+    async def write() -> None:
+        await used("write")
+
+    async def delete() -> None:
+        await used("delete")
+
+    async def read() -> None:
+        await used("read")
+
+    tools = [Tool(write, sequential=True), Tool(delete, sequential=True), read]
+    code = "await Promise.all([tools.write(), tools.read(), tools.delete()]); 1"
+    assert await result_of(interpreter, code, *tools) == "<result>1</result>"
+    assert beside == [[], [], []]
 
 
 async def test_calls_from_code_count_for_the_limits_of_the_run(interpreter: Make) -> None:
