@@ -327,6 +327,16 @@ class AgentCalls:
                 usage = error.usage if isinstance(error, AgentFailed) else _NOTHING
                 calls = 1
                 raise
+            except (GeneratorExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                # Such as a BaseExceptionGroup. No caller would take it, and the step had no end.
+                usage = reports[-1] if reports else _NOTHING
+                if was_stopped():
+                    raise asyncio.CancelledError from error
+                calls = 1
+                what = f"{type(error).__name__}: {error}".rstrip(": ")
+                raise AgentFailed(f"agent {call.agent!r} failed: {what}", usage) from error
             finally:
                 used = _used(usage, calls, began)
                 reserved.commit(used.amounts())

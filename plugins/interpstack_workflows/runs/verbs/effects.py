@@ -115,7 +115,9 @@ class Verbs:
                 self._fail(opened, error)
         except AgentWaits as waits:
             self._approval(opened, waits, spending.take())
-        except Exception as error:  # noqa: BLE001 - agents may raise anything
+        except (GeneratorExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - agents and sandboxes may raise anything
             self._fail(opened, error, spending.take())
         else:
             end = value if isinstance(value, ScopeEnd) else ScopeEnd(value, 0)

@@ -26,11 +26,26 @@ async def _exits(prompt: str) -> None:
     sys.exit(3)
 
 
+class _Stop(BaseException):
+    """An exception that `except Exception` does not catch, as those of test runners."""
+
+
+async def _stops(prompt: str) -> None:
+    raise _Stop("enough")
+
+
+async def _stops_in_a_group(prompt: str) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_stops(prompt))
+
+
 @pytest.mark.parametrize(
     ("agent", "name", "why"),
     [
         (_cancelled, "CancelledError", "agent 'default' was cancelled by its own code"),
         (_exits, "SystemExit", "agent 'default' called sys.exit(3)"),
+        (_stops, "_Stop", "agent 'default' failed: _Stop: enough"),
+        (_stops_in_a_group, "BaseExceptionGroup", "agent 'default' failed: BaseExceptionGroup: "),
     ],
 )
 async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
@@ -45,16 +60,20 @@ async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
     assert result.usage["agents"] == 2
 
 
-async def test_a_sandbox_that_cancels_itself_fails_its_step() -> None:
+@pytest.mark.parametrize(
+    ("ends", "name"),
+    [(_cancelled, "CancelledError"), (_exits, "SystemExit"), (_stops, "_Stop")],
+)
+async def test_a_sandbox_that_ends_from_inside_fails_its_step(ends: Any, name: str) -> None:
     async def sandbox(spec: Any) -> Any:
-        await _cancelled("")
+        await ends("")
 
     source = script("return SW.sandbox.exec('local/x', {command: 'a'})")
     async with WorkflowRunner(sandboxes={"local/x": sandbox}) as one:
         async with asyncio.timeout(30):
             result = await one.run(source)
     error: Any = result.error
-    assert error["name"] == "CancelledError"
+    assert error["name"] == name
 
 
 @pytest.mark.parametrize(
