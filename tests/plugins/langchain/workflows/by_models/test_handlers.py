@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,28 @@ async def test_a_model_sends_signals_that_the_host_allows() -> None:
         assert 'result: {"x":1}' in answer
     async with WorkflowMiddleware(agents={"default": Readers()}) as middleware:
         assert "workflow_send" not in [tool.name for tool in middleware.tools]
+
+
+async def test_an_answer_to_no_open_question_is_not_taken_for_a_signal_in_silence() -> None:
+    body = "const said = await ask('Ship it?'); return [said, await wait('Ship it?')]"
+    async with WorkflowMiddleware(
+        agents={"default": Readers()}, questions="model", signals=True
+    ) as middleware:
+        talk = Talk(middleware)
+        (text,) = await talk.answers(start(workflow(body)))
+        run = run_of(text)
+        (asked,) = re.findall(r"root/\w+", text)
+        for unknown in (f"{asked}x", "root/other"):
+            refused = await talk.do("send", run=run, to=unknown, value="yes")
+            assert f"has no open question '{unknown}'; open questions: {asked}" in refused
+        sent = await talk.do("send", run=run, to="Ship it?", value="early")
+        assert sent.startswith(
+            "'Ship it?' is no open question, so it was sent as a signal; the run"
+        )
+        assert f"waits for question {asked}" in sent
+        done = await talk.do("send", run=run, to=asked, value="yes", wait_seconds=30)
+        assert 'result: ["yes","early"]' in done
+        assert "sent as a signal" not in done
 
 
 class Careful(Agent):
