@@ -90,6 +90,7 @@ def _is_whole_or_none(value: Any) -> bool:
 #: Values of steps that have only begun: each has its time.
 _MOMENT: Final[Mapping[str, _Fits]] = {"now": _is_number}
 _BEGUN: Final[Mapping[str, Mapping[str, _Fits]]] = {
+    "ask": {**_MOMENT, "asked": _is_whole_or_none},
     "workflow": {
         **_MOMENT,
         "name": _is_text,

@@ -63,5 +63,9 @@ def _shown(scope: str, step: StepRecord) -> dict[str, Any]:
         shown = {"id": approval_id(scope, step.name, began["count"]), "kind": "approval"}
         return {**shown, "since": began["now"], "approvals": began["approvals"]}
     inputs = json.loads(step.signature)
-    shown = {"id": wait_id(scope, step.name), "kind": "ask", "since": began["now"]}
+    shown = {
+        "id": wait_id(scope, step.name, began.get("asked", 0)),
+        "kind": "ask",
+        "since": began["now"],
+    }
     return {**shown, "question": inputs["question"], "options": inputs["options"]}

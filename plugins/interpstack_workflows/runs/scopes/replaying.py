@@ -68,7 +68,7 @@ class RecordedAnswers:
     def _begin_anew(self, failed: StepRecord) -> None:
         """Let a failed step run again; it is known to have ended."""
         begun = self._started.get(failed.name)
-        if failed.kind == "exec":
+        if failed.kind in ("ask", "exec", "wait"):  # a wait gets its whole time again
             self._started.pop(failed.name, None)
         elif failed.kind == "agent" and begun is not None:
             self._started[failed.name] = begun_anew(begun)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
+from interpstack.values import same_json
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import LeaseLost
 from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, described
@@ -208,12 +210,12 @@ class Verbs:
         kind, request = opened.kind, opened.request
         options = dict(getattr(request, "options", None) or {})
         timeout = None if kind == "sleep" else wait_seconds(kind, options)
-        since = opened.started.value["now"] if opened.started else self._began(opened, {})
+        since, asked = self._since(opened, options)
         seconds = request.duration_ms / 1000 if kind == "sleep" else timeout
         view = {} if kind != "ask" else {"question": request.question, "options": options}
         scope = opened.scope.place.scope
         wait = Wait(
-            id=wait_id(scope, opened.name),
+            id=wait_id(scope, opened.name, asked),
             kind={"wait": "signal"}.get(kind, kind),
             since=since,
             wake_at=None if seconds is None else since + seconds,
@@ -222,6 +224,16 @@ class Verbs:
             ended=lambda number, message: self._waited(opened, options, number, message),
         )
         self._host.open_wait(opened, wait)
+
+    def _since(self, opened: OpenRequest, options: Mapping[str, Any]) -> tuple[float, int]:
+        """The time at which a wait began, and how often its question has been replaced."""
+        begun = opened.started
+        if begun is None:
+            return self._began(opened, {}), 0
+        asked = begun.value.get("asked") or 0
+        if opened.kind != "ask" or _asks(begun, opened.request.question, options):
+            return begun.value["now"], asked
+        return self._began(opened, {"asked": asked + 1}), asked + 1
 
     def _waited(
         self, opened: OpenRequest, options: dict[str, Any], number: int, message: Message | None
@@ -263,6 +275,15 @@ class Verbs:
             ended=ended,
         )
         self._host.open_wait(opened, wait)
+
+
+def _asks(begun: StepRecord, question: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a step has begun with a question: by its key, it may have had another one."""
+    if not begun.signature:
+        return True
+    inputs = json.loads(begun.signature)
+    before = [inputs.get("question"), (inputs.get("options") or {}).get("choices")]
+    return same_json(before, [question, options.get("choices")])
 
 
 class _InFlightCall:

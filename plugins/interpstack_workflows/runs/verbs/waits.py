@@ -21,9 +21,16 @@ CONTRADICTED: Final = (
 )
 
 
-def wait_id(scope: str, step: str) -> str:
-    """Return the id of the wait that a step of a scope is."""
-    return f"{scope}/{step}"
+def wait_id(scope: str, step: str, asked: int = 0) -> str:
+    """Return the id of the wait that a step of a scope is.
+
+    Args:
+        scope: The scope.
+        step: The name of the step.
+        asked: How often the question of a step with a key has been replaced by another one. An
+            answer to an earlier one does not count for it.
+    """
+    return f"{scope}/{step}:q{asked}" if asked else f"{scope}/{step}"
 
 
 def approval_id(scope: str, step: str, count: int) -> str:
