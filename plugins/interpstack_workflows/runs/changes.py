@@ -66,7 +66,7 @@ async def change_script(
         MetadataError: It has no valid metadata.
         ArgumentsError: It does not take the arguments of the run.
         ScriptChanged: It leaves recorded steps unused.
-        LeaseLost: Another runner works on the run, or has worked on it meanwhile.
+        LeaseLost: Another runner works on the run, or the run has been continued meanwhile.
     """
     if script.source == record.source:
         return
@@ -83,8 +83,8 @@ async def change_script(
     try:
         if taken.record != record or len(taken.entries) != len(entries):
             raise LeaseLost(
-                f"Another runner has continued run {record.id} since it was read; check the run, "
-                "then change it"
+                f"run {record.id} has been continued since it was read, by an answer to it or by "
+                "another runner; check the run, then change it"
             )
         changed = with_script(record, script, metadata)
         if record.status == "completed":  # its result is that of another script from now on

@@ -90,7 +90,7 @@ async def test_a_run_that_went_on_since_it_was_read_is_not_changed(accepts: bool
 
         store.other = go_on
         changed = script("return agent('pay in euros ' + await ask('?'))")
-        with pytest.raises(LeaseLost, match="has continued run"):
+        with pytest.raises(LeaseLost, match="has been continued since it was read, by an answer"):
             await one.resume(run.run_id, source=changed, accept_changes=accepts)
         stored = await one.show(run.run_id)
     assert (stored.status, stored.result) == ("completed", "echo: pay ann")
