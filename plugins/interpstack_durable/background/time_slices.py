@@ -7,7 +7,6 @@ nothing before the next time slice of the cell.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
@@ -26,6 +25,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.checks import listed
+from interpstack_agents import readable_request
 from interpstack_durable.in_flight import InFlightCalls
 from interpstack_durable.journal import Journal
 
@@ -227,7 +227,7 @@ def describe_request(request: Request) -> str:
     """Describe a request that the guest waits for, to a reader."""
     if request.bridge == TIMER:
         return "a timer"
-    text = json.dumps(request.wire, ensure_ascii=False, default=repr)
+    text = readable_request(request)
     return f"{request.bridge}({text if len(text) <= _INPUT_CHARS else text[:_INPUT_CHARS] + '…'})"
 
 

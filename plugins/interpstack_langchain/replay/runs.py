@@ -20,6 +20,7 @@ from interpstack import (
     Session,
     SessionState,
 )
+from interpstack_agents import readable_wire
 from interpstack_display.api import with_texts
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_langchain.replay.read_only import RecordEnds, Rerun
@@ -151,5 +152,5 @@ def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
 
 
 def _shown(request: Request) -> str:
-    text = json.dumps(request.wire, separators=(",", ":"))
+    text = readable_wire(json.dumps(request.wire, separators=(",", ":")))
     return f"{request.bridge}({text:.{_SHOWN_CHARS}})"

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from interpstack import Settlement
+from interpstack_agents import readable_wire
 from interpstack_durable.api import RecordedRequest, read_cell, reporting_damage
 from interpstack_inspect.api import Computing, InnerCall, PauseEvent
 
@@ -62,7 +63,9 @@ class RecordedCall:
         """Note the answer, and the step and time of its delivery, `None` without one."""
         error = settlement.error
         self.failed = error is not None
-        self.answer = settlement.text if error is None else f"{error.name}: {error.message}"
+        self.answer = (
+            readable_wire(settlement.text) if error is None else f"{error.name}: {error.message}"
+        )
         self.kept = delivered is None
         if delivered is not None:
             self.step, self.answered = delivered
@@ -154,7 +157,7 @@ def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> R
     return RecordedCall(
         id=request.id,
         bridge=request.bridge,
-        input=request.input,
+        input=readable_wire(request.input),
         asked=asked,
         decisions=list(_decisions(notes, request.id)),
     )

@@ -22,7 +22,7 @@ from langgraph.types import Interrupt
 
 from interpstack import GuestException, Request
 from interpstack.values import same_json
-from interpstack_agents import escaped_text
+from interpstack_agents import escaped_text, readable_request
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
@@ -291,7 +291,7 @@ def payload(
 
 def running_call(request: Request) -> dict[str, Any]:
     """Describe a call that is still running to the person who decides on other calls."""
-    text = json.dumps(request.wire, ensure_ascii=False, default=repr)
+    text = readable_request(request)
     return {"name": request.bridge, "input": escaped_text(text[:_SHOWN_CHARS])}
 
 

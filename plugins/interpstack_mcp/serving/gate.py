@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -23,7 +20,7 @@ from interpstack import (
     decode,
     hookimpl,
 )
-from interpstack_agents import Mark, tool_input
+from interpstack_agents import readable_json, tool_input
 from interpstack_mcp.connections.servers import McpServers
 from interpstack_mcp.serving.runs import ServedCell
 from interpstack_mcp.values import to_arguments
@@ -104,32 +101,6 @@ def _bind(
     return {} if given is UNDEFINED else given
 
 
-def _date(value: Any) -> str | None:
-    return value.isoformat() if isinstance(value, datetime) else None
-
-
-def _base64(value: Any) -> str | None:
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else None
-
-
-def _other(value: Any) -> str | None:
-    if value is UNDEFINED:
-        return "undefined"
-    return None if isinstance(value, str | int | float | None) else repr(value)
-
-
-def _unread(text: str) -> None:
-    """Nobody writes the form of a question."""
-
-
-#: Values that JSON lacks. Integers of any size are JSON.
-_MARKS: Final = (
-    Mark("date", _date, _unread),
-    Mark("bytes", _base64, _unread),
-    Mark("value", _other, _unread),
-)
-
-
 def shown_arguments(arguments: Any) -> str:
     """The arguments of a call, complete: what is approved is what is done.
 
@@ -139,9 +110,7 @@ def shown_arguments(arguments: Any) -> str:
     Raises:
         ValueError: There are too many for a person.
     """
-    for mark in _MARKS:
-        arguments = mark.marked(arguments)
-    text = json.dumps(arguments, ensure_ascii=True)
+    text = readable_json(arguments, ascii_only=True)
     if len(text) > _SHOWN_CHARS:
         raise ValueError(
             f"it needs an approval, and its arguments have {len(text)} characters; "

@@ -66,6 +66,8 @@ def test_attachments_are_new_once() -> None:
 def test_requests_are_shown_with_the_start_of_their_input() -> None:
     assert describe_request(Request(1, "timer", 5)) == "a timer"
     assert describe_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'
+    wire = {"n": {"$": "bigint", "v": "3e8"}}
+    assert describe_request(Request(1, "tools.a", wire)) == 'tools.a({"n": 1000})'
     assert len(describe_request(Request(1, "tools.a", "x" * 1000))) == len("tools.a()") + 201
 
 

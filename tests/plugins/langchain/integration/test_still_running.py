@@ -27,7 +27,7 @@ CONFIG = {"configurable": {"thread_id": "t"}}
 APPROVE = Command(resume={"decisions": [{"type": "approve"}]})
 PAYS = """
 let tries = 0
-const got = await Promise.all([tools.slow({n: 1}), tools.pay({}), tools.note({text: 'a'})])
+const got = await Promise.all([tools.slow({n: 1n}), tools.pay({}), tools.note({text: 'a'})])
 tries++
 got.join() + tries
 """

@@ -62,6 +62,15 @@ def test_calls_have_the_times_and_steps_of_their_requests_and_answers() -> None:
     assert (second.bridge, second.input) == ("tools.pay", '[{"to":"Bo"}]')
 
 
+def test_values_that_json_lacks_are_shown_as_a_person_reads_them() -> None:
+    large = {"$": "bigint", "v": "3e8"}
+    answer = '{"at":{"$":"date","v":0},"owes":{"$":"bigint","v":"3e8"}}'
+    found = read_timeline([FIRST, step(1.0, [asked(1, large)], [Settlement(1, answer)])])
+    (call,) = calls(found)
+    assert call.input == '[{"to": 1000}]'
+    assert call.answer == '{"at": {"$date": "1970-01-01T00:00:00+00:00"}, "owes": 1000}'
+
+
 def test_a_call_is_asked_for_after_the_step_before_it() -> None:
     found = read_timeline([FIRST, step(2.0), step(3.0, [asked(1)], [Settlement(1, "1")])])
     assert calls(found)[0].asked == 2.0
