@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from interpstack import run_sync
 from interpstack_langchain.evals.eval_tool import EvalTool
@@ -20,6 +20,8 @@ _MAX_SECONDS: Final = 3600
 class WaitSchema(BaseModel):
     """Input of the tool that waits."""
 
+    model_config = ConfigDict(extra="forbid")
+
     id: str = Field(description="Id of the running code.")
     seconds: float = Field(
         default=10.0, ge=0, le=_MAX_SECONDS, description="Seconds to wait at most."
@@ -28,6 +30,8 @@ class WaitSchema(BaseModel):
 
 class TerminateSchema(BaseModel):
     """Input of the tool that terminates."""
+
+    model_config = ConfigDict(extra="forbid")
 
     id: str = Field(description="Id of the running code.")
 

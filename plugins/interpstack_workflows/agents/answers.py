@@ -15,6 +15,8 @@ from itertools import islice
 from typing import Any, Final, NoReturn
 from urllib.parse import unquote
 
+from interpstack import ConfigurationError
+from interpstack.checks import unique_fields
 from interpstack_schemas import EvaluationTimeout, bounded_dialect, within
 
 __all__ = ["AnswerSchema", "SchemaFault"]
@@ -103,18 +105,23 @@ class AnswerSchema:
         """
         value = self.value(answer)
         faults = await self.faults(value)
-        if faults and isinstance(answer, str) and value is not answer:
+        if faults and isinstance(answer, str):
+            if value is answer:
+                return value, _repeated_fields(answer) or faults
             return (answer, []) if not await self.faults(answer) else (value, faults)
         return value, faults
 
     def value(self, answer: Any) -> Any:
-        """Return the JSON value of a text; the answer itself if it is none."""
+        """Return the JSON value of a text; the answer itself if it is none.
+
+        Text with an object that names one field twice is none, because one value would be lost.
+        """
         if not isinstance(answer, str):
             return answer
-        for text in (answer, _unfenced(answer), _fenced(answer)):
+        for text in _forms(answer):
             try:
-                return json.loads(text, parse_constant=_no_number, parse_float=_finite)
-            except (ValueError, RecursionError):
+                return _read(text)
+            except (ConfigurationError, ValueError, RecursionError):
                 continue
         return answer
 
@@ -139,6 +146,32 @@ class AnswerSchema:
             f"{prompt}\n\nYour last answer did not match the JSON Schema:\n{listed}\n"
             "Answer again with JSON alone that matches it."
         )
+
+
+def _read(text: str) -> Any:
+    return json.loads(
+        text,
+        parse_constant=_no_number,
+        parse_float=_finite,
+        object_pairs_hook=unique_fields,
+    )
+
+
+def _repeated_fields(answer: str) -> list[str]:
+    """Return the fault of a text that is JSON, but for an object that names one field twice."""
+    for text in _forms(answer):
+        try:
+            _read(text)
+        except ConfigurationError as error:
+            return [f"$: {error}"]
+        except (ValueError, RecursionError):
+            continue
+    return []
+
+
+def _forms(answer: str) -> tuple[str, str, str]:
+    """Return the texts of an answer that may be its JSON."""
+    return answer, _unfenced(answer), _fenced(answer)
 
 
 def _unfenced(text: str) -> str:

@@ -14,7 +14,10 @@ def call(**args: Any) -> AIMessage:
 
 
 @pytest.mark.parametrize("use_async", [True, False])
-@pytest.mark.parametrize("args", [{}, {"id": "a", "seconds": -1}, {"id": "a", "seconds": 10**6}])
+@pytest.mark.parametrize(
+    "args",
+    [{}, {"id": "a", "seconds": -1}, {"id": "a", "seconds": 10**6}, {"id": "a", "ms": 5}],
+)
 async def test_wrong_input_is_reported_to_the_model(
     talk: Any, args: dict[str, Any], use_async: bool
 ) -> None:

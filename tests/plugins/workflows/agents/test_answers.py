@@ -203,6 +203,16 @@ async def test_many_items_are_compared_in_linear_time() -> None:
     assert await AnswerSchema({"uniqueItems": True}).faults(items) == []
 
 
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here:\n```\n{}\n```\nDone."])
+async def test_an_object_that_names_a_field_twice_is_refused_by_its_name(around: str) -> None:
+    schema = AnswerSchema({"type": "object"})
+    text = around.format('{"a": {"b": 1, "b": 2}}')
+    value, faults = await schema.read_answer(text)
+    assert value == text
+    assert faults == ["$: an object names the field 'b' twice; give each field once"]
+    assert await AnswerSchema({"type": "string"}).read_answer(text) == (text, [])
+
+
 def test_what_is_no_json_stays_text() -> None:
     assert AnswerSchema({}).value("NaN") == "NaN"
     assert AnswerSchema({}).value("[1e999]") == "[1e999]"
