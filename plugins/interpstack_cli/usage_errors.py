@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -26,6 +26,8 @@ _NO_PATH: Final = re.compile(
 _OTHER_KIND: Final = re.compile(
     r"(?:File|Directory) (?P<path>'.*') is a (?P<found>file|directory)\.", re.DOTALL
 )
+#: Units of numbers, by the placeholder of the value in the help of an option.
+_UNITS: Final = {"MIB": "MiB", "SECONDS": "seconds", "TOKENS": "tokens"}
 _KINDS: Final = {"File": "file", "Directory": "folder", "Path": "file or folder"}
 
 
@@ -37,7 +39,7 @@ def worded(error: click.UsageError) -> str:
         return without_controls(_help(option))
     if isinstance(error, click.BadParameter) and option is not None:
         if number := _NO_NUMBER.fullmatch(message):
-            message = f"takes {_number(option.type)}; got {number['value']}"
+            message = f"takes {_number(option)}; got {number['value']}"
         elif path := _NO_PATH.fullmatch(message):
             kind = _KINDS[path["kind"]]
             named = option.opts[0] if isinstance(option, click.Option) else "This argument"
@@ -84,11 +86,14 @@ def _takes_one_value(option: click.Option) -> bool:
     return not (option.multiple or option.is_flag or option.count)
 
 
-def _number(kind: Any) -> str:
-    """The numbers of a type."""
+def _number(option: click.Parameter) -> str:
+    """The numbers that an option or an argument takes, with their unit."""
+    kind = option.type
     whole = isinstance(kind, (click.IntRange, type(click.INT)))
     least, most = getattr(kind, "min", None), getattr(kind, "max", None)
     words = "a whole number" if whole else "a number"
+    if unit := _UNITS.get(option.metavar or ""):
+        words += f" of {unit}"
     if least is not None:
         words += f" {'above' if getattr(kind, 'min_open', False) else 'from'} {least:g}"
     if most is not None:

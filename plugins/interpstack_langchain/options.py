@@ -26,7 +26,9 @@ class WrongType(ConfigurationError, TypeError):
     """An argument is of a wrong type."""
 
 
-def _number(kind: type, *, least: int, optional: bool = False, none: str = "for no limit") -> Any:
+def _number(
+    kind: type, *, least: int, optional: bool = False, none: str = "for no limit", unit: str = ""
+) -> Any:
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if optional and value is None:
             return
@@ -39,8 +41,9 @@ def _number(kind: type, *, least: int, optional: bool = False, none: str = "for 
             raise ConfigurationError(_message(attribute, value, f", at most {_MOST[kind]}"))
 
     def _message(attribute: attrs.Attribute[Any], value: Any, most: str = "") -> str:
-        what = "a positive integer" if least == 1 else f"a whole number of at least {least}"
-        what = "a number above 0" if kind is float else what
+        whole = f"a whole number{f' of {unit}' if unit else ''}, at least {least}"
+        what = "a positive integer" if least == 1 else whole
+        what = "a number of seconds above 0" if kind is float else what
         also = f"{', ' if most else ' '}or None {none}" if optional else ""
         return f"{attribute.name} takes {what}{most}{also}; got {shown(value)}"
 
@@ -168,7 +171,9 @@ class Options:
         every_tool: Whether code may call every tool of the agent: nothing lists some of them.
     """
 
-    memory_limit: int = attrs.field(default=64 * 2**20, validator=_number(int, least=4 * 2**20))
+    memory_limit: int = attrs.field(
+        default=64 * 2**20, validator=_number(int, least=4 * 2**20, unit="bytes")
+    )
     timeout: float | None = attrs.field(
         default=5.0, validator=_number(float, least=0, optional=True)
     )

@@ -147,7 +147,12 @@ def test_json_is_the_whole_outcome(run, code, status, expected):
         (
             ["-e", "1", "--timeout", "soon"],
             b"",
-            "'--timeout': takes a number, such as 30; got 'soon'",
+            "'--timeout': takes a number of seconds, such as 30; got 'soon'",
+        ),
+        (
+            ["-e", "1", "--memory", "64MB"],
+            b"",
+            "'--memory': takes a whole number of MiB, such as 30; got '64MB'",
         ),
         (["-e", "1", "--memory", "3"], b"", f"takes 4 to {_MOST_MIB} MiB, the memory of this "),
         (["-e", "1", "--memory", f"{_MOST_MIB + 1}"], b"", f"machine; got {_MOST_MIB + 1}"),

@@ -397,13 +397,13 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--engine", "nod"], "unknown engine 'nod'; known: "),
         (
             ["run", "shout.workflow.js", "--budget", "much"],
-            "takes a whole number from 0, such as 30; got 'much'",
+            "takes a whole number of tokens from 0, such as 30; got 'much'",
         ),
         (["run", "shout.workflow.js", "--max-cost", "nan"], "cost takes a number, 0 or more"),
         (["run", "shout.workflow.js", "--wall", "inf"], "wall_seconds takes a number above 0"),
         (
             ["run", "shout.workflow.js", "--wall", "0"],
-            "takes a number above 0, such as 30; got 0.0",
+            "takes a number of seconds above 0, such as 30; got 0.0",
         ),
         (["run", "shout.workflow.js", "--seed", "x"], "takes a whole number, such as 30; got 'x'"),
         (["run", "shout.workflow.js", "--run-id", "a/b"], "1 to 200 letters, digits, '-'"),
@@ -433,7 +433,7 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "shout.workflow.js", "--engine", "monty"], "workflows are JavaScript modules"),
         (
             ["run", "shout.workflow.js", "--budget", "-1"],
-            "takes a whole number from 0, such as 30; got -1",
+            "takes a whole number of tokens from 0, such as 30; got -1",
         ),
         (["show", "run_x"], "The store has no run 'run_x'; its runs are: none"),
         (["run", "shout.workflow.js", "--allow-exec", "local/a=."], "--exec-command NAME go"),
