@@ -142,10 +142,12 @@ class ToolNames:
             meant = _nearest(name, callable_.names)
             hint = f"; did you mean {meant}?" if meant else "."
             covered = listed(sorted(callable_.names), _LISTED, repr) or "nothing"
+            takes = f"tools in ptc, and task: {covered}"
+            if callable_.every:
+                takes = f"the agent's own tools{', and task' * ('task' in callable_.names)}"
             raise ConfigurationError(
-                f"interrupt_on names {name!r}, which code cannot call{hint} It takes tools in ptc, "
-                f"and task: {covered}. For tools that only the model calls, add LangChain's "
-                "HumanInTheLoopMiddleware"
+                f"interrupt_on names {name!r}, which code cannot call{hint} It takes {takes}. For "
+                "tools that only the model calls, add LangChain's HumanInTheLoopMiddleware"
             )
 
     def see(self, tools: Iterable[BaseTool | Mapping[str, Any]]) -> None:

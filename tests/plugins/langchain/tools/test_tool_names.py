@@ -92,6 +92,20 @@ def test_an_approval_that_could_never_be_asked_for_is_refused(
         CodeInterpreterMiddleware(**arguments, interrupt_on={name: wanted})
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "takes"),
+    [
+        ("eval", {}, "the agent's own tools, and task."),
+        ("task", {"subagents": False}, "the agent's own tools."),
+    ],
+)
+def test_with_tools_only_the_message_does_not_list_tools_that_it_cannot_know(
+    name: str, more: Any, takes: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"'{name}', which code .* It takes {takes} For"):
+        CodeInterpreterMiddleware(tools_only=True, interrupt_on={name: True}, **more)
+
+
 @both
 @pytest.mark.parametrize("name", ["Pay", "pay_", "payment", "PAY", "transfer"])
 async def test_no_call_runs_while_a_name_in_interrupt_on_is_wrong(
