@@ -63,6 +63,7 @@ def _steps(found: Rehearsal) -> Iterator[str]:
         shown = ", ".join(repr(one) for one in list(what)[:_PROMPTS])
         more = ", …" if len(what) > _PROMPTS else ""
         called = f"agent {line(agent, 60)}" if agent is not None else kind
-        yield f"would call {called} {len(steps)} times: {shown}{more}"
+        times = "once" if len(steps) == 1 else f"{len(steps)} times"
+        yield f"would call {called} {times}: {shown}{more}"
     if not found.steps:
         yield "would call nothing"

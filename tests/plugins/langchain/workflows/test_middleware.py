@@ -62,7 +62,7 @@ async def test_a_workflow_is_checked_started_and_read(use_async: bool, tmp_path:
         assert checked.splitlines() == [
             "no errors; nothing has run",
             "phases: Read",
-            "would call agent default 1 times: 'a'",
+            "would call agent default once: 'a'",
         ]
         assert agent.called == []
         answer = await talk.do("start", source=source, args=["a", "fail b"], wait_seconds=30)

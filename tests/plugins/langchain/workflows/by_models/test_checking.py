@@ -26,7 +26,7 @@ def test_a_report_counts_calls_and_lists_faults_with_their_places() -> None:
         "error: w.js:5: TypeError: no (with made-up answers of agents and people)",
         "phases: One, Two",
         "would call agent reader 3 times: 'a', 'b', …",
-        "would call workflow 1 times: 'kid'",
+        "would call workflow once: 'kid'",
         "the dry run was stopped after 500 steps; it may continue beyond that",
     ]
 
