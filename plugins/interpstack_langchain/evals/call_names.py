@@ -86,8 +86,8 @@ def last_calls(state: Any) -> tuple[str, Sequence[Mapping[str, Any]]]:
     messages: Sequence[AnyMessage] = state.get("messages", []) if isinstance(state, dict) else []
     if not isinstance(messages, list | tuple):
         raise ConfigurationError(
-            "the messages in the state of this thread are no list; see that its checkpoint is not "
-            "damaged"
+            "the messages in the state of this thread are not a list; check whether its checkpoint "
+            "is damaged"
         )
     answered: set[str] = set()
     for message in reversed(messages):

@@ -227,7 +227,7 @@ class Evals:
         return _Ended(outcome, live.session, update)
 
     async def _settle(self, outcome: Outcome, running: EvalCall) -> None:
-        """Note an outcome, under the lock on the eval."""
+        """Note an outcome, under the lock on the eval; here, nothing is noted."""
 
     def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
         """Return the ids of the suspended cells that use the variables of a conversation."""
@@ -247,7 +247,7 @@ class Evals:
         return commit(message, {}, running, commands=())
 
     def _way_on(self, cell: str) -> str:
-        """Return the advice on a suspended cell."""
+        """Return what the model can do about a suspended cell."""
         return "It was suspended by an agent with background=True, which can wait for it or end it"
 
     def _alone(self, running: EvalCall) -> AbstractAsyncContextManager[Any]:

@@ -104,7 +104,7 @@ def mark_gaps(cls: type, root: type) -> None:
     for name, mark in gap_marks(cls, own=True).items():
         test, _, parameter = name.partition("[")
         if test not in known:
-            raise TypeError(f"{cls.__name__} tells of {name!r}; the kit has no such test")
+            raise TypeError(f"{cls.__name__} names {name!r}; the kit has no such test")
         if not parameter and test not in vars(cls):
             setattr(cls, test, mark(_copy(known[test])))
 
@@ -115,7 +115,7 @@ def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], 
     An empty table skips the test, whatever the settings of pytest say of empty parameter sets.
 
     Raises:
-        TypeError: `cls` tells of a case that is not there.
+        TypeError: `cls` names a case that is not there.
     """
     start = f"{metafunc.function.__name__}["
     marks = {test: mark for test, mark in gap_marks(cls).items() if test.startswith(start)}
@@ -124,7 +124,7 @@ def parametrize(metafunc: pytest.Metafunc, name: str, table: Mapping[str, Any], 
         mark = marks.pop(f"{start}{case(key)}]", None)
         cases.append(pytest.param(value, id=case(key), marks=mark or ()))
     for unknown in marks:
-        raise TypeError(f"{cls.__name__} tells of {unknown!r}; the kit has no such test")
+        raise TypeError(f"{cls.__name__} names {unknown!r}; the kit has no such test")
     if not cases:
         none = pytest.mark.skip(reason=f"the kit has no {name} for it")
         cases.append(pytest.param(None, id="none", marks=none))

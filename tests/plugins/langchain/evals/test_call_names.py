@@ -39,7 +39,7 @@ def test_calls_without_an_answer_of_the_last_message() -> None:
     assert last_calls({"messages": [HumanMessage("hi")]}) == ("", [])
     assert last_calls(object()) == ("", [])
     for damaged in (None, 5, old):
-        with pytest.raises(ConfigurationError, match=r"the messages in the state .* are no list"):
+        with pytest.raises(ConfigurationError, match=r"the messages in .* are not a list"):
             last_calls({"messages": damaged})
 
 
