@@ -168,7 +168,7 @@ def _shown_code(code: str) -> Syntax:
 
 
 def _summary(tally: Tally, seconds: float) -> Table:
-    table = Table(title="What it took")
+    table = Table(title="What it took", show_header=False)
     table.add_column("")
     table.add_column("", justify="right")
     table.add_row("model turns", str(tally.model_turns))

@@ -98,7 +98,7 @@ def _summary(result: WorkflowResult, tally: Tally) -> Table:
         "characters read by code": tally.chars_read,
         "tokens": tokens,
     }
-    table = Table(title="What was counted, and what it took")
+    table = Table(title="What was counted, and what it took", show_header=False)
     table.add_column("")
     table.add_column("", justify="right")
     for title, number in rows.items():
