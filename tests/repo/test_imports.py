@@ -113,7 +113,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_otel": ("interpstack_subagents",),
     "interpstack_pydantic_ai": ("interpstack_display", "interpstack_durable"),
     "interpstack_sessions": ("interpstack_persistence",),
-    "interpstack_workflows": ("interpstack_accounts",),
+    "interpstack_workflows": ("interpstack_accounts", "interpstack_cli"),
 }
 #: Plugins that open stacks or handle sessions; the others import only contracts and libraries.
 _HOSTS = {

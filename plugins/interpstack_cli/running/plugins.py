@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from interpstack_cli.running.references import attribute_of, import_named, nearest
+from interpstack_cli.running.references import attribute_named
 
 __all__ = ["load_plugins"]
 
@@ -23,11 +23,4 @@ def load_plugins(references: Iterable[str]) -> list[Any]:
 
 
 def _load(reference: str) -> Any:
-    module_name, colon, attribute = reference.partition(":")
-    if not colon:
-        return reference
-    given = f"--plugin {reference}"
-    module = import_named(given, module_name)
-    public = [name for name in vars(module) if not name.startswith("_")]
-    offer = nearest(attribute, public) or "nothing"
-    return attribute_of(given, module, attribute, f"it has: {offer}")
+    return attribute_named("--plugin", reference) if ":" in reference else reference

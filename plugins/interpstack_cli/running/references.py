@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from interpstack import ConfigurationError
 from interpstack.checks import listed
 
-__all__ = ["attribute_of", "import_named", "nearest"]
+__all__ = ["attribute_named", "attribute_of", "import_named", "nearest"]
 
 #: Names that a message lists at most.
 _NAMES = 12
@@ -45,6 +47,29 @@ def import_named(given: str, module_name: str) -> ModuleType:
         raise _not_importable(given, module_name, error) from error
     except (Exception, SystemExit) as error:
         raise _not_importable(given, module_name, error) from error
+
+
+def attribute_named(option: str, reference: str) -> Any:
+    """The object that an option names as `MODULE:ATTR`; the module itself for `MODULE:`.
+
+    The module may be in the current directory, which can then be imported from.
+
+    Args:
+        option: Name of the option, for error messages, such as `--plugin`.
+        reference: Its value.
+
+    Raises:
+        ConfigurationError: The module cannot be imported, or has no such attribute.
+    """
+    module_name, colon, attribute = reference.partition(":")
+    given = f"{option} {reference}"
+    if not colon:
+        raise ConfigurationError(f"{given}: takes MODULE:ATTR, as in {option} mymodule:name")
+    module = import_named(given, module_name)
+    public = [name for name in vars(module) if not name.startswith("_")]
+    return attribute_of(
+        given, module, attribute, f"it has: {nearest(attribute, public) or 'nothing'}"
+    )
 
 
 def attribute_of(given: str, module: ModuleType, attribute: str, offer: str) -> Any:
@@ -93,8 +118,17 @@ def _check_name(given: str, module_name: str) -> None:
         )
 
 
+def _place_of(error: BaseException) -> str:
+    """Where the user's module raised an error; empty if that is unknown."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or isinstance(error, SyntaxError) or "importlib" in frames[-1].filename:
+        return ""
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
 def _not_importable(given: str, module_name: str, error: BaseException) -> ConfigurationError:
-    cause = f"{type(error).__name__}: {error}".rstrip(": ")
+    message = " ".join(str(error).split())
+    cause = f"{type(error).__name__}: {message}".rstrip(": ") + _place_of(error)
     return ConfigurationError(
         f"{given}: module {module_name!r} cannot be imported: {cause}; "
         f"'python -c \"import {module_name}\"' shows where"

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import os
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -19,6 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
 from interpstack import ConfigurationError
+from interpstack_cli.api import attribute_named
 from interpstack_inspect.api import (
     AnswerRefused,
     Conversation,
@@ -80,7 +78,9 @@ class AgentSource(CheckpointerSource):
                 f"inspect {request.target}: the agent has its own serializer; leave "
                 "--serializer and --aes-key-env out"
             )
-        return cls(request.target, _loaded(request.target), ReadingOptions.of(request))
+        return cls(
+            request.target, attribute_named("inspect", request.target), ReadingOptions.of(request)
+        )
 
     @property
     def title(self) -> str:
@@ -248,17 +248,3 @@ class AgentSource(CheckpointerSource):
 def _is_agent(found: Any) -> bool:
     needed = ("ainvoke", "invoke", "get_state", "checkpointer")
     return not isinstance(found, type) and all(hasattr(found, name) for name in needed)
-
-
-def _loaded(reference: str) -> Any:
-    module, _, attribute = reference.partition(":")
-    folder = os.getcwd()  # noqa: PTH109
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        return getattr(import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
-        raise ConfigurationError(
-            f"inspect {reference}: it cannot be loaded: {type(error).__name__}: {error}; it takes "
-            "MODULE:ATTR of a module in the current directory, or of an installed one"
-        ) from error

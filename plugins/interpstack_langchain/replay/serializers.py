@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, Final
 
 import attrs
@@ -15,6 +13,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from interpstack import ConfigurationError, InterpstackError
 from interpstack.values import ProtocolError
+from interpstack_cli.api import attribute_named
 
 __all__ = ["Checked", "environment_key", "reading", "serializer", "signing_key"]
 
@@ -143,24 +142,14 @@ class Checked(SerializerProtocol):
 
 
 def _named(named: str) -> SerializerProtocol:
-    module, _, attribute = named.partition(":")
-    if not attribute or not all(part.isidentifier() for part in module.split(".")):
-        raise ConfigurationError(
-            f"--serializer {named!r}: takes MODULE:ATTR, as in --serializer myagent:serializer"
-        )
-    folder = os.getcwd()  # noqa: PTH109
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    found = attribute_named("--serializer", named)
     try:
-        found: Any = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
         made = found if _reads(found) and not isinstance(found, type) else found()
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
         raise ConfigurationError(
-            f"--serializer {named}: it cannot be loaded: {cause}; it takes MODULE:ATTR "
-            "of a module in the current directory, or of an installed one"
+            f"--serializer {named}: it cannot be called: {cause}; it takes an object with "
+            "dumps_typed and loads_typed, or a function that makes one"
         ) from error
     if not _reads(made):
         raise ConfigurationError(

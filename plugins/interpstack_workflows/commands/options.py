@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import traceback
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
 
 from interpstack import ConfigurationError
-from interpstack.checks import listed, shown, unique_fields
+from interpstack.checks import shown, unique_fields
+from interpstack_cli.api import attribute_named
 from interpstack_commands import LocalSandbox
 from interpstack_workflows.runs.catalog import ENDINGS
 from interpstack_workflows.stores.records import RUN_ID_TAKES, is_run_id
@@ -129,35 +126,11 @@ def agents_named(
     """Return the agents that `module:attribute` names: agents by name, or one agent."""
     if text is None:
         return {}
-    module, colon, attribute = text.partition(":")
-    if not (module and colon and attribute):
-        raise click.BadParameter(f"takes MODULE:ATTRIBUTE; got {text}", ctx, option)
-    folder = os.getcwd()  # noqa: PTH109
-    if folder not in sys.path:  # it stays, for agents that import when they are called
-        sys.path.insert(0, folder)
     try:
-        imported = import_module(module)
-    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
-        raise click.BadParameter(f"cannot import {module}: {_fault(error)}", ctx, option) from error
-    if not hasattr(imported, attribute):
-        names = listed([name for name in dir(imported) if name[0] != "_"], _NAMES_SHOWN)
-        message = f"{module} has no {attribute}; it has {names or 'no public names'}"
-        raise click.BadParameter(message, ctx, option)
-    found = getattr(imported, attribute)
+        found = attribute_named("--agents", text)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error), ctx) from error
     return found if isinstance(found, Mapping) else {"default": found}
-
-
-def _fault(error: BaseException) -> str:
-    """Return an error on one line, with the place in the user's module where it was raised."""
-    if isinstance(error, ImportError):
-        return str(error)
-    message = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1] if frames else None
-    if last is None or isinstance(error, SyntaxError) or "importlib" in last.filename:
-        return text
-    return f"{text} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def local_sandboxes(

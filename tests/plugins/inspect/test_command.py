@@ -147,4 +147,4 @@ def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 def test_an_agent_that_cannot_be_loaded(tmp_path: Path) -> None:
     status, text = _run("no_such_module:agent")
     assert status == 2
-    assert "cannot be loaded: ModuleNotFoundError" in " ".join(text.split())
+    assert "there is no module 'no_such_module'" in " ".join(text.split())

@@ -208,8 +208,8 @@ async def test_what_is_no_agent_is_refused(made: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("no_such_module:agent", "cannot be loaded: ModuleNotFoundError"),
-        ("json:no_such_name", "cannot be loaded: AttributeError"),
+        ("no_such_module:agent", "there is no module 'no_such_module'"),
+        ("json:no_such_name", "has no 'no_such_name'; it has: "),
     ],
 )
 def test_a_reference_that_leads_nowhere(reference: str, message: str) -> None:

@@ -584,9 +584,9 @@ async def test_encrypted_values_name_the_options(encrypted: Any) -> None:
     agent = await encrypted()
     await _fails_on_one_line(agent, [], "encrypted ('reversed'): name the variable that holds")
     for name, answers in (
-        ("replay_serializers:gone", "it cannot be loaded: AttributeError"),
-        ("no_such_module:make", "it cannot be loaded: ModuleNotFoundError"),
-        ("replay_serializers:number", "it cannot be loaded: TypeError"),
+        ("replay_serializers:gone", "has no 'gone'; it has: "),
+        ("no_such_module:make", "there is no module 'no_such_module'"),
+        ("replay_serializers:number", "it cannot be called: TypeError"),
         ("replay_serializers:Reversed", "a Reversed is not a serializer"),
         ("replay_serializers", "takes MODULE:ATTR"),
     ):

@@ -29,8 +29,8 @@ def test_without_an_option_it_is_langgraphs_own() -> None:
     ("named", "variable", "message"),
     [
         (JSON_PLUS, "KEY", "exclude each other"),
-        ("no.such:thing", None, "cannot be loaded: ModuleNotFoundError"),
-        ("builtins:len", None, "cannot be loaded: TypeError"),
+        ("no.such:thing", None, "there is no module 'no'"),
+        ("builtins:len", None, "cannot be called: TypeError"),
         ("builtins:dict", None, "a dict is not a serializer"),
         (None, "MISSING", "this environment variable is not set"),
         (None, "SHORT", "it holds 5 bytes; a key of AES has 16, 24 or 32"),

@@ -259,9 +259,9 @@ def test_a_check_knows_agents_and_other_workflows(folder: Path) -> None:
     refused = command("check", "calls.js", status=2)
     assert refused.stderr == "Error: calls.js:2: Unknown workflow: gone. Known workflows: none\n"
     for wrong, message in (
-        ("team", "takes MODULE:ATTRIBUTE; got team"),
-        ("no_such_module:team", "cannot import no_such_module: No module named"),
-        (team(folder) + "s", "it has calls, shout, team"),
+        ("team", "--agents team: takes MODULE:ATTR, as in"),
+        ("no_such_module:team", "there is no module 'no_such_module', neither"),
+        (team(folder) + "s", "it has: team, calls, shout"),
         (team(folder).replace(":team", ":calls"), "is not an agent"),
     ):
         refused = command("check", "names.js", "--agents", wrong, status=2)
@@ -355,11 +355,20 @@ def test_wrong_files_are_answered_in_one_line(folder: Path, source: bytes, messa
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def (", "cannot import {}: SyntaxError: invalid syntax"),
-        ("raise RuntimeError('a\\nb')", "cannot import {}: RuntimeError: a b ({}.py, line 1)"),
-        ("import sys\nsys.exit(3)", "cannot import {}: SystemExit: 3 ({}.py, line 2)"),
-        ("import no_such_module", "cannot import {}: No module named 'no_such_module'"),
-        ("x = 1", "{} has no team"),
+        ("def (", "module '{}' cannot be imported: SyntaxError: invalid syntax"),
+        (
+            "raise RuntimeError('a\\nb')",
+            "module '{}' cannot be imported: RuntimeError: a b ({}.py, line 1)",
+        ),
+        (
+            "import sys\nsys.exit(3)",
+            "module '{}' cannot be imported: SystemExit: 3 ({}.py, line 2)",
+        ),
+        (
+            "import no_such_module",
+            "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+        ("x = 1", "module '{}' has no 'team'"),
         ("team = {'a': 1}", "agent 'a': 1 is not an agent; pass an async function of the prompt"),
         ("def f(p): return p\nteam = f", "is not an agent; pass an async function of the prompt"),
         ("async def team(a, b): pass", "takes one argument, the prompt or the call"),
@@ -387,7 +396,10 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["answer", "run_a", '{"pay": "reject", "pay": "approve"}'], "names the field 'pay' twice"),
         (["run", "shout.workflow.js", "--args", "[" * 5000], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "@"], "cannot read '': Is a directory"),
-        (["run", "shout.workflow.js", "--agents", "..:x"], "cannot import ..: "),
+        (
+            ["run", "shout.workflow.js", "--agents", "..:x"],
+            "--agents '..:x': takes MODULE or MODULE:ATTR",
+        ),
         (["run", "shout.workflow.js", "--db", ""], "a store is named by memory:, a path, "),
         (
             ["run", "shout.workflow.js", "--db", "no/x.db"],
@@ -420,11 +432,17 @@ def test_wrong_agents_are_answered_in_one_line(folder: Path, source: str, messag
         (["run", "gone.js"], "File 'gone.js' not found."),
         (["run", "shout.workflow.js", "--args", "{"], "takes JSON, such as "),
         (["run", "shout.workflow.js", "--args", "@gone"], "cannot read 'gone': No such file"),
-        (["run", "shout.workflow.js", "--agents", "team"], "takes MODULE:ATTRIBUTE; got team"),
-        (["run", "shout.workflow.js", "--agents", "no_mod:x"], "cannot import no_mod: "),
+        (
+            ["run", "shout.workflow.js", "--agents", "team"],
+            "--agents team: takes MODULE:ATTR, as in",
+        ),
+        (
+            ["run", "shout.workflow.js", "--agents", "no_mod:x"],
+            "there is no module 'no_mod', neither",
+        ),
         (
             ["run", "shout.workflow.js", "--agents", "json:x"],
-            "json has no x; it has JSONDecodeError, ",
+            "module 'json' has no 'x'; it has: ",
         ),
         (
             ["run", "shout.workflow.js", "--db", "redis:x"],
