@@ -10,7 +10,7 @@ from interpstack_display.attachments import (
     with_texts,
 )
 from interpstack_display.blocks import to_block
-from interpstack_display.display import Display, attach, noted
+from interpstack_display.display import Display, attach, with_attachment_notices
 from interpstack_display.inputs import read_attachments
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "attach",
     "attachments_of",
     "described",
-    "noted",
     "read_attachments",
     "to_block",
+    "with_attachment_notices",
     "with_texts",
 ]

@@ -33,7 +33,7 @@ from interpstack_display.attachments import (
 from interpstack_display.inputs import read_attachments
 from interpstack_javascript import JAVASCRIPT
 
-__all__ = ["Display", "attach", "noted"]
+__all__ = ["Display", "attach", "with_attachment_notices"]
 
 _OWNER: Final = "interpstack_display"
 #: Calls of one cell, refused ones included: each is recorded in the journal of a durable eval.
@@ -98,7 +98,7 @@ def _exceeded(message: str) -> GuestException:
     return GuestException(message, name="DisplayLimitExceeded")
 
 
-def noted(outcome: Outcome) -> Outcome:
+def with_attachment_notices(outcome: Outcome) -> Outcome:
     """An outcome with one notice for each image and file, for readers of text."""
     lines = [
         f"Shown {index}: {described(item)}"
@@ -148,7 +148,9 @@ class Display:
             return None
         limits = session.stack.limits
         return render(
-            noted(outcome), result_chars=limits.result_chars, console_chars=limits.console_chars
+            with_attachment_notices(outcome),
+            result_chars=limits.result_chars,
+            console_chars=limits.console_chars,
         )
 
     def _bridge(self, *, with_source: bool) -> Bridge:

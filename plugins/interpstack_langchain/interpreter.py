@@ -42,7 +42,7 @@ from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import new_turn, turn_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
 from interpstack_langchain.state.variables import SharedPlace, Variables
-from interpstack_langchain.tools.native_calls import noting
+from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
 
@@ -187,7 +187,7 @@ class Interpreter:
             ConfigurationError: `interrupt_on` names a tool that the agent does not have.
         """
         call = request.tool_call
-        made = noting.get(None)
+        made = running_native_call.get(None)
         if made is not None and made.id == call["id"]:
             return request  # code of another interpreter makes it
         if self.options.tools_only:

@@ -35,7 +35,7 @@ from interpstack_langchain.langgraph_internals.tool_chains import whole_chain
 from interpstack_langchain.langgraph_internals.untraced_hooks import run_untraced_hooks_in_place
 from interpstack_langchain.options import BackgroundOptions, Options, PTCOption
 from interpstack_langchain.rules.approval_rules import ApprovalRules
-from interpstack_langchain.rules.direct_calls import noted
+from interpstack_langchain.rules.direct_calls import with_made_call
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.wrapped_tools import with_native_tool
@@ -318,7 +318,11 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
         if request.tool_call["name"] not in self._interpreter.surface.names:
             made = self._interpreter.direct_call(request)
-            return made if isinstance(made, ToolMessage) else noted(handler(made), made, request)
+            return (
+                made
+                if isinstance(made, ToolMessage)
+                else with_made_call(handler(made), made, request)
+            )
 
         own = MethodType(CodeInterpreterMiddleware.wrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=False)
@@ -338,7 +342,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             made = self._interpreter.direct_call(request)
             if isinstance(made, ToolMessage):
                 return made
-            return noted(await handler(made), made, request)
+            return with_made_call(await handler(made), made, request)
 
         own = MethodType(CodeInterpreterMiddleware.awrap_tool_call, self)
         whole = whole_chain(handler, own, with_native_tool, is_async=True)

@@ -12,7 +12,7 @@ import attrs
 from langchain_core.messages import ToolMessage
 
 from interpstack import ConfigurationError, Outcome, render
-from interpstack_display.api import noted
+from interpstack_display.api import with_attachment_notices
 from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice, cut_off, free_kept_realm
 from interpstack_langchain.background.background import Background
 from interpstack_langchain.background.background_stores import BackgroundStore
@@ -194,7 +194,7 @@ class BackgroundEvals(Evals):
             f'{names.wait_name}(id="{cell}", seconds=…) to continue the code, or '
             f'{names.terminate_name}(id="{cell}") to end it.'
         )
-        output = render(noted(new)).removesuffix("<result></result>")
+        output = render(with_attachment_notices(new)).removesuffix("<result></result>")
         return f'{output}<running id="{cell}">{advice}</running>'
 
     def _forget(self, cell: CellRecord, state: Mapping[str, Any], running: EvalCall) -> None:

@@ -34,7 +34,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
 )
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
-from interpstack_langchain.rules.noted import read_decision, read_pause
+from interpstack_langchain.rules.pause_notes import read_decision, read_pause
 
 __all__ = ["ANSWERED", "EvalPauses", "running_after"]
 

@@ -29,7 +29,7 @@ from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, admitt
 from interpstack_langchain.rules.call_limits import CallLimits
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
-from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
 from interpstack_langchain.tools.tool_errors import uncaught
 from interpstack_langchain.tools.wrapped_tools import native_tool
 
@@ -115,7 +115,7 @@ class EvalCall:
         self.progress = ProgressEmitter(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES
         )
-        call = noting.get(None)
+        call = running_native_call.get(None)
         self.inside = call if call is not None and call.id == self.id else None
         self.outer = running_eval.get(None) if self.inside is not None else None
         self.graph = running_graph() if self.outer is None else self.outer.graph

@@ -23,7 +23,7 @@ from interpstack import (
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
-from interpstack_display.api import noted
+from interpstack_display.api import with_attachment_notices
 from interpstack_durable.api import StillRunning, UnreadableJournal
 from interpstack_langchain.background.cell_records import running_ids
 from interpstack_langchain.durability.checkpoint_stores import offer_record
@@ -279,7 +279,7 @@ class Evals:
             _log.exception("a plugin failed to render the answer of an eval")
             notice = f"A plugin failed to render this answer ({type(error).__name__})."
             outcome = attrs.evolve(outcome, notices=(*outcome.notices, notice))
-        outcome = noted(outcome)
+        outcome = with_attachment_notices(outcome)
         return render(outcome, result_chars=limits.result_chars, console_chars=limits.console_chars)
 
 

@@ -26,7 +26,7 @@ from interpstack_agents import escaped_text, readable_request
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
-from interpstack_langchain.rules.noted import read_decision
+from interpstack_langchain.rules.pause_notes import read_decision
 from interpstack_langchain.rules.shown_values import (
     digestible,
     plain,

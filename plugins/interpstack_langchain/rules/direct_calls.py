@@ -23,7 +23,7 @@ from interpstack_langchain.rules.approvals import Approvals, call_after, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.shown_values import storable
 
-__all__ = ["DirectCall", "noted"]
+__all__ = ["DirectCall", "with_made_call"]
 
 #: Key of the only question of a call.
 _ONLY: Final = "call"
@@ -106,7 +106,7 @@ def _check_texts(call: ToolCall) -> None:
         )
 
 
-def noted(answer: Any, made: ToolCallRequest, request: ToolCallRequest) -> Any:
+def with_made_call(answer: Any, made: ToolCallRequest, request: ToolCallRequest) -> Any:
     """A tool's answer to the model, which says so if a person edited the call.
 
     Args:

@@ -13,7 +13,7 @@ from langchain_core.callbacks import Callbacks
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-__all__ = ["NativeCall", "noting"]
+__all__ = ["NativeCall", "running_native_call"]
 
 
 @attrs.define(eq=False, repr=False)
@@ -92,4 +92,4 @@ def as_text(content: Any) -> str:
 
 
 #: The call of which copies of tools note the value.
-noting: ContextVar[NativeCall] = ContextVar("interpstack_native_call")
+running_native_call: ContextVar[NativeCall] = ContextVar("interpstack_native_call")

@@ -38,7 +38,7 @@ from interpstack_langchain.langgraph_internals.inner_calls import inside
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import logged
 from interpstack_langchain.tools.guest_values import to_guest
-from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
 from interpstack_langchain.tools.task_tool import TASK, TaskCall
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
@@ -145,7 +145,7 @@ async def _answered(text: str) -> str:
 def run_tool(
     tool: BaseTool, given: dict[str, Any], context: CellContext
 ) -> Coroutine[Any, Any, Any]:
-    """Run one inner call, in a task of its own, whose `noting` holds the `NativeCall`.
+    """Run one inner call, in a task of its own, whose `running_native_call` holds the `NativeCall`.
 
     Args:
         tool: Made by `native_tool`.
@@ -172,7 +172,7 @@ async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, cal
         task = TaskCall.of(tool, given)
         tool, given, configurable = task.tool, task.given, {**scope, **task.configurable}
     call = NativeCall(call_id, running.callbacks, scope)
-    noting.set(call)  # each inner call runs in a task, and so in a context, of its own
+    running_native_call.set(call)  # each inner call runs in a task, and so in a context, of its own
     request = _request(running.request, tool, given, call_id, configurable)
     with inside(scope, running.id) if scope else running.unrecorded_call(tool.name):
         try:

@@ -23,7 +23,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from interpstack_langchain.tools.native_calls import noting
+from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.sync_tools import run_blocking
 
 __all__ = ["native_tool", "with_native_tool", "without_blocking_form", "wraps_tool"]
@@ -40,7 +40,7 @@ _classes: WeakKeyDictionary[type[BaseTool], type[BaseTool]] = WeakKeyDictionary(
 
 
 def native_tool(tool: BaseTool) -> BaseTool:
-    """Wrap a tool: return a copy that reports to the `NativeCall` in `noting`."""
+    """Wrap a tool: return a copy that reports to the `NativeCall` in `running_native_call`."""
     cls = type(tool)
     if cls not in _classes:
         _classes[cls] = _noting_class(cls)
@@ -136,7 +136,7 @@ def _showing(
 
 def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
     def noted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
-        call = noting.get()
+        call = running_native_call.get()
         with call.working():
             try:
                 return call.note(run_blocking(self, cls, args, kwargs))
@@ -144,7 +144,7 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
                 raise RuntimeError(f"the tool raised {error!r}") from error
 
     async def anoted(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
-        return noting.get().note(await cls._arun(self, *args, **kwargs))
+        return running_native_call.get().note(await cls._arun(self, *args, **kwargs))
 
     def get_input_schema(self: BaseTool, config: RunnableConfig | None = None) -> Any:
         # Without a schema of its own, it is read from `_run`, which only looks like the tool's.
@@ -178,7 +178,7 @@ def _invoking(cls: type[BaseTool]) -> dict[str, Any]:
             answer = cls.invoke(self, given, under, **kwargs)
         finally:
             _not_alone(token)
-        return noting.get().note_answer(answer)
+        return running_native_call.get().note_answer(answer)
 
     async def ainvoke(
         self: BaseTool, given: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -189,7 +189,7 @@ def _invoking(cls: type[BaseTool]) -> dict[str, Any]:
             answer = await cls.ainvoke(self, given, under, **kwargs)
         finally:
             _not_alone(token)
-        return noting.get().note_answer(answer)
+        return running_native_call.get().note_answer(answer)
 
     return {"invoke": invoke, "ainvoke": ainvoke}
 
@@ -284,7 +284,7 @@ def _not_alone(token: Token[Any] | None) -> None:
 
 def _under(config: RunnableConfig | None) -> RunnableConfig:
     """The configuration of a call: traced below the eval, in the scope of the call."""
-    call, merged = noting.get(), RunnableConfig(**(config or {}))
+    call, merged = running_native_call.get(), RunnableConfig(**(config or {}))
     if call.callbacks is not None:
         merged["callbacks"] = call.callbacks
     if call.configurable:

@@ -15,7 +15,7 @@ from interpstack import (
     Outcome,
 )
 from interpstack_display.attachments import Attachment, DisplayLimits, attachments_of
-from interpstack_display.display import Display, attach, noted
+from interpstack_display.display import Display, attach, with_attachment_notices
 
 
 def context() -> CellContext:
@@ -63,12 +63,12 @@ def test_no_more_attachments_are_read_than_fit() -> None:
 
 def test_readers_of_text_get_one_notice_for_each() -> None:
     outcome = Outcome(text="1", notices=("first",), attachments=(1, item(), item(2)))
-    assert noted(outcome).notices == (
+    assert with_attachment_notices(outcome).notices == (
         "first",
         "Shown 1: text/plain, 1 bytes",
         "Shown 2: text/plain, 2 bytes",
     )
-    assert noted(Outcome(text="1")) == Outcome(text="1")
+    assert with_attachment_notices(Outcome(text="1")) == Outcome(text="1")
 
 
 def test_the_limits_of_the_plugin_object_hold() -> None:

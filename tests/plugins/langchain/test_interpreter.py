@@ -16,7 +16,7 @@ from interpstack import ConfigurationError, SessionClosed
 from interpstack_langchain import CodeInterpreterMiddleware
 from interpstack_langchain.evals.eval_call import running_eval
 from interpstack_langchain.interpreter import Interpreter, ModelCall
-from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
 
 STATE: dict[str, Any] = {"messages": [HumanMessage("go", id="h1")]}
 SERVER_TOOL = {"type": "web_search", "name": "web_search"}
@@ -119,13 +119,13 @@ def test_a_call_that_only_code_may_make_is_refused(make: Any) -> None:
 
 def test_a_call_that_code_of_another_interpreter_makes_is_not_refused(make: Any) -> None:
     found = make(tools_only=True)
-    token = noting.set(NativeCall("c"))
+    token = running_native_call.set(NativeCall("c"))
     try:
         request = tool_request("c", "look")
         assert found.direct_call(request) is request
         assert isinstance(found.direct_call(tool_request("d", "look")), ToolMessage)
     finally:
-        noting.reset(token)
+        running_native_call.reset(token)
 
 
 async def nothing(given: Any) -> Any:

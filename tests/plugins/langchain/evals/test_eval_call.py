@@ -18,7 +18,7 @@ from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.rules import approvals
 from interpstack_langchain.rules.call_limits import CallLimits
-from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
 
 
 @tool
@@ -114,13 +114,13 @@ def test_a_cell_in_the_background_keeps_the_name_and_place_of_its_first_eval() -
 
 def test_an_eval_that_code_of_another_calls_is_inside_it() -> None:
     outer = eval_of(tool_request("o", "outer"), store=Store())
-    tokens = running_eval.set(outer), noting.set(NativeCall("i"))
+    tokens = running_eval.set(outer), running_native_call.set(NativeCall("i"))
     try:
         inner = eval_of(tool_request("i", "inner"), store=Store())
         beside = eval_of(tool_request("b", "beside"), store=Store())
     finally:
         running_eval.reset(tokens[0])
-        noting.reset(tokens[1])
+        running_native_call.reset(tokens[1])
     assert (inner.outer, list(inner.around)) == (outer, ["outer"])
     assert inner.graph == outer.graph
     assert inner.store is not None

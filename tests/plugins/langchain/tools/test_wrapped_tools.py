@@ -15,7 +15,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool, tool
 from pydantic import BaseModel, PrivateAttr
 
-from interpstack_langchain.tools.native_calls import NativeCall, noting
+from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
 from interpstack_langchain.tools.wrapped_tools import (
     native_tool,
     with_native_tool,
@@ -56,9 +56,9 @@ def look(where: str, config: RunnableConfig) -> list[str]:
 @pytest.fixture
 def call() -> Iterator[NativeCall]:
     made = NativeCall("c")
-    token = noting.set(made)
+    token = running_native_call.set(made)
     yield made
-    noting.reset(token)
+    running_native_call.reset(token)
 
 
 def asked(name: str, **args: Any) -> dict[str, Any]:

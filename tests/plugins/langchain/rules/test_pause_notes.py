@@ -1,4 +1,4 @@
-"""Tests of interpstack_langchain.rules.noted."""
+"""Tests of interpstack_langchain.rules.pause_notes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from langgraph.types import Interrupt
 
 from interpstack_durable.api import UnreadableJournal
-from interpstack_langchain.rules.noted import read_decision, read_pause
+from interpstack_langchain.rules.pause_notes import read_decision, read_pause
 
 _PAYLOAD = {
     "action_requests": [{"name": "pay", "args": {"to": "Ann"}}],
