@@ -13,7 +13,7 @@ import pytest
 #: Ceilings: who brings the figures down lowers them here, and each one above has its reason in a
 #: commit. Modules of this project and classes that attrs makes there, after `import interpstack`
 #: and after the first eval.
-MODULES = {"import": 49, "eval": 99}
+MODULES = {"import": 49, "eval": 100}
 CLASSES = {"import": 48, "eval": 59}
 #: Needed by cells that declare or import something, by TypeScript, by cells that do not parse, and
 #: by listeners; loaded in a guest's thread, never on the event loop. The evaluation of schemas is

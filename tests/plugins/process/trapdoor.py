@@ -39,7 +39,7 @@ def send(data: bytes) -> None:
 def answer(**message: Any) -> None:
     """Send an answer to the command that the worker carries out."""
     here = sys._getframe()
-    while "command" not in here.f_locals or "number" not in here.f_locals["command"]:
+    while not isinstance(here.f_locals.get("command"), dict):
         assert here.f_back is not None
         here = here.f_back
     data = {"number": here.f_locals["command"]["number"], **message}

@@ -67,7 +67,7 @@ _ENDS = {
     "EngineFailure": (EngineFailure("it broke"), "EngineFailure", "it broke"),
     "no answer": ({}, "EngineFailure", "'answer'"),
     "nothing": (None, "EngineFailure", "NoneType"),
-    "null as answer": ({"answer": None}, "EngineFailure", "told nothing"),
+    "null as answer": ({"answer": None}, "EngineFailure", "answered nothing"),
     "too few parts": ({"answer": ["{}"]}, "EngineFailure", "answer"),
     "no numbers": ({"answer": ["{}", float("nan"), 0]}, "EngineFailure", "NaN"),
     "no JSON": ({"answer": ["{", 0, 0]}, "EngineFailure", "damaged"),
