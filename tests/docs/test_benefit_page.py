@@ -37,5 +37,5 @@ def test_the_readme_has_the_figures() -> None:
     assert turns["calls_together"] == turns["code"]
     assert (
         f"{turns['calls']} with single calls, {turns['calls_reading']} with parallel calls, "
-        f"{turns['code_reading']} with code; {turns['code']} with parallel calls or code if"
+        f"{turns['code_reading']} with code; {turns['code']} with parallel calls or with code if"
     ) in README

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
+from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from interpstack import ConfigurationError, GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
@@ -23,9 +23,7 @@ _LANGUAGE_KEY: Final = "ls_code_input_language"
 
 
 class EvalSchema(BaseModel):
-    """Input of the eval tool; other fields are refused, because nothing would heed them."""
-
-    model_config = ConfigDict(extra="forbid")
+    """Input of the eval tool."""
 
     code: str = Field(description=code_description("Code"))
 

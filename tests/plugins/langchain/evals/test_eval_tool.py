@@ -89,12 +89,6 @@ async def test_calls_of_the_eval_are_traced_below_it(tool: EvalTool) -> None:
         assert running.callbacks.parent_run_id is not None
 
 
-def test_a_field_that_would_have_no_effect_is_refused_by_its_name(tool: EvalTool) -> None:
-    with inside("eval"), pytest.raises(ValueError, match="timeout\n  Extra inputs"):
-        tool.invoke({"code": "1", "timeout": 5})
-    assert SEEN == []
-
-
 def test_code_of_the_wrong_type_is_refused_before_it_runs(tool: EvalTool) -> None:
     with inside("eval"), pytest.raises(ValueError, match="code"):
         tool.invoke({"code": ["1"]})
