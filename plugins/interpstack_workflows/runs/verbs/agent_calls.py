@@ -330,11 +330,9 @@ class AgentCalls:
             except (GeneratorExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                # Such as a BaseExceptionGroup. No caller would take it, and the step had no end.
-                usage = reports[-1] if reports else _NOTHING
-                if was_stopped():
-                    raise asyncio.CancelledError from error
-                calls = 1
+                # Such as a BaseExceptionGroup. No caller would take it, and the step had no end. A
+                # task group of Python 3.11 leaves its task as if the host had cancelled it.
+                usage, calls = reports[-1] if reports else _NOTHING, 1
                 what = f"{type(error).__name__}: {error}".rstrip(": ")
                 raise AgentFailed(f"agent {call.agent!r} failed: {what}", usage) from error
             finally:
