@@ -50,6 +50,7 @@ from interpstack_workflows.runs.reading.rehearsal import Rehearsal, RehearsedSte
 from interpstack_workflows.runs.run_records import RunOptions
 from interpstack_workflows.runs.runner import RunHandle, WorkflowRunner
 from interpstack_workflows.runs.values import WorkflowResult
+from interpstack_workflows.runs.verbs.waits import is_wait_id
 from interpstack_workflows.runtime.boundary import (
     AgentRequest,
     AskRequest,
@@ -176,6 +177,7 @@ __all__ = [
     "WorkflowStore",
     "WorkflowUsage",
     "canonical",
+    "is_wait_id",
     "open_store",
     "read_metadata",
     "run_questions",

@@ -103,7 +103,7 @@ async def _soak(arguments: argparse.Namespace, folder: Path, stack: ExitStack) -
         "steps": dict(sorted(tally.steps.items())),
         "lost": len(lost),
         "wrong": tally.wrong_count + len(strange),
-        "told": [*lost[:10], *strange[:10], *tally.wrong],
+        "faults": [*lost[:10], *strange[:10], *tally.wrong],
         "samples": [{kind: attrs.asdict(s) for kind, s in one.items()} for one in samples],
         "more": dict(more),
         "growth": [{**attrs.asdict(g), "flat": g.flat} for g in growth(samples)],
@@ -160,7 +160,7 @@ def _print(report: dict[str, Any]) -> None:
     if report["more"]:
         console.print("more in this process than at half time:", report["more"])
     console.print(f"{report['lost']} lost, {report['wrong']} wrong")
-    for found in report["told"]:
+    for found in report["faults"]:
         console.print(found, markup=False)
 
 

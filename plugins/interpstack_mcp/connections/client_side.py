@@ -19,7 +19,7 @@ class ClientSide:
     Attributes:
         callbacks: The callbacks of the SDK's client, by their names: `sampling_callback` and so on.
             `mode` is the generation of the protocol.
-        abilities: The abilities that a server is offered. The SDK would derive it from the
+        abilities: The abilities that a server is offered. The SDK would derive them from the
             callbacks, and claim more than the client has said.
         heard: Takes each notification of the server that is not a log message.
         logged: Takes each log message.

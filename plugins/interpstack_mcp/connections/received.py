@@ -127,8 +127,8 @@ async def checked_messages(
     """
     async with transport as (incoming, outgoing):
         checked = _Checked(incoming, exchange)
-        reason = None if abilities is None else _json(abilities)
-        yield checked, _Noted(outgoing, checked, reason)
+        offered = None if abilities is None else _json(abilities)
+        yield checked, _Noted(outgoing, checked, offered)
 
 
 @attrs.define(eq=False)

@@ -103,11 +103,11 @@ class AnswerSchema:
         models write it; of several fences, none is chosen. Text that does not fit as JSON may fit
         as text, as `42` does where the schema wants text.
         """
-        value = self.value(answer)
+        value, repeated = _parsed(answer)
         faults = await self.faults(value)
         if faults and isinstance(answer, str):
             if value is answer:
-                return value, _repeated_fields(answer) or faults
+                return value, repeated or faults
             return (answer, []) if not await self.faults(answer) else (value, faults)
         return value, faults
 
@@ -116,14 +116,7 @@ class AnswerSchema:
 
         Text with an object that names one field twice is none, because one value would be lost.
         """
-        if not isinstance(answer, str):
-            return answer
-        for text in _forms(answer):
-            try:
-                return _read(text)
-            except (ConfigurationError, ValueError, RecursionError):
-                continue
-        return answer
+        return _parsed(answer)[0]
 
     async def faults(self, value: Any) -> list[str]:
         """Return the faults of a value, with their places; none for a value that fits."""
@@ -148,30 +141,26 @@ class AnswerSchema:
         )
 
 
-def _read(text: str) -> Any:
-    return json.loads(
-        text,
-        parse_constant=_no_number,
-        parse_float=_finite,
-        object_pairs_hook=unique_fields,
-    )
-
-
-def _repeated_fields(answer: str) -> list[str]:
-    """Return the fault of a text that is JSON, but for an object that names one field twice."""
-    for text in _forms(answer):
+def _parsed(answer: Any) -> tuple[Any, list[str]]:
+    """Return the value of an answer, and the fault of an object that names one field twice."""
+    repeated: list[str] = []
+    if not isinstance(answer, str):
+        return answer, repeated
+    for text in (answer, _unfenced(answer), _fenced(answer)):
         try:
-            _read(text)
+            value = json.loads(
+                text,
+                parse_constant=_no_number,
+                parse_float=_finite,
+                object_pairs_hook=unique_fields,
+            )
         except ConfigurationError as error:
-            return [f"$: {error}"]
+            repeated = repeated or [f"$: {error}"]
         except (ValueError, RecursionError):
             continue
-    return []
-
-
-def _forms(answer: str) -> tuple[str, str, str]:
-    """Return the texts of an answer that may be its JSON."""
-    return answer, _unfenced(answer), _fenced(answer)
+        else:
+            return value, []
+    return answer, repeated
 
 
 def _unfenced(text: str) -> str:

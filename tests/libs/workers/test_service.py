@@ -19,9 +19,9 @@ class Host:
     """The host's side of a service."""
 
     def __init__(self, engine: Any = None, *, keep: bool = True) -> None:
-        self.told: list[tuple[dict[str, Any], bytes]] = []
+        self.sent: list[tuple[dict[str, Any], bytes]] = []
         self.service = Service(
-            engine or FakeEngine(), lambda *found: self.told.append(found), keep=keep
+            engine or FakeEngine(), lambda *found: self.sent.append(found), keep=keep
         )
         self._number = 0
 
@@ -174,7 +174,7 @@ def test_output_goes_out_in_pieces_while_its_command_runs() -> None:
     host.service.running = (7, execution)
     host.service._printed(object(), "of another")  # type: ignore[arg-type]
     host.service._printed(execution, "x" * (PRINTED_CHARS + 1))
-    found = [(len(message["printed"]), message["number"]) for message, _ in host.told]
+    found = [(len(message["printed"]), message["number"]) for message, _ in host.sent]
     assert found == [(PRINTED_CHARS, 7), (1, 7)]
 
 

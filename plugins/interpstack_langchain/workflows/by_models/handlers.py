@@ -26,14 +26,13 @@ from interpstack_workflows.api import (
     WorkflowError,
     WorkflowRecord,
     WorkflowRunner,
+    is_wait_id,
 )
 
 __all__ = ["WorkflowHandlers"]
 
 #: The name of a model's source in places.
 _SOURCE: Final = "workflow.js"
-#: The beginning of the ids of questions, which no signal has.
-_QUESTION_IDS: Final = "root/"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -163,7 +162,7 @@ class WorkflowHandlers:
         asked = next((one for one in view.asks if one["id"] == to), None)
         if asked is not None and self.options.decider(asked["kind"]) != "model":
             raise WorkflowError(f"only a person may answer {asked['kind']} {to}")
-        if asked is None and (not self.options.signals or to.startswith(_QUESTION_IDS)):
+        if asked is None and (not self.options.signals or is_wait_id(to)):
             known = ", ".join(one["id"] for one in view.asks) or "none"
             raise WorkflowError(
                 f"run {run_id} has no open question {to!r:.200}; open questions: {known}"
@@ -176,12 +175,12 @@ class WorkflowHandlers:
                 await runner.signal(run_id, to, value)
 
         await self.loop.call(use)
-        told = await self._report(runtime, run_id, seconds)
+        report = await self._report(runtime, run_id, seconds)
         if asked is not None or any(one.get("signal") == to for one in view.waits):
-            return told
+            return report
         return (
             f"{line(to)!r} is no open question, so it was sent as a signal; the run did not wait "
-            f"for this signal, and takes it if it comes to wait for it\n{told}"
+            f"for this signal, and takes it if it comes to wait for it\n{report}"
         )
 
     # -- the state of a run ------------------------------------------------------------------

@@ -9,9 +9,10 @@ import attrs
 
 from interpstack.values import same_json
 from interpstack_workflows.errors import WorkflowError
+from interpstack_workflows.runs.run_records import ROOT
 from interpstack_workflows.stores.records import Message
 
-__all__ = ["CONTRADICTED", "Wait", "Waits", "approval_id", "check_answer", "wait_id"]
+__all__ = ["CONTRADICTED", "Wait", "Waits", "approval_id", "check_answer", "is_wait_id", "wait_id"]
 
 
 #: Message about an answer to a question that has another one.
@@ -31,6 +32,11 @@ def wait_id(scope: str, step: str, asked: int = 0) -> str:
             answer to an earlier one does not count for it.
     """
     return f"{scope}/{step}:q{asked}" if asked else f"{scope}/{step}"
+
+
+def is_wait_id(text: str) -> bool:
+    """Return whether a text has the form of the id of a wait, as `wait_id` makes them."""
+    return text.startswith(f"{ROOT}/")
 
 
 def approval_id(scope: str, step: str, count: int) -> str:
