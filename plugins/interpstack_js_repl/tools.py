@@ -16,7 +16,7 @@ from interpstack import GuestLanguage, run_sync
 from interpstack_js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
 from interpstack_js_repl.inputs import InputFault, check_fields, read_input
 from interpstack_js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
-from interpstack_langchain.api import EvalCall, Evals, EvalTool, Options, Surface, traced_as
+from interpstack_langchain.api import Evals, EvalTool, Options, Surface
 
 __all__ = ["JsReplSurface", "JsReplTool", "ResetTool"]
 
@@ -51,24 +51,6 @@ class JsReplTool(EvalTool):
     handle_tool_error: bool = True
     #: Time of a cell whose input names none.
     cell_seconds: float = 30.0
-
-    @classmethod
-    def of(cls, name: str, evals: Evals, language: GuestLanguage, seconds: float) -> JsReplTool:
-        """The tool of an interpreter.
-
-        Args:
-            name: Name of the tool.
-            evals: Runs code.
-            language: The guest language.
-            seconds: Time of a cell whose input names none.
-        """
-        return cls.running(
-            evals.run,
-            name=name,
-            description=DESCRIPTION,
-            metadata=traced_as(language),
-            cell_seconds=seconds,
-        )
 
     def _parse_input(self, tool_input: Any, tool_call_id: str | None) -> Any:
         raw = raw_text(tool_input)
@@ -113,7 +95,7 @@ class JsReplTool(EvalTool):
             raise ToolException(str(fault)) from None
         seconds = self.cell_seconds if given.timeout_ms is None else given.timeout_ms / 1000
         running.limit_wall(seconds)
-        return await self.evaluate(running, given.source)
+        return await self.evals.run(given.source, running)
 
 
 class ResetTool(EvalTool):
@@ -121,27 +103,8 @@ class ResetTool(EvalTool):
 
     args_schema: type[BaseModel] = ResetInput
     handle_tool_error: bool = True
-
-    @classmethod
-    def of(cls, name: str, evals: Evals, said: str) -> ResetTool:
-        """The tool of an interpreter.
-
-        Args:
-            name: Name of the tool.
-            evals: Runs code.
-            said: Answer to the model.
-        """
-
-        async def reset(code: str, running: EvalCall) -> Any:
-            given = running.request.tool_call["args"]
-            if given:
-                raise ToolException(f"{name} takes no arguments; got: {', '.join(given)[:100]}")
-            answer = await evals.run(code, running, fresh=True)
-            if answer.status == "error":
-                return answer
-            return answer.model_copy(update={"content": said})
-
-        return cls.running(reset, name=name, description=RESET_DESCRIPTION)
+    #: Answer to the model.
+    answer: str
 
     @property
     def tool_call_schema(self) -> type[BaseModel]:
@@ -149,10 +112,22 @@ class ResetTool(EvalTool):
         return _closed(self.args_schema, self.name, self.description)
 
     def _run(self, run_manager: CallbackManagerForToolRun | None = None) -> Any:  # type: ignore[override]
-        return super()._run("", run_manager)
+        return run_sync(self._reset(run_manager))
 
     async def _arun(self, run_manager: AsyncCallbackManagerForToolRun | None = None) -> Any:  # type: ignore[override]
-        return await super()._arun("", run_manager)
+        return await self._reset(run_manager)
+
+    async def _reset(
+        self, manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None
+    ) -> Any:
+        running = self.begin(manager)
+        given = running.request.tool_call["args"]
+        if given:
+            raise ToolException(f"{self.name} takes no arguments; got: {', '.join(given)[:100]}")
+        message = await self.evals.run("", running, fresh=True)
+        if message.status == "error":
+            return message
+        return message.model_copy(update={"content": self.answer})
 
 
 class JsReplSurface(Surface):
@@ -183,10 +158,17 @@ class JsReplSurface(Surface):
 
     def tools(self, evals: Evals, language: GuestLanguage) -> list[BaseTool]:
         name, reset = self.names
-        said = f"{name} kernel reset"
         return [
-            JsReplTool.of(name, evals, language, self._seconds),
-            ResetTool.of(reset, evals, said),
+            JsReplTool.of(
+                evals, language, name=name, description=DESCRIPTION, cell_seconds=self._seconds
+            ),
+            ResetTool.of(
+                evals,
+                language,
+                name=reset,
+                description=RESET_DESCRIPTION,
+                answer=f"{name} kernel reset",
+            ),
         ]
 
     def part(self, options: Options, lifetime: str) -> object:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interpstack_langchain.durability.spending import CostOf
     from interpstack_langchain.evals.eval_call import EvalCall
     from interpstack_langchain.evals.eval_runner import Evals
-    from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
+    from interpstack_langchain.evals.eval_tool import EvalTool
     from interpstack_langchain.evals.surface import Surface
     from interpstack_langchain.middleware import CodeInterpreterMiddleware
     from interpstack_langchain.options import BackgroundOptions, Options, PTCOption, WrongType
@@ -39,7 +39,6 @@ else:
             "RecordedSurface": "replay.recorded_surfaces",
             "Surface": "evals.surface",
             "WrongType": "options",
-            "traced_as": "evals.eval_tool",
         },
     )
 
@@ -57,5 +56,4 @@ __all__ = [
     "RecordedSurface",
     "Surface",
     "WrongType",
-    "traced_as",
 ]

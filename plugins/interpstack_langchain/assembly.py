@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +18,7 @@ from interpstack_langchain.durability.checkpoint_stores import Shared
 from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import CostOf, Spending
 from interpstack_langchain.evals.eval_queue import CallQueue
+from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.options import Options
@@ -65,7 +67,8 @@ def assembled(
     """
     every = options.every_tool and (options.tools_only or surface.calls_every_tool)
     options = attrs.evolve(options, every_tool=every)
-    background, surface = _background(options, surface)
+    background = _background(options, surface)
+    own = surface.names if background is None else (*surface.names, *background.tools)
     spending = Spending.of(budget, cost_of)
     approvals = ApprovalRules.of(interrupt_on, options.tool_name)
     servers = servers_of(given.mcp)
@@ -77,7 +80,7 @@ def assembled(
     else:
         stack = given.make(options)
         options = given.settle(stack, options, **wanted)
-    callable_ = names.callable_(surface.names, subagents=options.subagents)
+    callable_ = names.callable_(own, subagents=options.subagents)
     names.check_approvals(interrupt_on, callable_)
     _check_durable(options, approvals=bool(approvals))
     mode, owned = _mode(stack, options), given.stack is None
@@ -92,20 +95,24 @@ def assembled(
     more = [] if servers is None else servers.opened(interrupt_on)
     endings = stack.language.module_endings
     skills = None if skills_backend is None else BackendSkills(skills_backend, endings)
-    return Interpreter(
+    evals = _evals_class(background)(
         options=options,
-        surface=surface,
         stack=stack,
-        owned=owned,
         mode=mode,
         sessions=LiveSessions(stack, mode, keys),
         offered=OfferedTools(),
         stores=_stores(options),
-        queue=CallQueue(surface.names),
-        offers=AgentOffers(stack, options, part, surface.names, skills, more, unstored),
+        queue=CallQueue(own),
+        offers=AgentOffers(stack, options, part, own, skills, more, unstored),
         channels=channels,
         variables=Variables(mode, channels),
         spending=spending,
+    )
+    return Interpreter(
+        evals=evals,
+        surface=surface,
+        own_names=own,
+        owned=owned,
         rules=AgentRules(approvals, callable_, options.durable),
         names=names,
         background=background,
@@ -113,10 +120,10 @@ def assembled(
     )
 
 
-def _background(options: Options, surface: Surface) -> tuple[Background | None, Surface]:
-    """The cells in the background, if evals may be suspended, and the surface with their tools."""
+def _background(options: Options, surface: Surface) -> Background | None:
+    """The cells in the background, if evals may be suspended."""
     if options.background is None:
-        return None, surface
+        return None
     clash = {*surface.names} & {*options.background.tools}
     if clash:
         raise ConfigurationError(
@@ -124,10 +131,17 @@ def _background(options: Options, surface: Surface) -> tuple[Background | None, 
         )
     # Loaded for agents that suspend evals; few do.
     from interpstack_langchain.background.background import Background
-    from interpstack_langchain.background.background_surface import BackgroundSurface
 
-    background = Background(options.background.yield_after, *options.background.tools)
-    return background, BackgroundSurface(surface, background)
+    return Background(options.background.yield_after, *options.background.tools)
+
+
+def _evals_class(background: Background | None) -> Callable[..., Evals]:
+    """The class of the evals, for the cells in the background, if there are any."""
+    if background is None:
+        return Evals
+    from interpstack_langchain.background.background_evals import BackgroundEvals
+
+    return partial(BackgroundEvals, background=background)
 
 
 def _check_durable(options: Options, *, approvals: bool) -> None:

@@ -19,20 +19,15 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from interpstack import InterpreterStack
-from interpstack_agents import LiveSessions, Persistence
-from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
-from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.eval_tool import check_own
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.langgraph_internals.call_scopes import has_checkpointer
 from interpstack_langchain.langgraph_internals.siblings import graph_run
-from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import with_section
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.call_limits import folded
@@ -41,9 +36,8 @@ from interpstack_langchain.servers.mcp_tools import Servers
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import new_turn, turn_of
 from interpstack_langchain.state.owners import as_mapping, owner_of, passes, turn_key
-from interpstack_langchain.state.variables import SharedPlace, Variables
+from interpstack_langchain.state.variables import SharedPlace
 from interpstack_langchain.tools.native_calls import running_native_call
-from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
 
 if TYPE_CHECKING:
@@ -85,41 +79,23 @@ class ModelCall:
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Interpreter:
-    """The parts of one middleware.
+    """What the hooks of one middleware do.
 
     Attributes:
-        options: Options of the middleware, as its stack fulfils them.
+        evals: The evals, with the stack, the sessions and the stores that they use.
         surface: Tools and words by which the model uses the interpreter.
-        stack: Stack of the interpreter.
+        own_names: Names of the interpreter's own tools, which its code cannot call.
         owned: Whether the stack is closed with the middleware.
-        mode: Persistence mode.
-        sessions: Sessions of the conversations.
-        offered: Tools that the model of each conversation was offered last.
-        stores: Stores of the records of evals.
-        queue: Queue of the evals of one message.
-        offers: Offers to code.
-        channels: Names of the interpreter's channels in the graph's state.
-        variables: Whose variables each eval uses.
-        spending: Budgets of turns, if there are any.
         rules: Rules for calls from code, such as approvals.
         names: Names of tools in the arguments, to be checked against the agent's tools.
         background: The cells in the background, if evals may be suspended.
         servers: The MCP servers whose tools code may call, if there are any.
     """
 
-    options: Options
+    evals: Evals
     surface: Surface
-    stack: InterpreterStack
+    own_names: tuple[str, ...]
     owned: bool
-    mode: Persistence
-    sessions: LiveSessions
-    offered: OfferedTools
-    stores: EvalStores
-    queue: CallQueue
-    offers: AgentOffers
-    channels: Channels
-    variables: Variables
-    spending: Spending | None
     rules: AgentRules
     names: ToolNames
     background: Background | None = None
@@ -127,24 +103,11 @@ class Interpreter:
 
     def tools(self) -> list[BaseTool]:
         """The interpreter's own tools."""
-        evals = Evals(
-            options=self.options,
-            stack=self.stack,
-            mode=self.mode,
-            sessions=self.sessions,
-            offered=self.offered,
-            stores=self.stores,
-            queue=self.queue,
-            offers=self.offers,
-            channels=self.channels,
-            variables=self.variables,
-            spending=self.spending,
-        )
-        return self.surface.tools(evals, self.stack.language)
+        return [*self.surface.tools(self.evals, self.evals.stack.language), *self.evals.tools()]
 
     def view(self, state: Any) -> Mapping[str, Any]:
         """A graph's state with this interpreter's channels under their plain names."""
-        return self.channels.view(as_mapping(state))
+        return self.evals.channels.view(as_mapping(state))
 
     @contextmanager
     def model_call(self, request: ModelRequest[Any]) -> Iterator[ModelCall]:
@@ -152,23 +115,23 @@ class Interpreter:
         calls = folded(request.state)
         if calls:  # another interpreter of the agent must not add them again
             request = request.override(state=cast("Any", {**request.state, **calls}))
-        spending, state = self.spending, self.view(request.state)
+        spending, state = self.evals.spending, self.view(request.state)
         drawing = nullcontext() if spending is None else spending.model_call(turn_key(state), state)
         with drawing:
             shown = self._with_blocks(self._with_tools(self._with_prompt(request, state)))
-            yield ModelCall(shown, spending, state, self.channels, calls)
+            yield ModelCall(shown, spending, state, self.evals.channels, calls)
 
     def _with_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """A request with the tools that the model may call itself."""
         tools = request.tools
-        if self.options.tools_only:
-            tools = [tool for tool in tools if _name_of(tool) in self.surface.names]
+        if self.evals.options.tools_only:
+            tools = [tool for tool in tools if _name_of(tool) in self.own_names]
         shown = self.surface.for_model(tools, request.model)
         return request if shown == request.tools else request.override(tools=shown)
 
     def _with_blocks(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """A request with the images and files of evals that its model takes, as it takes them."""
-        names, sent = self.surface.names, self.options.attachments
+        names, sent = self.own_names, self.evals.options.attachments
         taken = for_model(request.messages, names, request.model, sent)
         given = request.messages if taken is None else taken
         messages = self.surface.messages(given, request.model)
@@ -190,9 +153,9 @@ class Interpreter:
         made = running_native_call.get(None)
         if made is not None and made.id == call["id"]:
             return request  # code of another interpreter makes it
-        if self.options.tools_only:
+        if self.evals.options.tools_only:
             return ToolMessage(
-                content=self.surface.refusal(self.stack.language),
+                content=self.surface.refusal(self.evals.stack.language),
                 tool_call_id=call["id"] or "",
                 name=call["name"],
                 status="error",
@@ -203,16 +166,16 @@ class Interpreter:
         approvals = self.rules.direct(request)
         if approvals is None:
             return request
-        return DirectCall(request, approvals, self.surface.names[0]).admitted()
+        return DirectCall(request, approvals, self.own_names[0]).admitted()
 
     def _with_prompt(
         self, request: ModelRequest[Any], state: Mapping[str, Any]
     ) -> ModelRequest[Any]:
         self.names.see(request.tools)
         tools = [tool for tool in request.tools if isinstance(tool, BaseTool)]
-        check_own(tools, self.surface.names)
-        self.offered.note(owner_of(state), tools)
-        return with_section(request, self.offers.prompt(tools, stored=has_checkpointer()))
+        check_own(tools, self.own_names)
+        self.evals.offered.note(owner_of(state), tools)
+        return with_section(request, self.evals.offers.prompt(tools, stored=has_checkpointer()))
 
     @contextmanager
     def eval_call(
@@ -232,21 +195,21 @@ class Interpreter:
             cell = background.record(request.tool_call, self.view(request.state))
             make = partial(background.store, cell, calls.name)
         graph = graph_run(request.runtime.config)
-        store = self.stores.open(request, calls.name, is_async, make)
+        store = self.evals.stores.open(request, calls.name, is_async, make)
         running = EvalCall(
             request,
             calls,
             run,
             self.rules.approvals(graph, stored=store is not None),
             store,
-            tells_tools=self.options.tool_events,
-            raises=self.options.tool_errors == "raise",
+            tells_tools=self.evals.options.tool_events,
+            raises=self.evals.options.tool_errors == "raise",
             cell=cell,
         )
         running.limits = self.rules.limits(graph, running)
         token = running_eval.set(running)
         try:
-            with self.queue.taking_part(calls):
+            with self.evals.queue.taking_part(calls):
                 yield running
         finally:
             running_eval.reset(token)
@@ -258,7 +221,7 @@ class Interpreter:
             ConfigurationError: Calls need approvals, and the agent has no checkpointer.
         """
         self.rules.check_own(stored=has_checkpointer())
-        return self.channels.named(new_turn(self.view(state)))
+        return self.evals.channels.named(new_turn(self.view(state)))
 
     async def begin_shared_turn(
         self, state: Any, runtime: Runtime[Any], *, is_async: bool
@@ -269,9 +232,11 @@ class Interpreter:
             ConfigurationError: As `begin_turn`; or the agent has no store.
         """
         update, seen = self.begin_turn(state), self.view(state)
-        turn = turn_of(self.channels.view(update))
-        shared = await self.variables.take_shared(seen, SharedPlace.of(runtime, is_async), turn)
-        return {**update, **self.channels.named(shared)}
+        turn = turn_of(self.evals.channels.view(update))
+        shared = await self.evals.variables.take_shared(
+            seen, SharedPlace.of(runtime, is_async), turn
+        )
+        return {**update, **self.evals.channels.named(shared)}
 
     async def end_turn(
         self, state: Any, runtime: Runtime[Any], *, is_async: bool
@@ -283,24 +248,24 @@ class Interpreter:
         """
         state, context = self.view(state), None
         update: dict[str, Any] | None = None
-        if self.variables.shared:
+        if self.evals.variables.shared:
             place = SharedPlace.of(runtime, is_async)
-            update = self.channels.named(await self.variables.give_shared(state, place))
+            update = self.evals.channels.named(await self.evals.variables.give_shared(state, place))
             context = place.context
         owner = owner_of(state)
-        if self.spending is not None:
-            self.spending.end(turn_key(state))
-        over = passes(owner) or self.mode.scope == "turn"
+        if self.evals.spending is not None:
+            self.evals.spending.end(turn_key(state))
+        over = passes(owner) or self.evals.mode.scope == "turn"
         if self.background is not None and over:
             await self.background.cell_locks.stop_all(owner)
-        await self.sessions.end_turn(self.variables.owner(state, context), close=over)
+        await self.evals.sessions.end_turn(self.evals.variables.owner(state, context), close=over)
         return update
 
     async def aclose(self) -> None:
         """End the calls in flight of cells in the background; close sessions and connections."""
         if self.background is not None:
             await self.background.cell_locks.stop_all()
-        await (self.stack.aclose() if self.owned else self.sessions.aclose())
+        await (self.evals.stack.aclose() if self.owned else self.evals.sessions.aclose())
         if self.servers is not None:
             await self.servers.close()
 

@@ -206,7 +206,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             budget=budget,
             cost_of=cost_of,
         )
-        self.state_schema = self._interpreter.channels.schema
+        self.state_schema = self._interpreter.evals.channels.schema
         self.tools = self._interpreter.tools()
 
     def surface(self, tool_name: str) -> Surface:
@@ -220,12 +220,12 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     @property
     def options(self) -> Options:
         """The arguments, checked, as the stack fulfils them."""
-        return self._interpreter.options
+        return self._interpreter.evals.options
 
     @property
     def stack(self) -> InterpreterStack:
         """The stack that runs the code."""
-        return self._interpreter.stack
+        return self._interpreter.evals.stack
 
     @property
     def approval_rules(self) -> ApprovalRules:
@@ -235,7 +235,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     @property
     def name(self) -> str:
         """The name of the middleware, unique among the middleware of an agent."""
-        return f"{type(self).__name__}{self._interpreter.channels.suffix}"
+        return f"{type(self).__name__}{self._interpreter.evals.channels.suffix}"
 
     # -- life ------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
     def before_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
-        if self._interpreter.variables.shared:
+        if self._interpreter.evals.variables.shared:
             beginning = self._interpreter.begin_shared_turn(state, runtime, is_async=False)
             return run_sync(beginning)
         return self._interpreter.begin_turn(state)
@@ -278,7 +278,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
     async def abefore_agent(self, state: InterpreterState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Start a turn."""
         # Not by `before_agent`: a subclass may have both hooks.
-        if self._interpreter.variables.shared:
+        if self._interpreter.evals.variables.shared:
             return await self._interpreter.begin_shared_turn(state, runtime, is_async=True)
         return self._interpreter.begin_turn(state)
 
@@ -316,7 +316,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
-        if request.tool_call["name"] not in self._interpreter.surface.names:
+        if request.tool_call["name"] not in self._interpreter.own_names:
             made = self._interpreter.direct_call(request)
             return (
                 made
@@ -338,7 +338,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
         """Run an eval with the agent's way of running tool calls, and pass on other calls."""
-        if request.tool_call["name"] not in self._interpreter.surface.names:
+        if request.tool_call["name"] not in self._interpreter.own_names:
             made = self._interpreter.direct_call(request)
             if isinstance(made, ToolMessage):
                 return made

@@ -43,9 +43,14 @@ class Background:
     _over: OrderedDict[tuple[str, str, str], None] = attrs.field(factory=OrderedDict, init=False)
     _recent: OrderedDict[tuple[str, str], str] = attrs.field(factory=OrderedDict, init=False)
 
+    @property
+    def tools(self) -> tuple[str, str]:
+        """Names of the two tools."""
+        return (self.wait_name, self.terminate_name)
+
     def record(self, call: Mapping[str, Any], state: Mapping[str, Any]) -> CellRecord | None:
         """The record of the cell that a call of one of the two tools names."""
-        if call["name"] not in (self.wait_name, self.terminate_name):
+        if call["name"] not in self.tools:
             return None
         return CellRecord.of(state, str(call["args"].get("id")))
 

@@ -6,12 +6,15 @@ import asyncio
 import html
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Final, Self
 
 import attrs
+from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from interpstack import ConfigurationError, Outcome, render
+from interpstack import ConfigurationError, Outcome, render, run_sync
 from interpstack_display.api import with_attachment_notices
 from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice, cut_off, free_kept_realm
 from interpstack_langchain.background.background import Background
@@ -27,6 +30,7 @@ from interpstack_langchain.background.terminations import ENDED, TERMINATED, Cel
 from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.eval_call import EvalCall
 from interpstack_langchain.evals.eval_runner import Evals
+from interpstack_langchain.evals.eval_tool import InterpreterTool
 from interpstack_langchain.evals.watched import Watched
 from interpstack_langchain.state.graph_state import turn_of, with_writes
 from interpstack_langchain.state.owners import owner_of, turn_key
@@ -36,6 +40,8 @@ __all__ = ["BackgroundEvals"]
 
 #: Seconds that `terminate` waits for another run of a cell to end.
 _LOCK_SECONDS = 30.0
+#: The longest wait for one call of the tool, in seconds.
+_MAX_SECONDS: Final = 3600
 _LOST = "its records are no longer stored"
 
 
@@ -48,6 +54,11 @@ class BackgroundEvals(Evals):
     """
 
     background: Background
+
+    def tools(self) -> list[BaseTool]:
+        """The tools that continue and end suspended code."""
+        wait, terminate = self.background.tools
+        return [WaitTool.of(wait, self), TerminateTool.of(terminate, self)]
 
     async def run(self, code: str, running: EvalCall, *, fresh: bool = False) -> ToolMessage:
         """Run an eval until it ends, or has waited too long.
@@ -264,6 +275,77 @@ class BackgroundEvals(Evals):
             status=status,
         )
         return commit(message, self.channels.named(update), running, commands=())
+
+
+class WaitSchema(BaseModel):
+    """Input of the tool that waits."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str = Field(description="Id of the running code.")
+    seconds: float = Field(
+        default=10.0, ge=0, le=_MAX_SECONDS, description="Seconds to wait at most."
+    )
+
+
+class TerminateSchema(BaseModel):
+    """Input of the tool that terminates."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str = Field(description="Id of the running code.")
+
+
+class CellTool(InterpreterTool):
+    """A tool for cells in the background."""
+
+    _evals: BackgroundEvals = PrivateAttr()
+
+    @classmethod
+    def of(cls, name: str, evals: BackgroundEvals) -> Self:
+        """The tool of an interpreter, with this name."""
+        tool = cls(name=name, description=cls.model_fields["description"].default)
+        tool._evals = evals
+        return tool
+
+
+class WaitTool(CellTool):
+    """Continues a cell in the background; made by `CodeInterpreterMiddleware`."""
+
+    description: str = (
+        "Continue code that is still running, and get its result or, if it needs longer, its new "
+        "output."
+    )
+    args_schema: type[BaseModel] = WaitSchema
+
+    def _run(
+        self,
+        id: str,  # noqa: A002 - the model's word
+        seconds: float = 10.0,
+        run_manager: CallbackManagerForToolRun | None = None,
+    ) -> Any:
+        return run_sync(self._evals.wait(id, seconds, self.begin(run_manager)))
+
+    async def _arun(
+        self,
+        id: str,  # noqa: A002
+        seconds: float = 10.0,
+        run_manager: AsyncCallbackManagerForToolRun | None = None,
+    ) -> Any:
+        return await self._evals.wait(id, seconds, self.begin(run_manager))
+
+
+class TerminateTool(CellTool):
+    """Ends a cell in the background; made by `CodeInterpreterMiddleware`."""
+
+    description: str = "End code that is still running, and cancel its calls."
+    args_schema: type[BaseModel] = TerminateSchema
+
+    def _run(self, id: str) -> Any:  # noqa: A002 - the model's word
+        return run_sync(self._evals.terminate(id, self.running()))
+
+    async def _arun(self, id: str) -> Any:  # noqa: A002
+        return await self._evals.terminate(id, self.running())
 
 
 def _store(running: EvalCall) -> BackgroundStore:

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 
 from interpstack import (
     Cell,
@@ -93,6 +94,10 @@ class Evals:
     channels: Channels
     variables: Variables
     spending: Spending | None
+
+    def tools(self) -> list[BaseTool]:
+        """The model's tools beside the one that takes code; here, there are none."""
+        return []
 
     async def run(self, code: str, running: EvalCall, *, fresh: bool = False) -> ToolMessage:
         """Run an eval to its end.

@@ -1,8 +1,8 @@
-"""The tool that takes the code."""
+"""The tool that takes the code, and what it shares with the interpreter's other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Collection, Iterable
 from copy import deepcopy
 from functools import cache, cached_property
 from typing import Any, Final, Self
@@ -13,9 +13,10 @@ from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from interpstack import ConfigurationError, GuestLanguage, run_sync
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
+from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.prompt import code_description
 
-__all__ = ["EvalSchema", "EvalTool", "check_own", "traced_as"]
+__all__ = ["EvalSchema", "EvalTool", "InterpreterTool", "check_own", "eval_schema"]
 
 
 #: Where traces look for the language of a tool's code.
@@ -28,42 +29,11 @@ class EvalSchema(BaseModel):
     code: str = Field(description=code_description("Code"))
 
 
-class EvalTool(BaseTool):
-    """Runs the model's code; made by `CodeInterpreterMiddleware`."""
+class InterpreterTool(BaseTool):
+    """One of the interpreter's own tools; made by `CodeInterpreterMiddleware`."""
 
-    args_schema: type[BaseModel] = EvalSchema
-    _evaluate: Callable[..., Coroutine[Any, Any, Any]] = PrivateAttr()
-
-    @classmethod
-    def running(cls, evaluate: Callable[..., Coroutine[Any, Any, Any]], **fields: Any) -> Self:
-        """A tool that passes its input to a function of the interpreter.
-
-        Args:
-            evaluate: The function, such as `Evals.run`; the running eval is its last argument.
-            fields: Fields of the tool, such as `name` and `description`.
-        """
-        tool = cls(**fields)
-        tool._evaluate = evaluate
-        return tool
-
-    @classmethod
-    def make(
-        cls,
-        name: str,
-        description: str,
-        evaluate: Callable[[str, EvalCall], Coroutine[Any, Any, Any]],
-        language: GuestLanguage,
-    ) -> EvalTool:
-        return cls.running(
-            evaluate,
-            name=name,
-            description=description,
-            args_schema=_schema(language.title),
-            metadata=traced_as(language),
-        )
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EvalTool:
-        """A copy that runs code in the same interpreter, because agents copy their tools."""
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """A copy that uses the same interpreter, because agents copy their tools."""
         copied = self.model_copy()
         copied.metadata, copied.tags = deepcopy(self.metadata), deepcopy(self.tags)
         return copied
@@ -72,14 +42,6 @@ class EvalTool(BaseTool):
     def _injected_args_keys(self) -> frozenset[str]:
         # LangChain would resolve the annotations of every new tool, and find none.
         return frozenset()
-
-    def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
-        return run_sync(self.evaluate(self.begin(run_manager), code))
-
-    async def _arun(
-        self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
-    ) -> Any:
-        return await self.evaluate(self.begin(run_manager), code)
 
     def begin(
         self, manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None
@@ -92,20 +54,16 @@ class EvalTool(BaseTool):
         Raises:
             RuntimeError: The tool is not called as one of an agent's own.
         """
-        running = self._running()
+        running = self.running()
         running.trace_with(manager.get_child() if manager else None)
         return running
 
-    async def evaluate(self, running: EvalCall, *given: Any) -> Any:
-        """Pass input to the interpreter's function, and return the answer for the model.
+    def running(self) -> EvalCall:
+        """The eval that this call of the tool runs.
 
-        Args:
-            running: The eval, as `begin` returned it.
-            given: The input.
+        Raises:
+            RuntimeError: The tool is not called as one of an agent's own.
         """
-        return await self._evaluate(*given, running)
-
-    def _running(self) -> EvalCall:
         running = running_eval.get(None)
         if running is None:
             raise RuntimeError(
@@ -125,6 +83,39 @@ class EvalTool(BaseTool):
         return running
 
 
+class EvalTool(InterpreterTool):
+    """Runs the model's code; made by `CodeInterpreterMiddleware`."""
+
+    args_schema: type[BaseModel] = EvalSchema
+    _evals: Evals = PrivateAttr()
+
+    @classmethod
+    def of(cls, evals: Evals, language: GuestLanguage, **fields: Any) -> Self:
+        """A tool that runs code of an interpreter.
+
+        Args:
+            evals: Runs the code.
+            language: The guest language.
+            fields: Fields of the tool, such as `name` and `description`.
+        """
+        tool = cls(metadata={_LANGUAGE_KEY: language.name}, **fields)
+        tool._evals = evals
+        return tool
+
+    @property
+    def evals(self) -> Evals:
+        """The evals of the interpreter."""
+        return self._evals
+
+    def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
+        return run_sync(self.evals.run(code, self.begin(run_manager)))
+
+    async def _arun(
+        self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
+    ) -> Any:
+        return await self.evals.run(code, self.begin(run_manager))
+
+
 def check_own(tools: Iterable[BaseTool], names: Collection[str]) -> None:
     """Refuse a tool of the agent that takes the place of one of the interpreter's own.
 
@@ -136,20 +127,15 @@ def check_own(tools: Iterable[BaseTool], names: Collection[str]) -> None:
         ConfigurationError: Another tool has one of the names, so the agent would run that one.
     """
     for tool in tools:
-        if tool.name in names and not isinstance(tool, EvalTool):
+        if tool.name in names and not isinstance(tool, InterpreterTool):
             raise ConfigurationError(
                 f"the agent has another tool named {tool.name!r}, which takes the place of the "
                 "interpreter's; give one of the two another name, as with tool_name='run_code'"
             )
 
 
-def traced_as(language: GuestLanguage) -> dict[str, Any]:
-    """Metadata of a tool by which traces show its input as code of a language."""
-    return {_LANGUAGE_KEY: language.name}
-
-
 @cache
-def _schema(language: str) -> type[BaseModel]:
+def eval_schema(language: str) -> type[BaseModel]:
     """The tool's input, with the title of the engine's language in its description."""
     code: Any = (str, Field(description=code_description(language)))
     return create_model("EvalSchema", __base__=EvalSchema, code=code)

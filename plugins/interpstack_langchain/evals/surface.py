@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import GuestLanguage
 from interpstack_langchain.evals.eval_runner import Evals
-from interpstack_langchain.evals.eval_tool import EvalTool
+from interpstack_langchain.evals.eval_tool import EvalTool, eval_schema
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import InterpreterPrompt, tool_description
 
@@ -33,18 +33,25 @@ class Surface:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the interpreter's own tools, which code of the interpreter cannot call."""
+        """Names of the tools that take code, which code of the interpreter cannot call."""
         return (self.tool_name,)
 
     def tools(self, evals: Evals, language: GuestLanguage) -> list[BaseTool]:
-        """The interpreter's own tools.
+        """The tools that take code.
 
         Args:
             evals: Runs the model's code.
             language: The guest language.
         """
-        described = tool_description(evals.mode, language)
-        return [EvalTool.make(self.tool_name, described, evals.run, language)]
+        return [
+            EvalTool.of(
+                evals,
+                language,
+                name=self.tool_name,
+                description=tool_description(evals.mode, language),
+                args_schema=eval_schema(language.title),
+            )
+        ]
 
     def part(self, options: Options, lifetime: str) -> object:
         """The part of each `HostOffer` of which a plugin makes the prompt section.

@@ -13,7 +13,6 @@ from langchain_core.tools import tool
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack_langchain import PRESET, CodeInterpreterMiddleware
 from interpstack_langchain.assembly import assembled
-from interpstack_langchain.background.background_surface import BackgroundSurface
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
 from interpstack_langchain.options import Options
@@ -44,7 +43,7 @@ def make() -> Iterator[Any]:
         )
         surface = surface or Surface(arguments["tool_name"])
         found = assembled(Options(**options), StackArguments(**stack), surface, **rest)
-        stacks.append(found.stack)
+        stacks.append(found.evals.stack)
         return found
 
     yield made
@@ -61,28 +60,28 @@ def test_arguments_reach_the_parts_that_they_are_about(make: Any) -> None:
         ptc=["search", own],
         snapshot_signing_key="a key of 16 bytes",
     )
-    assert (found.options.tool_name, found.queue._names) == ("js", ("js",))
-    assert (found.mode.scope, found.owned) == ("turn", True)
-    shared = found.stores.shared
+    assert (found.evals.options.tool_name, found.evals.queue._names) == ("js", ("js",))
+    assert (found.evals.mode.scope, found.owned) == ("turn", True)
+    shared = found.evals.stores.shared
     assert (shared.pause_grace, shared.signing_key) == (1.5, b"a key of 16 bytes")
-    assert (found.stores.lock_timeout, found.stores.own_tools) == (2.5, [own])
+    assert (found.evals.stores.lock_timeout, found.evals.stores.own_tools) == (2.5, [own])
     assert [made.name for made in found.tools()] == ["js"]
-    assert (found.spending, found.background) == (None, None)
+    assert (found.evals.spending, found.background) == (None, None)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(None, 64 * 2**20), (2**20, 2**20)])
 def test_a_state_may_be_as_large_as_the_memory_unless_another_limit_is_set(
     make: Any, limit: int | None, expected: int
 ) -> None:
-    assert make(max_snapshot_bytes=limit).mode.max_bytes == expected
+    assert make(max_snapshot_bytes=limit).evals.mode.max_bytes == expected
 
 
 def test_sessions_on_a_ready_stack_are_this_middleware_s_own(make: Any) -> None:
     with InterpreterStack("quickjs", [*PRESET.plugins]) as stack:
         first, second = make(stack=stack), make(stack=stack)
-        assert (first.stack, first.owned) == (stack, False)
-        assert first.sessions is not second.sessions
-        keys = {one.sessions.keys for one in (first, second, make())}
+        assert (first.evals.stack, first.owned) == (stack, False)
+        assert first.evals.sessions is not second.evals.sessions
+        keys = {one.evals.sessions.keys for one in (first, second, make())}
     assert len(keys) == 3
     assert "" in keys, "nobody else has sessions on a stack of its own"
 
@@ -92,19 +91,19 @@ def test_code_may_call_every_tool_where_the_surface_says_so(make: Any) -> None:
         calls_every_tool = True
 
     every = [
-        make(Every("eval")).options.every_tool,
-        make(tools_only=True).options.every_tool,
-        make(Every("eval"), ptc=["search"]).options.every_tool,
-        make().options.every_tool,
+        make(Every("eval")).evals.options.every_tool,
+        make(tools_only=True).evals.options.every_tool,
+        make(Every("eval"), ptc=["search"]).evals.options.every_tool,
+        make().evals.options.every_tool,
     ]
     assert every == [True, True, False, False]
 
 
 def test_evals_that_may_be_suspended_have_two_more_tools(make: Any) -> None:
     found = make(background=True)
-    assert isinstance(found.surface, BackgroundSurface)
-    assert len(found.tools()) == 3
-    assert found.queue._names == found.surface.names
+    names = ("eval", "wait", "terminate")
+    assert tuple(tool.name for tool in found.tools()) == found.own_names == names
+    assert found.evals.queue._names == names
 
 
 WRONG = [

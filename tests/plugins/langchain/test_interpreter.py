@@ -99,7 +99,7 @@ def test_counts_of_limits_leave_with_the_response(make: Any) -> None:
     found = make()
     counts = {"thread_tool_call_count": {"look": 2}}
     response: ModelResponse[Any] = ModelResponse(result=[AIMessage("hi")])
-    answer = ModelCall(request(), None, {}, found.channels, counts).answered(response)
+    answer = ModelCall(request(), None, {}, found.evals.channels, counts).answered(response)
     assert isinstance(answer, ExtendedModelResponse)
     assert answer.model_response is response
     assert answer.command is not None
@@ -158,19 +158,19 @@ def test_an_eval_that_raises_is_over(make: Any) -> None:
 
 def test_the_state_is_seen_under_plain_names(make: Any) -> None:
     found = make(tool_name="js")
-    name = found.channels.own("interpreter_turn")
+    name = found.evals.channels.own("interpreter_turn")
     assert name != "interpreter_turn"
     assert found.view({name: "t1", "messages": []})["interpreter_turn"] == "t1"
 
 
 async def test_a_stack_of_its_own_is_closed_and_a_ready_one_is_not(make: Any) -> None:
     found = make()
-    ready = make(stack=found.stack)
+    ready = make(stack=found.evals.stack)
     await ready.aclose()
-    assert found.stack.session("a").key == "a"
+    assert found.evals.stack.session("a").key == "a"
     await found.aclose()
     with pytest.raises(SessionClosed):
-        found.stack.session()
+        found.evals.stack.session()
 
 
 def test_a_tool_with_the_name_of_the_interpreter_is_refused(make: Any) -> None:

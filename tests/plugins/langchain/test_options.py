@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from interpstack import ConfigurationError, GuestLanguage
 from interpstack_javascript import JAVASCRIPT, TYPESCRIPT
 from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, REPLMiddleware
-from interpstack_langchain.evals.eval_tool import EvalTool
+from interpstack_langchain.evals.eval_tool import eval_schema
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import interpreter_section, tool_description
 from interpstack_persistence.modes import ThreadMode
@@ -147,7 +147,8 @@ def test_own_arguments_come_beside_the_peers() -> None:
 
 def test_snapshots_may_be_as_large_as_the_memory() -> None:
     assert (
-        CodeInterpreterMiddleware(memory_limit=8 * 2**20)._interpreter.mode.max_bytes == 8 * 2**20
+        CodeInterpreterMiddleware(memory_limit=8 * 2**20)._interpreter.evals.mode.max_bytes
+        == 8 * 2**20
     )
 
 
@@ -273,7 +274,7 @@ def test_the_model_reads_the_language_that_the_engine_declares(
 ) -> None:
     section = interpreter_section(Options(), "thread", language)
     described = tool_description(ThreadMode(), language)
-    schema = EvalTool.make("eval", described, None, language).get_input_jsonschema()  # type: ignore[arg-type]
+    schema = eval_schema(language.title).model_json_schema()
     code = schema["properties"]["code"]["description"]
     assert described.startswith(f"Run {title} in a sandbox")
     assert code == f"{title} to run. The value of the last expression is returned."

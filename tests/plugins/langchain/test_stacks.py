@@ -95,7 +95,7 @@ class Greeting:
 )
 def test_plugins_stand_where_the_preset_lists_them(preset: Any, first: str) -> None:
     with CodeInterpreterMiddleware(preset=preset) as middleware:
-        sections = middleware.stack.prompt(middleware._interpreter.offers.offer([]))
+        sections = middleware.stack.prompt(middleware._interpreter.evals.offers.offer([]))
         assert sections.startswith("# Greeting") is (first == "# Greeting")
         assert "# Greeting" in sections
 

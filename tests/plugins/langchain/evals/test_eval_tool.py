@@ -14,14 +14,23 @@ from langchain_core.callbacks import BaseCallbackHandler
 from interpstack import InterpreterStack
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
-from interpstack_langchain.evals.eval_tool import EvalTool, traced_as
+from interpstack_langchain.evals.eval_tool import EvalTool, eval_schema
 
 SEEN: list[Any] = []
 
 
-async def evaluate(code: str, running: EvalCall) -> str:
-    SEEN.append(running)
-    return f"ran {code}"
+class Evals:
+    """Evals that only note what they are to run."""
+
+    async def run(self, code: str, running: EvalCall) -> str:
+        SEEN.append(running)
+        return f"ran {code}"
+
+
+def eval_tool(name: str, language: Any) -> EvalTool:
+    schema: Any = eval_schema(language.title)
+    evals: Any = Evals()
+    return EvalTool.of(evals, language, name=name, description="Run code.", args_schema=schema)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +42,7 @@ def language() -> Iterator[Any]:
 @pytest.fixture
 def tool(language: Any) -> EvalTool:
     SEEN.clear()
-    return EvalTool.make("eval", "Run code.", evaluate, language)
+    return eval_tool("eval", language)
 
 
 @contextmanager
@@ -63,11 +72,11 @@ def test_the_model_reads_the_language(tool: EvalTool, language: Any) -> None:
     schema = tool.args_schema.model_json_schema()
     assert list(schema["properties"]) == ["code"]
     assert schema["properties"]["code"]["description"].startswith("JavaScript to run.")
-    assert tool.metadata == traced_as(language) == {"ls_code_input_language": "javascript"}
+    assert tool.metadata == {"ls_code_input_language": "javascript"}
 
 
 def test_tools_of_one_language_share_their_schema(tool: EvalTool, language: Any) -> None:
-    other = EvalTool.make("js", "Run code.", evaluate, language)
+    other = eval_tool("js", language)
     assert other.args_schema is tool.args_schema
 
 

@@ -83,7 +83,7 @@ async def test_each_interpreter_has_its_own_variables(
     assert answers[2:] == ["<result>2</result>", "<result>pq</result>"]
     if mode == "thread":
         for middleware in (agent.chat.middleware, agent.python):
-            middleware._interpreter.sessions._known.clear()  # as in another process
+            middleware._interpreter.evals.sessions._known.clear()  # as in another process
         later = await agent.chat.run(evals("x + 2"), evals("x + 'r'", name="python"))
         assert later == ["<result>3</result>", "<result>pr</result>"]
 
@@ -126,10 +126,10 @@ async def test_code_of_one_may_run_code_of_the_other(two: Any, evals: Any) -> No
     )
     paused = await agent.chat.turn(code)
     assert paused["__interrupt__"][0].value == "?"
-    agent.python._interpreter.sessions._known.clear()  # as in another process
+    agent.python._interpreter.evals.sessions._known.clear()  # as in another process
     result = await agent.chat.agent.ainvoke(Command(resume="go"), config)
     assert answer_of(result) == ["<result>&lt;result&gt;3&lt;/result&gt;</result>"]
-    agent.python._interpreter.sessions._known.clear()
+    agent.python._interpreter.evals.sessions._known.clear()
     assert await agent.chat.run(evals("n", name="python")) == ["<result>3</result>"]
 
 
@@ -276,7 +276,8 @@ async def test_a_retry_does_not_repeat_code_inside_code(
 ) -> None:
     agent = nested(interrupt_on=None, tool_errors="raise")
     options = attrs.evolve(agent.inner.options, tool_errors=tells)
-    agent.inner._interpreter = attrs.evolve(agent.inner._interpreter, options=options)
+    inner = agent.inner._interpreter
+    agent.inner._interpreter = attrs.evolve(inner, evals=attrs.evolve(inner.evals, options=options))
     failing = inside("await tools.mail({n: 2}); throw 1").replace("await", "", 1).rstrip(";")
     code = f"{inside('await tools.mail({n: 1})')} const all = [{failing}, tools.flaky()];"
     with pytest.raises(ConnectionError):

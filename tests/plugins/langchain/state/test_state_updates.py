@@ -143,7 +143,7 @@ async def test_a_state_is_stored_in_the_step_of_its_message(talk: Any, use_async
     before = history[history.index(first) - 1]
     (step,) = [one for one in before.tasks if one.name == "tools"]
     assert step.result is None or "messages" in step.result
-    chat.middleware._interpreter.sessions._known.clear()  # as in another process
+    chat.middleware._interpreter.evals.sessions._known.clear()  # as in another process
     assert await chat.run("kept") == ["<result>did a</result>"]
 
 

@@ -1,4 +1,4 @@
-"""An interpreter in the background has two more tools, and words for them."""
+"""An interpreter whose code may run in the background has two more tools, and words for them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware
 def test_it_has_two_more_tools() -> None:
     with CodeInterpreterMiddleware(tool_name="run", background=True) as made:
         assert [tool.name for tool in made.tools] == ["run", "wait", "terminate"]
-        surface = made._interpreter.surface
-        assert surface.names == ("run", "wait", "terminate")
-        assert "use run and" in surface.refusal(made.stack.language)
 
 
 def test_the_prompt_names_them() -> None:
     with CodeInterpreterMiddleware(background=BackgroundOptions(3, ("a", "b"))) as made:
-        text = made._interpreter.offers.prompt([])
+        text = made._interpreter.evals.offers.prompt([])
     assert "longer than 3 s" in text
     assert "`a` continues the code, `b` ends it." in text
     with CodeInterpreterMiddleware() as made:
-        assert "continues the code" not in made._interpreter.offers.prompt([])
+        assert "continues the code" not in made._interpreter.evals.offers.prompt([])
 
 
 def test_names_must_differ() -> None:
