@@ -25,9 +25,9 @@ from interpstack import (
     find_language,
     installed,
 )
-from interpstack.checks import most_memory_bytes
 from interpstack_cli.installed.survey import survey
 from interpstack_cli.printing import is_terminal
+from interpstack_cli.running.bounds import check_mebibytes, check_seconds
 from interpstack_cli.running.engine_options import engine_options as read_options
 from interpstack_cli.running.engine_options import engine_with
 from interpstack_cli.running.plugins import load_plugins
@@ -46,25 +46,8 @@ __all__ = [
 ]
 
 _MIB = 2**20
-_LEAST_MIB = 4
-_MOST_SECONDS = 10**9
 #: A person reads all of it; the default is for models, whose context is dear.
 _CHARS = 1_000_000
-
-
-def _seconds(ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value <= _MOST_SECONDS:
-        message = f"takes seconds above 0, at most {_MOST_SECONDS}; got {value:g}"
-        raise click.BadParameter(message, ctx, option)
-    return value
-
-
-def _mebibytes(ctx: click.Context, option: click.Parameter, value: int | None) -> int | None:
-    most = most_memory_bytes() // _MIB
-    if value is not None and not _LEAST_MIB <= value <= most:
-        message = f"takes {_LEAST_MIB} to {most} MiB, the memory of this machine; got {value}"
-        raise click.BadParameter(message, ctx, option)
-    return value
 
 
 class _ServersFile(click.Path):
@@ -117,14 +100,14 @@ _OPTIONS: Final = (
         "--timeout",
         metavar="SECONDS",
         type=float,
-        callback=_seconds,
+        callback=check_seconds,
         help="Time for one cell, computing and waiting. [default: 5 computing, 600 in total]",
     ),
     click.option(
         "--memory",
         metavar="MIB",
         type=int,
-        callback=_mebibytes,
+        callback=check_mebibytes,
         help="Memory for the code, in MiB, at least 4. [default: 64]",
     ),
 )

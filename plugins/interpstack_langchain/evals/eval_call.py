@@ -110,7 +110,7 @@ class EvalCall:
     _unrecorded: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._place = _place(self.request) if self.cell is None else self.cell.place
+        self._place = _place(self.calls) if self.cell is None else self.cell.place
         writer = self.request.runtime.stream_writer
         self.progress = ProgressEmitter(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES
@@ -285,16 +285,9 @@ class EvalCall:
             raise failure
 
 
-def _place(request: ToolCallRequest) -> str:
+def _place(calls: SiblingCalls) -> str:
     """Identifies the message in which the model made a call."""
-    state = request.state
-    messages = state.get("messages", []) if isinstance(state, Mapping) else []
-    for message in reversed(messages):
-        if any(
-            call["id"] == request.tool_call["id"] for call in getattr(message, "tool_calls", ())
-        ):
-            return blake2b(str(message.id).encode(), digest_size=4).hexdigest()
-    return ""
+    return blake2b(calls.message.encode(), digest_size=4).hexdigest() if calls.message else ""
 
 
 def _is_empty(function: Any) -> bool:

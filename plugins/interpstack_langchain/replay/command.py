@@ -14,8 +14,7 @@ import click
 from rich.console import Console
 
 from interpstack import ConfigurationError, Limits
-from interpstack.checks import most_memory_bytes
-from interpstack_cli.api import printable, standard_output
+from interpstack_cli.api import check_mebibytes, check_seconds, printable, standard_output
 from interpstack_inspect.api import reading_options
 from interpstack_langchain.replay.checkpointers import ACCEPTED, Saver, open_checkpointer
 from interpstack_langchain.replay.page.page import check_page, write_page
@@ -35,7 +34,6 @@ from interpstack_langchain.replay.views import EvalView
 __all__ = ["command"]
 
 _MIB = 2**20
-_MOST_SECONDS = 10**9
 _SECONDS = 5.0
 #: Characters of each input and answer, in a terminal and in a page.
 _CHARS: Final = 200
@@ -44,21 +42,6 @@ _PAGE_CHARS: Final = 10_000
 _EXIT: Final = {"diverged": 3, "failed": 1, "differs": 1}
 #: What code calls under the names that the preset gives.
 _NAMED = re.compile(r"\b(?:tools\.[A-Za-z_$][\w$]*|task(?=\())", re.ASCII)
-
-
-def _above_zero(ctx: click.Context, option: click.Parameter, value: float) -> float:
-    if not 0 < value <= _MOST_SECONDS:
-        message = f"takes seconds above 0, at most {_MOST_SECONDS}; got {value:g}"
-        raise click.BadParameter(message, ctx, option)
-    return value
-
-
-def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
-    most = most_memory_bytes() // _MIB
-    if not 4 <= value <= most:
-        message = f"takes 4 to {most} MiB, the memory of this machine; got {value}"
-        raise click.BadParameter(message, ctx, option)
-    return value
 
 
 @click.command()
@@ -96,13 +79,13 @@ def _mebibytes(ctx: click.Context, option: click.Parameter, value: int) -> int:
     metavar="SECONDS",
     default=_SECONDS,
     show_default=True,
-    callback=_above_zero,
+    callback=check_seconds,
     help="Time that the code of one eval may compute.",
 )
 @click.option(
     "--memory",
     type=int,
-    callback=_mebibytes,
+    callback=check_mebibytes,
     metavar="MIB",
     default=64,
     show_default=True,
