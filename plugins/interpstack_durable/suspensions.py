@@ -63,7 +63,7 @@ class StoredRun:
         Args:
             capabilities: The engine's capabilities.
         """
-        self._keeps_realm = Capability.PARKING in capabilities
+        self._keeps_realm = Capability.KEPT_REALMS in capabilities
         has_images = self._keeps_realm or Capability.SUSPENSION in capabilities
         self._suspends = self.journal.suspends and has_images
         self.suspension = await self.journal.suspended() if self._suspends else None

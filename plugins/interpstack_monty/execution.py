@@ -84,7 +84,7 @@ class MontyExecution(Execution):
         self._turns.clock.tell(now)
         if self._ended:
             return Progress()
-        self._place.unpark()
+        self._place.wake()
         prepared = 0.0
         if self._place.worker is None:
             timeout = ScanDeadline(cpu_seconds, lambda: self._stopped)
@@ -112,7 +112,7 @@ class MontyExecution(Execution):
         if overrun:
             exhausted = Progress(exhausted=True, cpu_seconds=spent)
             return self._emitted.drained(exhausted, ended=True)
-        self._place.park_if_crowded()
+        self._place.hibernate_if_crowded()
         return self._emitted.drained(Progress(cpu_seconds=spent))
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
@@ -124,7 +124,7 @@ class MontyExecution(Execution):
         if self._ended:
             return self._emitted.drained(Progress(), ended=True)
         undone = None
-        self._place.unpark()
+        self._place.wake()
         worker = self._place.worker
         if worker is not None and not self._wound_down(worker):
             undone = GuestError("EngineFailure", UNDONE)

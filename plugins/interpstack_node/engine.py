@@ -21,7 +21,7 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack_javascript.parking.parked_realms import ParkedRealms
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
@@ -95,7 +95,7 @@ class NodeEngine(Engine):
             Capability.VALUES,
             Capability.MODULES,
             Capability.DETERMINISM,
-            Capability.PARKING,
+            Capability.KEPT_REALMS,
         }
     )
 
@@ -141,7 +141,7 @@ class NodeEngine(Engine):
         self._grace_seconds = grace_seconds
         self._message_bytes = message_bytes
         self.pool = KernelPool(kernels, prestarted)
-        self._parked: ParkedRealms[NodeRealm] = ParkedRealms(self.name, kernels)
+        self._kept: KeptRealms[NodeRealm] = KeptRealms(self.name, kernels)
         #: Ends kernels when the engine is garbage-collected, or at the end of the program.
         self._end = weakref.finalize(self, self.pool.close)
 
@@ -176,9 +176,9 @@ class NodeEngine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is not None:
-            parked = self._parked.take(image)
-            parked.go_on(bridges)
-            return parked
+            kept = self._kept.take(image)
+            kept.go_on(bridges)
+            return kept
         self.pool.check_open()
         config = KernelConfig(
             node=self.runtime.path,
@@ -193,12 +193,12 @@ class NodeEngine(Engine):
             and self.runtime.version >= NETWORK_PERMISSION,
             sandbox=self.sandbox,
         )
-        realm = NodeRealm(limits, bridges, self.pool, config, self._files, self._parked)
+        realm = NodeRealm(limits, bridges, self.pool, config, self._files, self._kept)
         self.pool.start_ahead(realm.config)
         return realm
 
     def close(self) -> None:
-        self._parked.close()
+        self._kept.close()
         self._end()
 
 

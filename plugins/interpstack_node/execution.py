@@ -28,7 +28,7 @@ from interpstack_javascript.cells import (
     prepared,
 )
 from interpstack_javascript.exchange import drained_progress
-from interpstack_javascript.parking.parkable_execution import ParkableExecution
+from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
 from interpstack_node.endings import is_overfull, lost, remains, undone
 from interpstack_node.errors import guest_error
 from interpstack_node.home import Home
@@ -49,7 +49,7 @@ _WIND_DOWN_SECONDS: Final = 0.5
 _SMALL: Final = 16_384
 
 
-class NodeExecution(ParkableExecution):
+class NodeExecution(KeepableExecution):
     """The run of one cell.
 
     Args:
@@ -136,7 +136,7 @@ class NodeExecution(ParkableExecution):
         super().settle([self._imports.explained(one) for one in settlements])
 
     def abort(self, reason: str) -> Progress:
-        if self._parked:
+        if self._kept:
             return Progress()
         kernel = self._kernel
         if kernel is None or not self._begun or self._gone:
@@ -162,7 +162,7 @@ class NodeExecution(ParkableExecution):
 
     def interrupt(self) -> None:
         """Stop the guest, or keep a poll from beginning."""
-        if not self._parked:
+        if not self._kept:
             self._stop_guest()
 
     @property

@@ -20,9 +20,9 @@ from interpstack import (
 )
 from interpstack_javascript.exchange import MEMBER_SECONDS, bind_arguments
 from interpstack_javascript.exported import UNDONE, ExportStopped, exported, exported_apart
+from interpstack_javascript.kept_realms.keepable_realm import KeepableRealm
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 from interpstack_javascript.modules import ModuleTable
-from interpstack_javascript.parking.parkable_realm import ParkableRealm
-from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_node.execution import NodeExecution
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelDied, KernelProcess
@@ -37,7 +37,7 @@ __all__ = ["NodeRealm"]
 _KERNEL_SECONDS: Final = 5.0
 
 
-class NodeRealm(ParkableRealm):
+class NodeRealm(KeepableRealm):
     """One guest global scope.
 
     The kernel may end at any time. The portable values from after the last cell outlive it, and
@@ -49,7 +49,7 @@ class NodeRealm(ParkableRealm):
         pool: Where kernels come from.
         config: How they are started.
         files: Modules beside those of the host's loaders.
-        parked: Where the engine keeps realms of cells that wait.
+        kept: Where the engine keeps realms of cells that wait.
     """
 
     starts_at_once: ClassVar[bool] = True
@@ -61,9 +61,9 @@ class NodeRealm(ParkableRealm):
         pool: KernelPool,
         config: KernelConfig,
         files: ModuleQuestions,
-        parked: ParkedRealms[NodeRealm],
+        kept: KeptRealms[NodeRealm],
     ) -> None:
-        super().__init__(parked)
+        super().__init__(kept)
         self.limits = limits
         self.files = files
         self.modules = ModuleTable()
@@ -117,8 +117,8 @@ class NodeRealm(ParkableRealm):
             self._closed = True
             self._drop()
 
-    def _lend(self, *, parked: bool) -> None:
-        self._running = not parked
+    def _lend(self, *, kept: bool) -> None:
+        self._running = not kept
         self._pool.used(self)
 
     # -- for executions --------------------------------------------------------------------
@@ -209,7 +209,7 @@ class NodeRealm(ParkableRealm):
         return tuple(notices)
 
     def rest(self) -> None:
-        """End the kernel until it is used again; functions and a parked cell are lost."""
+        """End the kernel until it is used again; functions and a kept cell are lost."""
         if not self._lock.acquire(blocking=False):
             return
         try:

@@ -32,7 +32,7 @@ class QuickJSEngine(Engine):
     language: ClassVar[str] = "javascript"
     dialects: ClassVar[tuple[str, ...]] = ("typescript",)
     isolation: ClassVar[Isolation] = Isolation.WASM
-    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability) - {Capability.PARKING}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(Capability) - {Capability.KEPT_REALMS}
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         base = base_heaps.get(bridges.sources_for(self.language))

@@ -16,7 +16,7 @@ from interpstack import (
     Limits,
     Realm,
 )
-from interpstack_javascript.parking.parked_realms import ParkedRealms
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 
 try:
     from interpstack_v8.awake_realms import MAX_AWAKE
@@ -58,7 +58,7 @@ class V8Engine(Engine):
             Capability.VALUES,
             Capability.MODULES,
             Capability.DETERMINISM,
-            Capability.PARKING,
+            Capability.KEPT_REALMS,
         }
     )
 
@@ -76,7 +76,7 @@ class V8Engine(Engine):
                 f"v8: give_up_seconds takes a number above 0, or None; got {give_up_seconds!r}"
             )
         self._give_up_seconds = give_up_seconds
-        self._parked: ParkedRealms[V8Realm] = ParkedRealms(self.name, MAX_AWAKE)
+        self._kept: KeptRealms[V8Realm] = KeptRealms(self.name, MAX_AWAKE)
 
     @property
     def abandoned(self) -> int:
@@ -85,10 +85,10 @@ class V8Engine(Engine):
 
     def open(self, limits: Limits, bridges: BridgeSet, image: Image | None = None) -> Realm:
         if image is None:
-            return V8Realm(limits, bridges, self._parked, self._give_up_seconds)
-        realm = self._parked.take(image)
+            return V8Realm(limits, bridges, self._kept, self._give_up_seconds)
+        realm = self._kept.take(image)
         realm.go_on(bridges)
         return realm
 
     def close(self) -> None:
-        self._parked.close()
+        self._kept.close()

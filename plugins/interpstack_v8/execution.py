@@ -18,8 +18,8 @@ from interpstack_javascript.cells import (
     prepared,
 )
 from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
 from interpstack_javascript.modules import ModuleTable
-from interpstack_javascript.parking.parkable_execution import ParkableExecution
 from interpstack_v8.context import SCRIPT
 from interpstack_v8.guest_modules import module_fault
 from interpstack_v8.heap import RealmHeap
@@ -46,7 +46,7 @@ _GARBAGE_BYTES: Final = 64 * 2**20
 _LEFT_BYTES: Final = 32 * 2**20
 
 
-class V8Execution(ParkableExecution):
+class V8Execution(KeepableExecution):
     """The run of one cell.
 
     Args:
@@ -109,7 +109,7 @@ class V8Execution(ParkableExecution):
         return attrs.evolve(progress, notices=self._heap.take_notices(), cpu_seconds=spent)
 
     def abort(self, reason: str) -> Progress:
-        if self._parked:
+        if self._kept:
             return Progress()
         isolate = self._isolate
         if isolate is None or self._gone:
@@ -144,7 +144,7 @@ class V8Execution(ParkableExecution):
 
         V8 cannot be stopped before its initial time limit.
         """
-        if self._parked:
+        if self._kept:
             return
         self._interrupted = True
         isolate = self._isolate

@@ -60,7 +60,7 @@ class RealmHeap:
         self.limits, self.bridges = limits, bridges
         self.saved = _NOTHING
         self.running = False
-        self.parked = False
+        self.kept = False
         self._fresh = FreshIsolates(limits, bridges, modules, give_up_seconds)
         self._pid = os.getpid()
         self._lock = threading.Lock()  # against being put to sleep from another thread
@@ -138,10 +138,10 @@ class RealmHeap:
             self._export = isolate.send("say", '["values"]', seconds=EXPORT_SECONDS)
             self.running = False
 
-    def lend(self, *, parked: bool) -> None:
-        """Note whether the running cell is parked, so that other realms may take its heap."""
+    def lend(self, *, kept: bool) -> None:
+        """Note whether the running cell is kept, so that other realms may take its heap."""
         with self._lock:
-            self.parked = parked
+            self.kept = kept
         awake_realms.used(self)
 
     # -- isolates come and go --------------------------------------------------------------
@@ -194,13 +194,13 @@ class RealmHeap:
             self._notices.append(notice)
 
     def rest(self) -> None:
-        """Give heap and thread back until they are used; functions and a parked cell are lost."""
+        """Give heap and thread back until they are used; functions and a kept cell are lost."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if self._isolate is None or (self.running and not self.parked):
+            if self._isolate is None or (self.running and not self.kept):
                 return
-            if not self.parked:
+            if not self.kept:
                 self._save(self._isolate)
                 if self._isolate is not None and not self._saved_is_new:
                     self._notices.append(UNDONE)

@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 from interpstack import BridgeSet, Cell, Execution, Limits
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
+from interpstack_javascript.kept_realms.keepable_realm import KeepableRealm
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 from interpstack_javascript.modules import ModuleTable
-from interpstack_javascript.parking.parkable_realm import ParkableRealm
-from interpstack_javascript.parking.parked_realms import ParkedRealms
 from interpstack_v8.execution import V8Execution
 from interpstack_v8.heap import RealmHeap
 
 __all__ = ["V8Realm"]
 
 
-class V8Realm(ParkableRealm):
+class V8Realm(KeepableRealm):
     """One guest global scope.
 
     Args:
         limits: Limits of a cell.
         bridges: The bridges on offer.
-        parked: Where the engine keeps realms of cells that wait.
+        kept: Where the engine keeps realms of cells that wait.
         give_up_seconds: As of the engine.
     """
 
@@ -32,10 +32,10 @@ class V8Realm(ParkableRealm):
         self,
         limits: Limits,
         bridges: BridgeSet,
-        parked: ParkedRealms[V8Realm],
+        kept: KeptRealms[V8Realm],
         give_up_seconds: float | None,
     ) -> None:
-        super().__init__(parked)
+        super().__init__(kept)
         self.modules = ModuleTable()
         self.heap = RealmHeap(limits, bridges, self.modules, give_up_seconds)
 
@@ -64,5 +64,5 @@ class V8Realm(ParkableRealm):
     def discard(self) -> None:
         self.heap.close()
 
-    def _lend(self, *, parked: bool) -> None:
-        self.heap.lend(parked=parked)
+    def _lend(self, *, kept: bool) -> None:
+        self.heap.lend(kept=kept)

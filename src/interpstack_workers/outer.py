@@ -124,7 +124,7 @@ def _around(cls: type[OuterEngine], inner: type[Engine]) -> type[OuterEngine]:
         "name": f"{cls.name}:{inner.name}",
         "language": inner.language,
         "dialects": inner.dialects,
-        "capabilities": inner.capabilities - {Capability.PARKING},  # a worker may be replaced
+        "capabilities": inner.capabilities - {Capability.KEPT_REALMS},  # a worker may be replaced
         "inner": inner,
         "__signature__": _signature(cls, inner),
     }

@@ -229,7 +229,7 @@ def watched(engine: Engine) -> None:
     def opening(limits: Limits, bridges: BridgeSet, *image: Any) -> Realm:
         realm = open_realm(limits, bridges, *image)
         kind, watch = type(realm), _conductor(bridges).watch
-        # Not the methods of the realm: one that was parked is watched already.
+        # Not the methods of the realm: one that was kept is watched already.
         realm.start = lambda cell: watch.over(kind.start(realm, cell))  # type: ignore[method-assign]
         realm.resume = lambda *before: watch.over(kind.resume(realm, *before))  # type: ignore[method-assign]
         return realm

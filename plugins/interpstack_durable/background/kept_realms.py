@@ -20,7 +20,7 @@ async def free_kept_realm(stack: StackView, suspended: str | None) -> None:
     """
     engine = stack.engine
     suspension = None if suspended is None else read_suspension(suspended)
-    if suspension is None or Capability.PARKING not in engine.capabilities:
+    if suspension is None or Capability.KEPT_REALMS not in engine.capabilities:
         return
     opening = partial(engine.open, stack.limits, BridgeSet(), suspension.image)
     with suppress(ImageError):  # the engine has removed the realm

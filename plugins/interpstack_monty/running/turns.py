@@ -29,7 +29,7 @@ class SuspensionAnswers:
     Attributes:
         emitted: The messages and output that the cell has emitted.
         clock: The cell's clock.
-        at: The suspension where the cell stands; `None` before its begin, and while it is parked.
+        at: The suspension where the cell stands; `None` before its begin, and in hibernation.
         named: Errors that requests of the cell were answered with.
     """
 

@@ -26,13 +26,13 @@ class Workplace:
     Attributes:
         state: The realm's state, with the workers of the engine.
         turns: The turns of the cell.
-        worker: The worker; `None` before the cell begins, while it is parked, and after its end.
+        worker: The worker; `None` before the cell begins, in hibernation, and after its end.
     """
 
     state: MontyState
     turns: SuspensionAnswers
     worker: MontyWorker | None = None
-    _parked: bytes = b""
+    _hibernated: bytes = b""
     _bound: str = ""
 
     def take_up(self, snapshot: bytes, bound: str) -> None:
@@ -42,7 +42,7 @@ class Workplace:
             snapshot: Monty's dump of the cell.
             bound: The code that bound the bridges in it.
         """
-        self._parked, self._bound = snapshot, bound
+        self._hibernated, self._bound = snapshot, bound
 
     def open(self) -> None:
         """Take a worker with the realm's state in it.
@@ -58,8 +58,8 @@ class Workplace:
         Raises:
             EngineFailure: The cell cannot be dumped.
         """
-        if self._parked:
-            return self._bound, self._parked
+        if self._hibernated:
+            return self._bound, self._hibernated
         at = self.turns.at
         if self.worker is None or at is None or isinstance(at, MontyComplete):
             return "", b""
@@ -69,30 +69,30 @@ class Workplace:
         except pydantic_monty.MontyError as error:
             raise EngineFailure(f"the cell cannot be suspended: {error}") from error
 
-    def park_if_crowded(self) -> None:
+    def hibernate_if_crowded(self) -> None:
         """Give the worker back while the cell waits for the host, if many others wait, too."""
         if self.state.workers.crowded:
-            self._bound, self._parked = self.dump()
+            self._bound, self._hibernated = self.dump()
             self.release()
             self.turns.leave()
 
-    def unpark(self) -> None:
-        """Bring a parked cell into a worker; does nothing for one that has a worker.
+    def wake(self) -> None:
+        """Bring a hibernated cell back into a worker; does nothing for one that has a worker.
 
         Raises:
             EngineFailure: The cell cannot be opened.
         """
-        if not self._parked:
+        if not self._hibernated:
             return
         worker = self.state.workers.take(self.state.limits)
         worker.bind(self._bound)
         try:
             with worker.watched(_OPEN_SECONDS) as session:
-                self.turns.open(session, self._parked)
+                self.turns.open(session, self._hibernated)
         except pydantic_monty.MontyError as error:
             worker.release()
             raise unopened("the suspended cell", error, self.state.limits) from error
-        self.worker, self._parked = worker, b""
+        self.worker, self._hibernated = worker, b""
 
     def release(self) -> None:
         """Return the worker to the pool, with the cell's changes."""

@@ -47,7 +47,7 @@ class Capability(Enum):
     MEMORY_LIMIT = "memory-limit"  #: ends a cell that wants too much memory, not the host
     IMAGES = "images"  #: `Realm.image` and `Engine.open(image=…)`
     SUSPENSION = "suspension"  #: an image taken during a cell can be continued elsewhere
-    PARKING = "parking"  #: `Realm.image` moves a cell that waits into the engine, to go on once
+    KEPT_REALMS = "kept-realms"  #: the engine keeps the realm of a cell that waits, to go on once
     VALUES = "values"  #: `Realm.values` and `Realm.load`
     MODULES = "modules"  #: `import()` of modules that the host resolves
     DETERMINISM = "determinism"  #: same seed, clock and settlements give the same run
@@ -177,7 +177,7 @@ class Realm(abc.ABC):
     def image(self) -> Image:
         """Take the whole state. Needs `Capability.IMAGES`; with `SUSPENSION` also mid-cell.
 
-        The image has a checksum. With `PARKING`, only mid-cell: the engine takes the realm over.
+        The image has a checksum. With `KEPT_REALMS`, only mid-cell: the engine keeps the realm.
         """
         raise NotImplementedError(f"{type(self).__name__} has no images")
 

@@ -31,7 +31,7 @@ class Area(Enum):
     MEMORY_LIMIT = Capability.MEMORY_LIMIT.value
     IMAGES = Capability.IMAGES.value
     SUSPENSION = Capability.SUSPENSION.value
-    PARKING = Capability.PARKING.value
+    KEPT_REALMS = Capability.KEPT_REALMS.value
     UNDO = Capability.UNDO.value
     VALUES = Capability.VALUES.value
     MODULES = Capability.MODULES.value

@@ -23,8 +23,8 @@ from interpstack_testing.conformance.state.images import (
     ImageTests,
     SuspensionTests,
 )
+from interpstack_testing.conformance.state.kept_realms import KeptRealmTests
 from interpstack_testing.conformance.state.life import LifeTests
-from interpstack_testing.conformance.state.parking import ParkingTests
 from interpstack_testing.conformance.state.portable import PortableTests
 from interpstack_testing.conformance.state.undo import UndoTests
 
@@ -44,7 +44,7 @@ class EngineConformance(
     MemoryLimitTests,
     ImageTests,
     SuspensionTests,
-    ParkingTests,
+    KeptRealmTests,
     UndoTests,
     PortableTests,
     ModuleTests,

@@ -46,7 +46,7 @@ def test_an_engine_in_workers_is_as_the_inner_one() -> None:
         "javascript",
         QuickJSEngine.dialects,
     )
-    assert cls.capabilities == QuickJSEngine.capabilities - {Capability.PARKING}
+    assert cls.capabilities == QuickJSEngine.capabilities - {Capability.KEPT_REALMS}
     assert cls is Outer.around(QuickJSEngine)
     assert Outer.around(FakeEngine)().runs is FakeEngine
 

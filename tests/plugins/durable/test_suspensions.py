@@ -98,7 +98,7 @@ async def _suspended(
     return found
 
 
-@pytest.mark.parametrize("capability", [Capability.SUSPENSION, Capability.PARKING, None])
+@pytest.mark.parametrize("capability", [Capability.SUSPENSION, Capability.KEPT_REALMS, None])
 @pytest.mark.parametrize("suspends", [True, False])
 async def test_runs_are_stored_where_engine_and_journal_can(
     capability: Capability | None, suspends: bool
@@ -131,7 +131,7 @@ async def test_a_run_that_cannot_be_stored_whole_is_not_suspended() -> None:
     attached.run.context.attach(object())
     for run in (answered, attached):
         assert await _suspended(run) is None
-    assert await _suspended(answered, Capability.PARKING) is None
+    assert await _suspended(answered, Capability.KEPT_REALMS) is None
 
 
 async def test_a_guest_that_cannot_be_suspended_is_run_again(
@@ -142,14 +142,14 @@ async def test_a_guest_that_cannot_be_suspended_is_run_again(
 
     run = PendingRun()
     monkeypatch.setattr(run.run.realm, "image", refuse)
-    assert await _suspended(run, Capability.PARKING) is None
+    assert await _suspended(run, Capability.KEPT_REALMS) is None
 
 
 async def test_a_run_whose_live_realm_is_kept_keeps_its_attachments_in_memory() -> None:
     run, in_flight = PendingRun(), InFlightRegistry()
     run.run.context.write_console("hello")
     run.run.context.attach("image")
-    suspended = await _suspended(run, Capability.PARKING, in_flight=in_flight)
+    suspended = await _suspended(run, Capability.KEPT_REALMS, in_flight=in_flight)
     assert suspended is not None
     assert suspended.console == (("hello", 0),)
     assert run.run.context.attachments == ["image"]
@@ -179,10 +179,10 @@ async def test_a_stored_run_goes_on_with_the_requests_that_were_let_in() -> None
 async def test_an_image_of_a_live_realm_is_opened_with_its_attachments() -> None:
     in_flight, text = InFlightRegistry(), suspension_text(SUSPENSION)
     unknown = StoredRun(_journal(text=text), in_flight)
-    in_another_process = await unknown.open({Capability.PARKING})
+    in_another_process = await unknown.open({Capability.KEPT_REALMS})
     assert in_another_process is None, "its attachments are in the memory of that process"
     in_flight.keep_attached(SUSPENSION.image, ("shown",))
-    resumed = await _resumed(_journal(text=text), Capability.PARKING, in_flight)
+    resumed = await _resumed(_journal(text=text), Capability.KEPT_REALMS, in_flight)
     assert resumed.run.context.attachments == ["shown"]
     elsewhere = await _resumed(_journal(text=text), Capability.SUSPENSION, in_flight)
     assert elsewhere.run.context.attachments == []

@@ -116,11 +116,11 @@ got + [before]
 """
 
 
-@pytest.mark.parametrize("parked", [False, True])
+@pytest.mark.parametrize("hibernated", [False, True])
 def test_a_cell_goes_on_elsewhere(
-    engine: MontyEngine, offer: Offer, parked: bool, monkeypatch: pytest.MonkeyPatch
+    engine: MontyEngine, offer: Offer, hibernated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if parked:  # cells give their processes back whenever they wait
+    if hibernated:  # cells give their processes back whenever they wait
         monkeypatch.setattr(workers, "_WAITING", 0)
     realm = engine.open(Limits(), offer("kit.echo"))
     run(realm, "x = 1")

@@ -28,7 +28,7 @@ def test_a_listener_hears_what_will_be_delivered() -> None:
     assert heard[2:] == ["th"]
 
 
-def test_lines_of_a_parked_cell_are_for_nobody_and_still_delivered() -> None:
+def test_lines_of_a_kept_cell_are_for_nobody_and_still_delivered() -> None:
     lines, silent = PrintedLines(100), PrintedLines(100)
     heard: list[str] = []
     lines.listen(heard.append)

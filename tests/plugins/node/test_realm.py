@@ -219,7 +219,7 @@ def _waiting(engine: NodeEngine) -> NodeRealm:
     return realm
 
 
-def test_a_parked_cell_whose_kernel_dies_is_not_continued() -> None:
+def test_a_kept_cell_whose_kernel_dies_is_not_continued() -> None:
     engine = NodeEngine(prestarted=0)
     realm = _waiting(engine)
     image = realm.image()
@@ -233,7 +233,7 @@ def test_a_parked_cell_whose_kernel_dies_is_not_continued() -> None:
     engine.close()
 
 
-def test_parked_cells_make_room_and_end_with_the_engine() -> None:
+def test_kept_cells_make_room_and_end_with_the_engine() -> None:
     engine = NodeEngine(kernels=2, prestarted=0)
     realms = [_waiting(engine) for _ in range(3)]
     images = [realm.image() for realm in realms]

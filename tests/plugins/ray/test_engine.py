@@ -32,7 +32,7 @@ def test_it_is_what_the_inner_engine_is_but_for_the_isolation(make: Make) -> Non
     engine = make().engine
     assert (engine.name, engine.language) == ("ray:quickjs", "javascript")
     assert engine.isolation is Isolation.REMOTE
-    assert engine.capabilities == QuickJSEngine.capabilities - {Capability.PARKING}
+    assert engine.capabilities == QuickJSEngine.capabilities - {Capability.KEPT_REALMS}
 
 
 def test_worker_processes_may_run_in_actors(make: Make) -> None:

@@ -76,20 +76,20 @@ def test_a_running_cell_keeps_its_isolate(heap: RealmHeap) -> None:
     assert heap.isolate is first
 
 
-def test_a_parked_cell_makes_room_for_others(heap: RealmHeap) -> None:
+def test_a_kept_cell_makes_room_for_others(heap: RealmHeap) -> None:
     first = heap.isolate
     heap.begin()
-    heap.lend(parked=True)
+    heap.lend(kept=True)
     assert heap.holds(first)
     heap.rest()
     assert not heap.holds(first)
 
 
-def test_a_cell_that_was_parked_keeps_its_isolate(heap: RealmHeap) -> None:
+def test_a_cell_that_was_kept_keeps_its_isolate(heap: RealmHeap) -> None:
     first = heap.isolate
     heap.begin()
-    heap.lend(parked=True)
-    heap.lend(parked=False)
+    heap.lend(kept=True)
+    heap.lend(kept=False)
     heap.rest()
     assert heap.holds(first)
 

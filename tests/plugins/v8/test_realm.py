@@ -273,16 +273,16 @@ def test_a_process_ends_with_realms_open() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
-def test_a_parked_cell_whose_heap_is_needed_is_not_continued(realm: Any) -> None:
+def test_a_kept_cell_whose_heap_is_needed_is_not_continued(realm: Any) -> None:
     realm.start(Cell(source="await new Promise(() => 0)", seed=1)).poll(time.time(), 5.0)
     image = realm.image()
     realm.close()
     realm.heap.rest()
     with pytest.raises(ImageError, match="was released; run it again"):
-        realm._parked.take(image).go_on(BridgeSet())
+        realm._kept.take(image).go_on(BridgeSet())
 
 
-def test_a_realm_without_a_cell_that_waits_is_not_parked(realm: Any) -> None:
+def test_a_realm_without_a_cell_that_waits_is_not_kept(realm: Any) -> None:
     _run(realm, "1")
     with pytest.raises(ImageError, match="only of cells that wait"):
         realm.image()

@@ -69,10 +69,10 @@ class Asks(Exception):
 caller: ContextVar[str] = ContextVar("caller", default="nobody")
 
 
-def forget_parked(cells: BackgroundCells) -> None:
+def forget_kept(cells: BackgroundCells) -> None:
     """Have the engine end its suspended cells, as it does when other sessions need their room."""
     engine: Any = cells._session.stack.engine
-    engine._parked.close()
+    engine._kept.close()
 
 
 @attrs.define(eq=False)
@@ -588,7 +588,7 @@ async def test_a_cell_that_is_not_kept_goes_on_by_its_journal(kit: Kit, engine: 
         kit.let(1)
         while 2 not in kit.begun:
             await cells.wait(first.id, 0.5)
-        forget_parked(cells)
+        forget_kept(cells)
         kit.let(2)
         ended = (await cells.wait(first.id, 30)).outcome
         assert ended is not None
@@ -599,18 +599,18 @@ async def test_a_cell_that_is_not_kept_goes_on_by_its_journal(kit: Kit, engine: 
 async def test_a_cell_that_has_ended_leaves_no_live_realm(kit: Kit, engine: str) -> None:
     async with kit.cells(engine) as cells:
         stack: Any = cells._session.stack
-        parked = stack.engine._parked
+        kept = stack.engine._kept
         first = await cells.eval("await kit.slow({n: 1})", yield_after=0)
-        assert len(parked) == 1
+        assert len(kept) == 1
         await cells.terminate(first.id)
-        assert len(parked) == 0
+        assert len(kept) == 0
         second = await cells.eval("await kit.slow({n: 2})", yield_after=0)
         kit.let(2)
         assert (await cells.wait(second.id, 30)).outcome is not None
-        assert len(parked) == 0
+        assert len(kept) == 0
         await cells.eval("await kit.slow({n: 3})", yield_after=0)
         await cells._session.aclose()
-        assert len(parked) == 0
+        assert len(kept) == 0
 
 
 NOT_RESTORED = "Variables of earlier cells were restored from their values. Not restored: double."
@@ -624,7 +624,7 @@ async def test_functions_that_are_lost_with_a_live_realm_are_named(kit: Kit, eng
         first = await cells.eval("one + await kit.slow({n: 1})", yield_after=0)
         for _ in range(2):
             assert (await cells.wait(first.id, 0)).outcome is None
-        forget_parked(cells)
+        forget_kept(cells)
         kit.let(1)
         ended = (await cells.wait(first.id, 30)).outcome
         assert ended is not None
@@ -659,7 +659,7 @@ async def test_a_cell_that_calls_a_lost_function_diverges(
             await looking
         cell = cells.running
         assert cell is not None
-        forget_parked(cells)
+        forget_kept(cells)
         for _ in range(2):
             with pytest.raises(ReplayDivergence) as caught:
                 await cells.wait(cell, 30)

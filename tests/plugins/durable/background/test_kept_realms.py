@@ -1,4 +1,4 @@
-"""Parked realms of cells that nobody will continue."""
+"""Kept realms of cells that nobody will continue."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ async def test_the_realm_is_freed_once(store: MemoryJournalStore) -> None:
     realm = engine.open(Limits(), BridgeSet())
     realm.start(Cell(source="await new Promise(() => 0)", seed=1)).poll(1e9, 5)
     await _keep(store, realm.image())
-    assert len(engine._parked) == 1
+    assert len(engine._kept) == 1
     async with InterpreterStack(engine) as stack:
         for _ in range(2):
             await free_kept_realm(stack, await store.suspended())
-            assert len(engine._parked) == 0
+            assert len(engine._kept) == 0
 
 
 async def test_a_cell_without_a_suspended_run_has_none(store: MemoryJournalStore) -> None:

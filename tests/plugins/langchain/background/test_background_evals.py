@@ -412,7 +412,7 @@ async def test_a_cell_that_calls_a_lost_function_ends(chat: Any, bank: Bank) -> 
     agent = chat(engine="v8")
     await agent.run("var f = () => 1; var n = 2")
     (first,) = await agent.run("f(); await tools.slow({n: 1})")
-    agent.middleware._interpreter.evals.stack.engine._parked.close()
+    agent.middleware._interpreter.evals.stack.engine._kept.close()
     (said,) = await agent.run(wait(first))
     assert '<error type="ReplayDivergence">' in said
     assert "asked for tools.slow(" in said

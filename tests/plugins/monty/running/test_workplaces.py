@@ -1,4 +1,4 @@
-"""Tests of interpstack_monty.running.workplaces: cells with a worker, and parked ones."""
+"""Tests of interpstack_monty.running.workplaces: cells with a worker, and hibernated ones."""
 
 from __future__ import annotations
 
@@ -71,28 +71,30 @@ def test_before_its_begin_a_cell_has_nothing_to_dump(place: Any) -> None:
     assert place.dump() == ("", b"")
 
 
-def test_a_cell_parks_only_where_many_wait(place: Any, worker: FakeWorker, workers: Any) -> None:
+def test_a_cell_hibernates_only_where_many_wait(
+    place: Any, worker: FakeWorker, workers: Any
+) -> None:
     place.open()
     place.turns.at = _at(b"snapshot")
-    place.park_if_crowded()
+    place.hibernate_if_crowded()
     assert (place.worker, worker.released) == (worker, 0)
     workers.crowded = True
-    place.park_if_crowded()
+    place.hibernate_if_crowded()
     assert (place.worker, worker.released, place.turns.at) == (None, 1, None)
     assert place.dump() == ("binding", b"snapshot")
 
 
-def test_a_parked_cell_goes_on_with_what_was_bound(place: Any, worker: FakeWorker) -> None:
-    place.unpark()
-    assert place.worker is None  # nothing is parked
+def test_a_hibernated_cell_goes_on_with_what_was_bound(place: Any, worker: FakeWorker) -> None:
+    place.wake()
+    assert place.worker is None  # nothing is hibernated
     place.take_up(b"snapshot", "its binding")
-    place.unpark()
+    place.wake()
     assert (place.worker, worker.bound, place.turns.opened) == (
         worker,
         "its binding",
         [b"snapshot"],
     )
-    place.unpark()
+    place.wake()
     assert place.turns.opened == [b"snapshot"]
     assert place.dump() == ("its binding", b"snapshot")
 
@@ -113,7 +115,7 @@ def test_a_cell_that_cannot_be_opened_gives_its_worker_back(
     place.take_up(b"snapshot", "")
     place.turns.error = fake_monty.MontyError(inner)
     with pytest.raises(EngineFailure, match=found):
-        place.unpark()
+        place.wake()
     assert (place.worker, worker.released) == (None, 1)
 
 

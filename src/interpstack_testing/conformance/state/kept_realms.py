@@ -1,4 +1,4 @@
-"""Parking: the engine keeps the live realm of a cell that waits."""
+"""Kept realms: the engine keeps the live realm of a cell that waits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from interpstack.contracts.protocol import Cell, Image, Request, Settlement
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, bridge_set, finish, poll
 
-__all__ = ["ParkingTests"]
+__all__ = ["KeptRealmTests"]
 
 
-class ParkingTests(EngineKit, area=Area.PARKING):
-    """Tests of engines that declare `Capability.PARKING`."""
+class KeptRealmTests(EngineKit, area=Area.KEPT_REALMS):
+    """Tests of engines that declare `Capability.KEPT_REALMS`."""
 
-    def test_parked_cell_goes_on_whatever_becomes_of_its_realm(self) -> None:
-        image, execution, request = self._parked()
+    def test_kept_cell_goes_on_whatever_becomes_of_its_realm(self) -> None:
+        image, execution, request = self._kept()
         assert execution.abort("the run is left").notifications == ()
         execution.interrupt()
         realm = self.engine.open(Limits(), bridge_set(), image)
@@ -32,7 +32,7 @@ class ParkingTests(EngineKit, area=Area.PARKING):
         assert finish(realm, self.guest.recall) == "42", "variables of earlier cells live on"
         realm.close()
 
-    def test_cells_can_be_parked_several_times(self) -> None:
+    def test_cells_can_be_kept_several_times(self) -> None:
         with self.realm() as realm:
             execution = realm.start(Cell(source=self.guest.sequence, seed=1))
             answered = 0
@@ -47,21 +47,21 @@ class ParkingTests(EngineKit, area=Area.PARKING):
             realm.close()
         assert (answered, progress.completion.text) == (6, "6 none")
 
-    def test_parked_cell_goes_on_only_once(self) -> None:
-        image, _, _ = self._parked()
+    def test_kept_cell_goes_on_only_once(self) -> None:
+        image, _, _ = self._kept()
         self.engine.open(Limits(), bridge_set(), image).close()
         for _ in range(2):
             with pytest.raises(ImageError):
                 self.engine.open(Limits(), bridge_set(), image)
 
     def test_images_of_other_cells_open_none(self) -> None:
-        image, _, _ = self._parked()
-        for other in (attrs.evolve(image, data=b"x" * 16), attrs.evolve(image, base="parked")):
+        image, _, _ = self._kept()
+        for other in (attrs.evolve(image, data=b"x" * 16), attrs.evolve(image, base="kept")):
             with pytest.raises(ImageError):
                 self.engine.open(Limits(), bridge_set(), other)
         self.engine.open(Limits(), bridge_set(), image).close()
 
-    def test_only_cells_that_wait_are_parked(self) -> None:
+    def test_only_cells_that_wait_are_kept(self) -> None:
         with self.realm() as realm:
             with pytest.raises(ImageError):
                 realm.image()
@@ -69,8 +69,8 @@ class ParkingTests(EngineKit, area=Area.PARKING):
             with pytest.raises(ImageError):
                 realm.image()
 
-    def _parked(self) -> tuple[Image, Execution, Request]:
-        """A parked cell that waits for one request, with its execution."""
+    def _kept(self) -> tuple[Image, Execution, Request]:
+        """A kept cell that waits for one request, with its execution."""
         with self.realm() as realm:
             finish(realm, self.guest.store)
             execution = realm.start(Cell(source=self.guest.request, seed=1))

@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from interpstack import BridgeSet, ConfigurationError, ImageError
-from interpstack_javascript.parking.parkable_realm import ParkableRealm
-from interpstack_javascript.parking.parked_realms import ParkedRealms
+from interpstack_javascript.kept_realms.keepable_realm import KeepableRealm
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 
 
 @attrs.define(eq=False)
@@ -17,20 +17,20 @@ class Run:
     """A run that waits, or not."""
 
     waits: bool = True
-    told: list[str] = attrs.field(factory=list)
+    calls: list[str] = attrs.field(factory=list)
 
     @property
-    def is_parked(self) -> bool:
-        return self.told[-1:] == ["park"]
+    def is_kept(self) -> bool:
+        return self.calls[-1:] == ["keep"]
 
-    def park(self) -> None:
-        self.told.append("park")
+    def keep(self) -> None:
+        self.calls.append("keep")
 
     def go_on(self) -> None:
-        self.told.append("go on")
+        self.calls.append("go on")
 
 
-class Realm(ParkableRealm):
+class Realm(KeepableRealm):
     """Notes what is done with it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Realm(ParkableRealm):
     """
 
     def __init__(self) -> None:
-        super().__init__(ParkedRealms("some", 2))
+        super().__init__(KeptRealms("some", 2))
         self.done: list[str] = []
         self.spoils = False
         self.run: Any = None
@@ -59,8 +59,8 @@ class Realm(ParkableRealm):
     def start(self, cell: Any) -> Any:
         raise NotImplementedError
 
-    def _lend(self, *, parked: bool) -> None:
-        self.done.append(f"lend {parked}")
+    def _lend(self, *, kept: bool) -> None:
+        self.done.append(f"lend {kept}")
 
     def discard(self) -> None:
         self.done.append("discard")
@@ -71,15 +71,15 @@ def realm() -> Realm:
     return Realm()
 
 
-def test_a_parked_realm_is_closed_by_nobody_and_goes_on(realm: Realm) -> None:
+def test_a_kept_realm_is_closed_by_nobody_and_goes_on(realm: Realm) -> None:
     run = realm.runs(Run())
     image = realm.image()
     realm.close()
     assert realm.done == ["lend True"]
-    assert realm._parked.take(image) is realm
+    assert realm._kept.take(image) is realm
     realm.go_on(BridgeSet())
     assert realm.resume() is run
-    assert run.told == ["park", "go on"]
+    assert run.calls == ["keep", "go on"]
     realm.close()
     assert realm.done == ["lend True", "lend False", "bind", "discard"]
 
@@ -92,11 +92,11 @@ def test_a_cell_that_was_lost_is_not_continued(realm: Realm, spoils: bool) -> No
     with pytest.raises(ImageError, match="was released; run it again"):
         realm.go_on(BridgeSet())
     assert realm.done[-1] == "discard"
-    assert run.told == ["park"]
+    assert run.calls == ["keep"]
 
 
 @pytest.mark.parametrize("run", [None, Run(waits=False)], ids=["none", "ended"])
-def test_a_realm_without_a_cell_that_waits_is_not_parked(realm: Realm, run: Any) -> None:
+def test_a_realm_without_a_cell_that_waits_is_not_kept(realm: Realm, run: Any) -> None:
     realm.runs(run)
     with pytest.raises(ImageError, match="only of cells that wait"):
         realm.image()

@@ -6,37 +6,37 @@ import abc
 from typing import Any
 
 from interpstack import BridgeSet, ConfigurationError, Execution, Image, ImageError, Realm
-from interpstack_javascript.parking.parkable_execution import ParkableExecution
-from interpstack_javascript.parking.parked_realms import ParkedRealms
+from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
+from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 
-__all__ = ["ParkableRealm"]
+__all__ = ["KeepableRealm"]
 
 
-class ParkableRealm(Realm):
-    """A realm that can be parked in the middle of a cell.
+class KeepableRealm(Realm):
+    """A realm that can be kept in the middle of a cell.
 
     Args:
-        parked: Where the engine keeps such realms.
+        kept: Where the engine keeps such realms.
     """
 
-    def __init__(self, parked: ParkedRealms[Any]) -> None:
-        self._parked = parked
-        self._execution: ParkableExecution | None = None
+    def __init__(self, kept: KeptRealms[Any]) -> None:
+        self._kept = kept
+        self._execution: KeepableExecution | None = None
 
     @abc.abstractmethod
-    def _lend(self, *, parked: bool) -> None:
+    def _lend(self, *, kept: bool) -> None:
         """Note whether other realms may have the resources of the running cell."""
 
     @abc.abstractmethod
     def discard(self) -> None:
-        """Free everything, though the realm is parked."""
+        """Free everything, though the realm is kept."""
 
     def close(self) -> None:
-        if self._execution is None or not self._execution.is_parked:
+        if self._execution is None or not self._execution.is_kept:
             self.discard()
 
     def image(self) -> Image:
-        """Park the realm in the middle of a cell.
+        """Keep the realm in the middle of a cell.
 
         Raises:
             ImageError: No cell waits in it.
@@ -44,17 +44,17 @@ class ParkableRealm(Realm):
         execution = self._execution
         if execution is None or not execution.waits:
             raise ImageError("this engine has images only of cells that wait")
-        execution.park()
-        self._lend(parked=True)
-        return self._parked.park(self)
+        execution.keep()
+        self._lend(kept=True)
+        return self._kept.keep(self)
 
     def go_on(self, bridges: BridgeSet) -> None:
-        """Continue a realm that was parked, with these bridges.
+        """Continue a realm that was kept, with these bridges.
 
         Raises:
             ImageError: The cell is lost; the realm is closed.
         """
-        self._lend(parked=False)
+        self._lend(kept=False)
         execution = self._execution
         if execution is not None and execution.waits:
             self.bind(bridges)

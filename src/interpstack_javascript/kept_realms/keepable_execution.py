@@ -6,21 +6,21 @@ import abc
 
 from interpstack_javascript.execution import KernelExecution
 
-__all__ = ["ParkableExecution"]
+__all__ = ["KeepableExecution"]
 
 
-class ParkableExecution(KernelExecution):
-    """The run of a cell whose realm can be parked.
+class KeepableExecution(KernelExecution):
+    """The run of a cell whose realm can be kept.
 
-    While it is parked, `abort` and `interrupt` of its former user do nothing.
+    While it is kept, `abort` and `interrupt` of its former user do nothing.
     """
 
-    _parked = False
+    _kept = False
 
     @property
-    def is_parked(self) -> bool:
-        """Whether the realm of the run is parked."""
-        return self._parked
+    def is_kept(self) -> bool:
+        """Whether the realm of the run is kept."""
+        return self._kept
 
     @property
     @abc.abstractmethod
@@ -31,11 +31,11 @@ class ParkableExecution(KernelExecution):
     def _unheard(self) -> None:
         """Stop passing output on; a guest with a listener delivers it at each step."""
 
-    def park(self) -> None:
+    def keep(self) -> None:
         """Leave the run as it is."""
-        self._parked = True
+        self._kept = True
         self._unheard()
 
     def go_on(self) -> None:
         """Continue the run for another user."""
-        self._parked = False
+        self._kept = False

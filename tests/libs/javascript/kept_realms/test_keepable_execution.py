@@ -1,15 +1,15 @@
-"""Runs of cells that can be parked."""
+"""Runs of cells that can be kept."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from interpstack import Cell, Progress
+from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
 from interpstack_javascript.modules import ModuleTable
-from interpstack_javascript.parking.parkable_execution import ParkableExecution
 
 
-class Run(ParkableExecution):
+class Run(KeepableExecution):
     """Counts how often its output became nobody's."""
 
     waits = True
@@ -28,10 +28,10 @@ class Run(ParkableExecution):
         return Progress()
 
 
-def test_a_parked_run_has_no_listener_and_can_go_on() -> None:
+def test_a_kept_run_has_no_listener_and_can_go_on() -> None:
     run = Run(Cell(source="1"), ModuleTable(), "cell")
-    assert not run._parked
-    run.park()
-    assert (run._parked, run.unheard) == (True, 1)
+    assert not run._kept
+    run.keep()
+    assert (run._kept, run.unheard) == (True, 1)
     run.go_on()
-    assert (run._parked, run.unheard) == (False, 1)
+    assert (run._kept, run.unheard) == (False, 1)

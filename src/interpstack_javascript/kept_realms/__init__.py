@@ -1,0 +1,1 @@
+"""Kept realms: engines keep the live realms of cells that wait."""

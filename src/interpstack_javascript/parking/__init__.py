@@ -1,1 +1,0 @@
-"""Parking: engines keep the live realms of cells that wait."""
