@@ -25,9 +25,9 @@
         return apply(normalized, this, arguments);
       } catch (error) {
         if (typeof error !== "unknown") throw error;
-        const told = new InternalErrorClass("out of memory");
-        reject(told);
-        throw told;
+        const failure = new InternalErrorClass("out of memory");
+        reject(failure);
+        throw failure;
       }
     },
   }.normalize);
@@ -278,8 +278,8 @@
       const evaluated = isEvaluated(frames, i);
       const place = (evaluated ? EVALUATED : fileOf(frame)) + (line > 0 ? ":" + line : "") + (column > 0 ? ":" + column : "");
       const inside = typeof functionOf(frame) === "function"; // a text that does not parse is in none
-      const told = guestFrame("    at " + (inside ? (evaluated && nameOf(frame) === "<eval>" ? "eval" : nameOf(frame) || "<anonymous>") + " (" + place + ")" : place));
-      if (told !== undefined) text += "\n" + told;
+      const shown = guestFrame("    at " + (inside ? (evaluated && nameOf(frame) === "<eval>" ? "eval" : nameOf(frame) || "<anonymous>") + " (" + place + ")" : place));
+      if (shown !== undefined) text += "\n" + shown;
     }
     return text;
   };

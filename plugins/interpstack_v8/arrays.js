@@ -333,8 +333,8 @@
   const isPlain = (value) => (typeof value !== "object" && typeof value !== "function") || value === null || isSmall(value);
   function isSpread(value) {
     if (typeof value !== "object" && typeof value !== "function" || value === null) return false;
-    const told = value[isConcatSpreadable];
-    return told === undefined ? isArray(value) : !!told;
+    const spreadable = value[isConcatSpreadable];
+    return spreadable === undefined ? isArray(value) : !!spreadable;
   }
   const nativeConcat = arrays.concat;
   const concat = { concat() {

@@ -64,14 +64,14 @@
   for (const key of ownKeys(frame)) of[key] = uncurry(frame[key]);
 
   // The kernel's, for the frames that guests see, and their places.
-  let frameOf = (told) => told;
+  let frameOf = (frame) => frame;
   function written(error, frames) {
     let text = "";
     try { text = title(error.name, error.message); } catch { /* it keeps them to itself */ }
     if (frames.length === 0) text += faultOf(error);
     for (let i = 0; i < frames.length; i++) {
-      const told = frameOf("    at " + line(frames[i]));
-      if (told !== undefined) text += "\n" + told;
+      const shown = frameOf("    at " + line(frames[i]));
+      if (shown !== undefined) text += "\n" + shown;
     }
     return text;
   }

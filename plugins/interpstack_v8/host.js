@@ -22,7 +22,7 @@
   const HEAD = "(function () {";
   const TAIL = "\n#("; // a fault of its own, so that what comes before it is never run
   const RECORDED = 16384; // characters of one cell's console output
-  let token = "", record, park, tell, room = 0, late = 0;
+  let token = "", record, park, deliver, room = 0, late = 0;
 
   // V8 tells where a syntax error is only if the error has no stack; so compile once more,
   // without running anything.
@@ -50,7 +50,7 @@
   };
   setHandledPromiseRejectionHandler((promise) => { mapDelete(rejected, promise); });
   kernel.compareBuiltins();
-  kernel.tellProxiesBy(isProxy);
+  kernel.recognizeProxiesBy(isProxy);
   trackRejectionsBy({
     __proto__: null,
     forget() { mapClear(rejected); },
@@ -65,24 +65,24 @@
     let lines = 1;
     for (let at = indexOf(source, "\n"); at >= 0; at = indexOf(source, "\n", at + 1)) lines++;
     const first = faultOf(source + TAIL); // V8 has no place for a few faults, and says line 0
-    const told = first === undefined || first.lineNumber > lines ? faultOf(HEAD + source + "\n})") : first;
-    if (told === undefined || typeof told.lineNumber !== "number") return undefined;
-    const column = told.columnNumber - (told !== first && told.lineNumber === 1 ? HEAD.length : 0);
-    return "[" + told.lineNumber + "," + column + "]";
+    const fault = first === undefined || first.lineNumber > lines ? faultOf(HEAD + source + "\n})") : first;
+    if (fault === undefined || typeof fault.lineNumber !== "number") return undefined;
+    const column = fault.columnNumber - (fault !== first && fault.lineNumber === 1 ? HEAD.length : 0);
+    return "[" + fault.lineNumber + "," + column + "]";
   }
   function faultOf(text) {
     const error = untraced(() => evalContext(text, SCRIPT)[1]?.thrown); // nothing is wrong with a text that parses
     return error === undefined ? undefined : destructureError(error).frames[0];
   }
   // jsrun reads what a command answered after it has run the jobs that were left behind. Unless the
-  // command was short, jsrun hands it over up to 10 ms late; then the host is told directly.
+  // command was short, jsrun hands it over up to 10 ms late; then the host is notified directly.
   const answer = (said) => ({
     __proto__: null,
     get answer() {
       const text = said === undefined ? inJob(() => dispatch('["drain"]')) : said;
       const { heapUsed, external } = memoryUsage();
       if (clock() < late) return [text, heapUsed, external];
-      tell(text, heapUsed, external);
+      deliver(text, heapUsed, external);
       return null;
     },
   });
@@ -144,7 +144,7 @@
     limitBuffers(bytes);
     park = () => { callHost(ops.park, []); };
     record = (line) => { callHost(ops.record, [line]); };
-    tell = (text, heap, buffers) => { callHost(ops.tell, [text, heap, buffers]); };
+    deliver = (text, heap, buffers) => { callHost(ops.deliver, [text, heap, buffers]); };
     callHost(ops.meet, []);
     token = secret;
     defineProperty(globals, NAME, { __proto__: null, value: door, writable: false, enumerable: false, configurable: false });

@@ -155,8 +155,8 @@
     return -1;
   }
   const isPattern = (value) => {
-    const told = value[match];
-    if (told !== undefined) return !!told;
+    const marked = value[match];
+    if (marked !== undefined) return !!marked;
     try { sourceOf(value); return true; } catch { return value === prototype; }
   };
   const searches = {

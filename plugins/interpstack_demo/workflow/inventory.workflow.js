@@ -39,8 +39,8 @@ export default async () => {
   const totals = addedUp(good);
 
   phase("Report");
-  const told = JSON.stringify({ ...totals, notCounted: failed });
-  const report = await agent(`Report on a folder's files in Markdown, in a few lines.\nFigures: ${told}`, {
+  const figures = JSON.stringify({ ...totals, notCounted: failed });
+  const report = await agent(`Report on a folder's files in Markdown, in a few lines.\nFigures: ${figures}`, {
     agentType: "writer",
     label: "report",
   });

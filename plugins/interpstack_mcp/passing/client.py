@@ -33,7 +33,7 @@ RESOURCE_NOT_FOUND: Final = -32002
 #: Characters of a tool's name.
 _NAME_CHARS: Final = 128
 #: Calls of one client that wait for its answers, between two of its requests.
-_HELD: Final = 32
+_MOST_PENDING: Final = 32
 #: Resources whose updates one request may ask for.
 _URIS: Final = 1000
 
@@ -70,7 +70,7 @@ class PassingClient:
     _upstreams: dict[str, Upstream] = attrs.field(factory=dict, init=False)
     _names: dict[str, Names] = attrs.field(init=False)
     _uris: Uris = attrs.field(factory=Uris, init=False)
-    _held: dict[str, PassedRequest] = attrs.field(factory=dict, init=False)
+    _pending: dict[str, PassedRequest] = attrs.field(factory=dict, init=False)
     _closing: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
     _requests: int = attrs.field(default=0, init=False)
     _listen: ListenHandler = attrs.field(init=False)
@@ -78,13 +78,13 @@ class PassingClient:
 
     def __attrs_post_init__(self) -> None:
         self._names = {"tools": Names(self.own), "prompts": Names()}
-        self._listen = ListenHandler(self._bus, max_subscriptions=_HELD)
+        self._listen = ListenHandler(self._bus, max_subscriptions=_MOST_PENDING)
         self._idle = IdleTimer(self.idle_seconds, lambda: self.busy, self.aclose)
 
     @property
     def busy(self) -> bool:
         """Whether a request of the client goes on."""
-        return self._requests > 0 or any(not call.done for call in self._held.values())
+        return self._requests > 0 or any(not call.done for call in self._pending.values())
 
     def wants_logs(self, level: str) -> bool:
         """Whether the client wants log messages of a level."""
@@ -105,8 +105,8 @@ class PassingClient:
 
     async def aclose(self) -> None:
         """Stop what goes on, and close the connections; another request opens new ones."""
-        held, self._held = self._held, {}
-        await asyncio.gather(*(call.stop() for call in held.values()))
+        pending, self._pending = self._pending, {}
+        await asyncio.gather(*(call.stop() for call in pending.values()))
         self._idle.stop()
         self._listen.close()
         self.queue.close()
@@ -232,11 +232,11 @@ class PassingClient:
         key: str | None,
         responses: types.InputResponses | None,
     ) -> Any:
-        call = PassedRequest(ctx) if key is None else self._held.get(key)
+        call = PassedRequest(ctx) if key is None else self._pending.get(key)
         if call is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such request; start it again")
         if key is None:
-            self._held = {**_with_room(self._held), call.key: call}
+            self._pending = {**_with_room(self._pending), call.key: call}
             call.start(work(call))
         kept = False
         try:
@@ -244,7 +244,7 @@ class PassingClient:
             kept = isinstance(answer, types.InputRequiredResult)
         finally:
             if not kept:
-                self._held.pop(call.key, None)
+                self._pending.pop(call.key, None)
         return answer
 
     # -- what lasts ------------------------------------------------------------------------
@@ -293,15 +293,15 @@ class PassingClient:
         await asyncio.gather(*(one.listen_again() for one in self._upstreams.values()))
 
 
-def _with_room(held: dict[str, PassedRequest]) -> dict[str, PassedRequest]:
+def _with_room(pending: dict[str, PassedRequest]) -> dict[str, PassedRequest]:
     """The calls that wait for answers, with room for another one.
 
     Raises:
         MCPError: There are too many.
     """
-    if len(held) >= _HELD:  # some may have ended, as nobody has answered in time
-        held = {key: call for key, call in held.items() if not call.done}
-    if len(held) >= _HELD:
-        text = f"{_HELD} requests of this client wait for its answers; answer one first"
+    if len(pending) >= _MOST_PENDING:  # some may have ended, as nobody has answered in time
+        pending = {key: call for key, call in pending.items() if not call.done}
+    if len(pending) >= _MOST_PENDING:
+        text = f"{_MOST_PENDING} requests of this client wait for its answers; answer one first"
         raise MCPError(types.INVALID_REQUEST, text)
-    return held
+    return pending

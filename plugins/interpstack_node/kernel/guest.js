@@ -124,8 +124,8 @@
       kernel = installed;
       kernel.findFaultsBy(locate);
       kernel.compareBuiltins();
-      kernel.tellPromisesBy(host.isPromise); // Node's own functions return promises of its realm
-      kernel.tellProxiesBy(host.isProxy);
+      kernel.recognizePromisesBy(host.isPromise); // Node's own functions return promises of its realm
+      kernel.recognizeProxiesBy(host.isProxy);
       globals.SharedArrayBuffer = noSharedMemory;
       const { write } = kernel.api;
       api = freeze({ __proto__: null, ...kernel.api, write: (line) => { record(line); write(line); } });

@@ -80,18 +80,18 @@ class Machine(Clock):
         self._interrupt = self._late = False
         self._ticks = 0  # since it was interrupted
         self.interrupted = False
-        self._held: Instance | None = instance or Instance(self.runtime)
-        self._held.limit_memory(memory_bytes)
+        self._current: Instance | None = instance or Instance(self.runtime)
+        self._current.limit_memory(memory_bytes)
 
     @property
     def _instance(self) -> Instance:
-        if self._held is None:
+        if self._current is None:
             raise EngineFailure("the guest was closed")
-        return self._held
+        return self._current
 
     def release(self) -> Instance | None:
         """Release the instance for another guest; `None` if it was closed."""
-        instance, self._held = self._held, None
+        instance, self._current = self._current, None
         return instance
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Machine(Clock):
 
     @property
     def memory_bytes(self) -> int:
-        return 0 if self._held is None else self._held.memory_bytes
+        return 0 if self._current is None else self._current.memory_bytes
 
     def write(self, data: bytes | bytearray, address: int, start: int = 0) -> None:
         """Copy data, from index `start` on, into memory.
@@ -177,10 +177,10 @@ class Machine(Clock):
 
     def _host_address(self, address: int, length: int) -> int:
         """The address of a part of the memory in this process, valid until the guest runs again."""
-        held = self._held
-        if held is None or address < 0 or length < 0 or address + length > held.memory_bytes:
+        current = self._current
+        if current is None or address < 0 or length < 0 or address + length > current.memory_bytes:
             raise EngineFailure(f"the guest named memory it does not have: {address}+{length}")
-        return held.host_address() + address
+        return current.host_address() + address
 
     def text(self, address: int, length: int) -> str:
         """Text that the guest passes to an import."""

@@ -47,7 +47,7 @@ class HostFunctions:
             "meet": self._meet,
             "park": self._park,
             "record": self._record,
-            "tell": self._tell,
+            "deliver": self._deliver,
         }
 
     @property
@@ -90,7 +90,7 @@ class HostFunctions:
         if self._hear is not None:
             self._hear(line)
 
-    def _tell(self, text: str, heap: float, buffers: float) -> None:
+    def _deliver(self, text: str, heap: float, buffers: float) -> None:
         """Take the answer of a command that took long."""
         with contextlib.suppress(InvalidStateError):  # no caller waits for an abandoned isolate
             self._answer.set_result(GuestAnswer(text, heap, buffers))

@@ -8,7 +8,7 @@
     return wrong === null ? request(name, input, '"' + name + '"', counts)
       : failed(new PromiseClass((resolve, reject) => { reject(wrong); }), wrong);
   };
-  const tell = (name, input, second = undefined, third = undefined, fourth = undefined) => {
+  const notify = (name, input, second = undefined, third = undefined, fourth = undefined) => {
     const wrong = surplusFault(name, input, second, third, fourth);
     if (wrong !== null) throw wrong;
     call(name, input);
@@ -25,7 +25,7 @@
   }
   function stub(name, last, awaited, counts) {
     const made = awaited ? bindTo(ask, undefined, name, counts)
-      : bindTo(tell, undefined, name);
+      : bindTo(notify, undefined, name);
     defineProperty(made, "name", { __proto__: null, value: last });
     return freeze(made);
   }

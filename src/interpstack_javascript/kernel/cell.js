@@ -2,21 +2,21 @@
 
   // Run a prepared cell; see `Prepared` in `cells.py`.
   let running = ""; // the part of the cell that is evaluated; images shall not keep it
-  function run(told) {
-    let value, text = running = told.functions;
+  function run(command) {
+    let value, text = running = command.functions;
     mixed = typeof text === "string" && text !== "";
     try {
-      if (told.declared !== undefined) declareAll(told.declared);
-      if (text !== undefined) evaluate(text + "\n//# sourceURL=" + scriptName(told.functionShifts));
-      text = running = told.source;
-      value = evaluate(text + "\n//# sourceURL=" + scriptName(told.shifts));
+      if (command.declared !== undefined) declareAll(command.declared);
+      if (text !== undefined) evaluate(text + "\n//# sourceURL=" + scriptName(command.functionShifts));
+      text = running = command.source;
+      value = evaluate(text + "\n//# sourceURL=" + scriptName(command.shifts));
     } catch (error) {
       fail(error, cell, attempt(() => findFault(error, text)));
       return;
     } finally {
       running = "";
     }
-    track(told.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
+    track(command.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
   }
   function track(promise) {
     const mine = cell;

@@ -23,11 +23,11 @@
   // ends; a poll brings it up to the host's, and never back.
   const STEP = 1, LEAD = 100;
   function now() {
-    const told = clock;
+    const time = clock;
     clock += STEP;
-    return told;
+    return time;
   }
-  function tellTime(ms) {
+  function setTime(ms) {
     const lead = clock - hostTime;
     const next = ms + (lead < LEAD ? (lead > 0 ? lead : 0) : LEAD);
     if (next > clock) clock = next;

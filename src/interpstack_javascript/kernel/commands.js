@@ -9,31 +9,31 @@
     },
     // A new cell: its seed as four 32-bit integers; the host's time in ms, the engine's name
     // for scripts in stack traces, the cell's name, and its script.
-    begin(words, told) {
+    begin(words, command) {
       forget();
       beginRejections();
       before = -1;
       calls = list(); completion = "";
-      live = told.live === true;
-      valueName = typeof told.valueName === "string" ? told.valueName : "";
+      live = command.live === true;
+      valueName = typeof command.valueName === "string" ? command.valueName : "";
       if (lastValue === undefined) lastValue = getOwnPropertyDescriptor(globals, valueName)?.value; // restored
       delivered = 0;
       clearConsole();
       requested = uncounted = called = imported = importing = 0;
       cell++;
       active = accepting = true;
-      clock = hostTime = origin = told.now;
-      script = told.script;
-      named = told.named !== false;
-      label = told.label;
+      clock = hostTime = origin = command.now;
+      script = command.script;
+      named = command.named !== false;
+      label = command.label;
       seed(words[0], words[1], words[2], words[3]);
-      if (typeof told.source === "string") run(told);
+      if (typeof command.source === "string") run(command);
     },
     // Answers: [[id, failed, value or {name, message, data}], …]. The first is settled, `next` settles
     // the others.
     resume(ms, given, marked) {
       if (taken) clearConsole();
-      tellTime(ms);
+      setTime(ms);
       takeAnswers(given, marked);
       settleNext();
     },
@@ -110,8 +110,8 @@
       for (const name in builtin) if (getOwnPropertyDescriptor(globals, name) === undefined) delete builtin[name];
     },
     compareBuiltins: () => { comparesBuiltins = true; },
-    tellPromisesBy: (told) => { isForeignPromise = told; },
-    tellProxiesBy: (told) => { isProxy = told; },
+    recognizePromisesBy: (test) => { isForeignPromise = test; },
+    recognizeProxiesBy: (test) => { isProxy = test; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

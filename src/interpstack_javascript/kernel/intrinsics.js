@@ -9,8 +9,8 @@
 //   forgetAbsent()           the engine has removed globals after `seal`: they are no losses
 //   trackRejectionsBy(tracker)  an engine tracks rejected promises that no code handles: forget() begins a
 //                            cell, reasons() -> their reasons
-//   tellPromisesBy(told)     guests get promises of another realm: told(value) -> whether it is one
-//   tellProxiesBy(told)      an engine can tell proxies: told(value) -> whether it is one; else an export saves
+//   recognizePromisesBy(test) guests get promises of another realm: test(value) -> whether it is one
+//   recognizeProxiesBy(test)  an engine recognizes proxies: test(value) -> whether it is one; else an export saves
 //                            what a proxy shows
 //   next()                   settle one more answer of the last `resume`; false if there is none. The engine
 //                            runs the guest's jobs after `resume`, and again after each answer

@@ -28,8 +28,8 @@
     return named ? script + "#" + number : script;
   }
   // A line of a stack trace with places as the user wrote them; undefined for what preparation added.
-  function writtenPlaces(told) {
-    const line = renamed(told, "$cell", "eval"), whole = line !== told || indexOf(line, "at <eval>") >= 0;
+  function writtenPlaces(frame) {
+    const line = renamed(frame, "$cell", "eval"), whole = line !== frame || indexOf(line, "at <eval>") >= 0;
     const mark = named ? script + "#" : script + ":";
     if (script === "" || (!named && latest === 0) || indexOf(line, mark) < 0) return line;
     let text = "", from = 0, at;

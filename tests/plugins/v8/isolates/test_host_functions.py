@@ -23,7 +23,7 @@ def test_output_is_recorded_and_heard() -> None:
 def test_an_answer_is_delivered_once() -> None:
     host, answer = HostFunctions(), Future[GuestAnswer]()
     host.answer_to(answer)
-    tell = host.by_name()["tell"]
+    tell = host.by_name()["deliver"]
     tell("first", 1.0, 2.0)
     tell("second", 3.0, 4.0)
     assert answer.result(0) == GuestAnswer("first", 1, 2)
