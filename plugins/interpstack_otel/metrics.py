@@ -56,7 +56,7 @@ class OpenSessions:
         self._open.pop(id(session), None)
 
     def states(self) -> Counter[tuple[str, str]]:
-        """Sessions by the engine's name and the state: `new`, `live` or `asleep`."""
+        """Sessions by the engine's name and the state: `new`, `live` or `hibernated`."""
         sessions = [ref() for ref in tuple(self._open.values())]
         return Counter((s.stack.engine.name, _state(s)) for s in sessions if s is not None)
 
@@ -70,7 +70,7 @@ class OpenSessions:
 def _state(session: Session) -> str:
     if session.live:
         return "live"
-    return "asleep" if session.cells else "new"
+    return "hibernated" if session.cells else "new"
 
 
 class Instruments:

@@ -1,4 +1,4 @@
-"""The heap of a realm: awake or asleep, lost and replaced."""
+"""The heap of a realm: live or hibernated, lost and replaced."""
 
 from __future__ import annotations
 

@@ -340,13 +340,13 @@ class ServerConnection:
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(self.limits.connect_seconds):
-                    client, exchange = await self._opened(stack)
-                    self.listing, self._down = await listed_tools(client, exchange), None
+                    client, received = await self._opened(stack)
+                    self.listing, self._down = await listed_tools(client, received), None
                     if self.side is not None:
                         await self.side.opened(client)
                 self._client, self.failure, since = client, "", time.monotonic()
                 opening.set_result(None)
-                await self._watch(client, exchange)
+                await self._watch(client, received)
         except Exception as error:  # noqa: BLE001 - of the SDK, of httpx and of the server
             self._note(Unavailable(self._loss) if self._loss else error, since)
         else:
@@ -362,27 +362,27 @@ class ServerConnection:
 
         Some servers end when their first message is not `initialize`.
         """
-        name, exchange = self.server.name, ReceivedMessages(self.limits, self.server.name)
+        name, received = self.server.name, ReceivedMessages(self.limits, self.server.name)
         if name in self.older:
             try:
-                made = self._made(exchange, "legacy")
-                return await stack.enter_async_context(made), exchange
+                made = self._made(received, "legacy")
+                return await stack.enter_async_context(made), received
             except BaseException:
                 self.older.discard(name)
                 raise
         try:
-            client = await stack.enter_async_context(self._made(exchange, ""))
+            client = await stack.enter_async_context(self._made(received, ""))
         except Exception:
-            if not exchange.probed or self._closed or not isinstance(self.server, StdioServer):
+            if not received.probed or self._closed or not isinstance(self.server, StdioServer):
                 raise
             self._ended, self._loss = False, ""
             self._news.clear()
-            exchange = ReceivedMessages(self.limits, self.server.name)
-            client = await stack.enter_async_context(self._made(exchange, "legacy"))
+            received = ReceivedMessages(self.limits, self.server.name)
+            client = await stack.enter_async_context(self._made(received, "legacy"))
             self.older.add(name)
-        if exchange.ignored and client.session.discover_result is None:
+        if received.ignored and client.session.discover_result is None:
             self.older.add(name)
-        return client, exchange
+        return client, received
 
     def _note(self, error: Exception, since: float) -> None:
         """Note the end of a connection; the next one is made after a pause, which grows."""
@@ -395,12 +395,12 @@ class ServerConnection:
         self._not_before = time.monotonic() + pause * random.uniform(0.75, 1)  # noqa: S311
         _log.info("server %s: %s", self.server.name, self.failure)
 
-    def _made(self, exchange: ReceivedMessages, mode: str) -> mcp.Client:
+    def _made(self, received: ReceivedMessages, mode: str) -> mcp.Client:
         transport = _transport(self.server, self.limits, self._output, self._end)
         options = {} if self.side is None else dict(self.side.callbacks)
         return mcp.Client(
             checked_messages(
-                transport, exchange, None if self.side is None else self.side.abilities
+                transport, received, None if self.side is None else self.side.abilities
             ),
             message_handler=self._heard,
             logging_callback=self._logged if self.side is None else self.side.logged,
@@ -419,7 +419,7 @@ class ServerConnection:
         text = printable(str(params.data)[:_REASON_CHARS])
         _log.debug("server %s logs %s: %s", self.server.name, params.level, text)
 
-    async def _watch(self, client: mcp.Client, exchange: ReceivedMessages) -> None:
+    async def _watch(self, client: mcp.Client, received: ReceivedMessages) -> None:
         """Follow changes of the list of tools until the connection is lost or closed."""
         uris = None if self.side is None else self.side.uris
         self._following = Following(client, self._change, uris)
@@ -434,7 +434,7 @@ class ServerConnection:
                 if self._changed:
                     self._changed = False
                     async with asyncio.timeout(self.limits.connect_seconds):
-                        self.listing = await listed_tools(client, exchange)
+                        self.listing = await listed_tools(client, received)
                     await asyncio.sleep(_RELIST_SECONDS)
         finally:
             following.cancel()

@@ -75,7 +75,7 @@ async def whole_list(
     return found
 
 
-async def listed_tools(client: mcp.Client, exchange: ReceivedMessages) -> Listing:
+async def listed_tools(client: mcp.Client, received: ReceivedMessages) -> Listing:
     """All tools of a server.
 
     Raises:
@@ -86,8 +86,8 @@ async def listed_tools(client: mcp.Client, exchange: ReceivedMessages) -> Listin
         answer = await client.list_tools(cursor=cursor)
         return answer.tools, answer.next_cursor
 
-    exchange.left_out.pop("tools/list", None)
+    received.left_out.pop("tools/list", None)
     offers = client.server_capabilities.tools is not None
-    tools = await whole_list(page, "tools", exchange.limits) if offers else []
-    left_out = exchange.left_out.get("tools/list", ())
+    tools = await whole_list(page, "tools", received.limits) if offers else []
+    left_out = received.left_out.get("tools/list", ())
     return Listing(tuple(tools), client.instructions or "", left_out=tuple(left_out))

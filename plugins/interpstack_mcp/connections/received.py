@@ -107,7 +107,7 @@ class ReceivedMessages:
 @asynccontextmanager
 async def checked_messages(
     transport: AbstractAsyncContextManager[tuple[Any, Any]],
-    exchange: ReceivedMessages,
+    received: ReceivedMessages,
     abilities: types.ClientCapabilities | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """A transport whose messages are checked.
@@ -122,11 +122,11 @@ async def checked_messages(
 
     Args:
         transport: Yields the streams of messages from and to a server.
-        exchange: Notes what is found out.
+        received: Notes what is found out.
         abilities: The abilities that the server is offered; `None` for what the SDK says.
     """
     async with transport as (incoming, outgoing):
-        checked = _Checked(incoming, exchange)
+        checked = _Checked(incoming, received)
         offered = None if abilities is None else _json(abilities)
         yield checked, _Noted(outgoing, checked, offered)
 
@@ -136,7 +136,7 @@ class _Checked:
     """A stream of messages, as the SDK reads it."""
 
     stream: Any
-    exchange: ReceivedMessages
+    received: ReceivedMessages
     _ids: NumericTexts = attrs.field(factory=NumericTexts, init=False)
     #: Requests for lists, by id: the method, and the version of the protocol if they name it.
     _lists: dict[str | int, tuple[str, str | None]] = attrs.field(factory=dict, init=False)
@@ -188,7 +188,7 @@ class _Checked:
         while not self._negotiated:
             with anyio.CancelScope() as self._reading:
                 return await self.stream.receive()
-            if self.exchange.ignored and self._probe is not None:
+            if self.received.ignored and self._probe is not None:
                 probe, self._probe, self._late = self._probe, None, self._probe
                 why = Unavailable(f"no answer to {_PROBE} in {_PROBE_SECONDS:g} seconds")
                 return SessionMessage(failed_request(probe, why, METHOD_NOT_FOUND))
@@ -200,7 +200,7 @@ class _Checked:
             return
         if message.method == _PROBE:
             self._probe = message.id
-            self.exchange.probe()
+            self.received.probe()
             self._stop()
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(_PROBE_SECONDS, self._ignored)
@@ -213,7 +213,7 @@ class _Checked:
 
     def _ignored(self) -> None:
         if self._probe is not None:
-            self.exchange.ignore()
+            self.received.ignore()
             if self._reading is not None:
                 self._reading.cancel()
 
@@ -251,7 +251,7 @@ class _Checked:
                 "%s of server %s was refused, and so will be others like it: %s is no number of "
                 "JSON, which has no NaN, no Infinity and nothing beyond 1.8e308",
                 printable(message.method)[:_NAME_CHARS],
-                self.exchange.server,
+                self.received.server,
                 place,
             )
         return bool(place)
@@ -259,7 +259,7 @@ class _Checked:
     def _answered(self, request: str | int | None) -> None:
         if request is not None and coerce_request_id(request) == self._probe:
             self._probe = None
-            self.exchange.answer()
+            self.received.answer()
             self._stop()
 
     def _result(self, item: Any, message: JSONRPCResponse) -> Any:
@@ -270,14 +270,14 @@ class _Checked:
         if request == self._handshake:
             self._negotiated = True
             self._version = str(message.result.get("protocolVersion"))
-        content, most = message.result.get("content"), self.exchange.limits.blocks
+        content, most = message.result.get("content"), self.received.limits.blocks
         if isinstance(content, list) and len(content) > most:
             reason = f"the result has more than {most} content blocks (McpLimits.blocks)"
             return SessionMessage(failed_request(message.id, Rejected(reason)))
         if (asked := self._lists.pop(request, None)) is not None:
             self._negotiated = True
             method, version = asked
-            left_out = self.exchange.left_out.setdefault(method, [])
+            left_out = self.received.left_out.setdefault(method, [])
             left_out += _leave_out(method, version or self._version, message.result)
         return item
 
@@ -291,7 +291,7 @@ class _Checked:
         if named.isdisjoint(MODERN_PROTOCOL_VERSIONS):
             return None
         handshake, self._handshake = self._handshake or 0, None
-        self.exchange.answer()
+        self.received.answer()
         data = {"supported": sorted(named), "requested": _LAST_WITH_HANDSHAKE}
         text = "the server has named its versions"
         error = ErrorData(code=UNSUPPORTED_PROTOCOL_VERSION, message=text, data=data)

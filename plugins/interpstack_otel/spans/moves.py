@@ -1,4 +1,4 @@
-"""Spans and measurements of sessions that fall asleep and wake."""
+"""Spans and measurements of sessions that hibernate and wake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Move"]
 
 @attrs.frozen
 class Move:
-    """A session that fell asleep or woke.
+    """A session that hibernated or woke.
 
     Attributes:
         session: The session.

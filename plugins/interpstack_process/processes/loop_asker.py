@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from interpstack_process.frames import SLICE_SECONDS
-from interpstack_process.processes.exchanges import Skipped, WorkerExchange
+from interpstack_process.processes.round_trips import Skipped, WorkerRoundTrip
 from interpstack_process.processes.turns import CommandQueue
 from interpstack_workers import MalformedMessage, WorkerAnswer, WorkerDied
 
@@ -81,12 +81,12 @@ class LoopAsker:
 
     Args:
         worker: The worker that is asked.
-        start: Sends the command, and returns its exchange.
+        start: Sends the command, and returns its round trip.
         interrupted: Becomes true when the guest is to be stopped.
     """
 
     def __init__(
-        self, worker: Asked, start: Callable[[], WorkerExchange], interrupted: Callable[[], bool]
+        self, worker: Asked, start: Callable[[], WorkerRoundTrip], interrupted: Callable[[], bool]
     ) -> None:
         self._worker = worker
         self._start = start
@@ -95,7 +95,7 @@ class LoopAsker:
         self._answer: Future[WorkerAnswer | None] = Future()
         self._answer.set_running_or_notify_cancel()
         self._lock = threading.Lock()
-        self._exchange: WorkerExchange | None = None
+        self._round_trip: WorkerRoundTrip | None = None
         self._leads = False
         self._writes = False
         self._over = False
@@ -116,11 +116,11 @@ class LoopAsker:
 
     @property
     def ahead(self) -> bool:
-        return self._exchange is None or not self._exchange.sending
+        return self._round_trip is None or not self._round_trip.sending
 
     def begin(self) -> bool:
         try:
-            self._exchange = self._start()
+            self._round_trip = self._start()
         except WorkerDied as death:
             self._death = death
             return False
@@ -128,12 +128,12 @@ class LoopAsker:
             self._over = True
             self._end_badly(error)
         else:
-            if self._exchange.sending:
+            if self._round_trip.sending:
                 self._on_loop(self._watch)
         return True
 
     def lead(self) -> None:
-        if self._over or self._exchange is None:
+        if self._over or self._round_trip is None:
             return
         try:
             self._worker.check()
@@ -142,7 +142,7 @@ class LoopAsker:
             self._worker.turns.give_back(self)
             self.refuse()
         else:
-            self._exchange.watch.start()
+            self._round_trip.watch.start()
             self._leads = True
             self._on_loop(self._watch)
 
@@ -159,7 +159,7 @@ class LoopAsker:
         self._take_steps(check=False)
 
     def skip(self, number: int) -> bool:
-        if self._exchange is None or self._exchange.number != number:
+        if self._round_trip is None or self._round_trip.number != number:
             return False
         self._over = True
         self._on_loop(self._stop_watching)
@@ -175,7 +175,7 @@ class LoopAsker:
                 )
 
     def _take_step(self, *, check: bool) -> Skipped | None:
-        """Send and receive, and end the exchange if its end has come.
+        """Send and receive, and end the round trip if its end has come.
 
         Returns:
             Word that the command of another asker was skipped, if that came instead.
@@ -183,21 +183,21 @@ class LoopAsker:
         found: WorkerAnswer | Skipped | None = None
         failure: Exception | None = None
         with self._lock:
-            exchange = self._exchange
-            if self._over or exchange is None:
+            round_trip = self._round_trip
+            if self._over or round_trip is None:
                 return None
             try:
-                exchange.send()
-                if self._leads and not exchange.sending:
-                    found = exchange.receive()
+                round_trip.send()
+                if self._leads and not round_trip.sending:
+                    found = round_trip.receive()
                     if found is None and check:
-                        exchange.watch()
+                        round_trip.watch()
             except Exception as error:  # noqa: BLE001 - likewise
                 failure = error
-            if isinstance(found, Skipped) and found.number != exchange.number:
+            if isinstance(found, Skipped) and found.number != round_trip.number:
                 return found
             self._over = found is not None or failure is not None
-        if self._writes and not exchange.sending:
+        if self._writes and not round_trip.sending:
             self._on_loop(self._watch)
         if failure is not None:
             self._end_badly(failure)
@@ -250,33 +250,33 @@ class LoopAsker:
         if self._worker.turns.withdraw(self):
             self._over = True
             self._answer.set_result(None)
-        elif self._exchange is not None and not self._exchange.sending:
-            self._worker.interrupt(self._exchange.number)
+        elif self._round_trip is not None and not self._round_trip.sending:
+            self._worker.interrupt(self._round_trip.number)
 
     def _watch(self) -> None:
-        """Watch for what the exchange waits for: until all is sent, it receives nothing."""
-        exchange = self._exchange
-        if self._over or exchange is None:
+        """Watch for what the round trip waits for: until all is sent, it receives nothing."""
+        round_trip = self._round_trip
+        if self._over or round_trip is None:
             return
-        if exchange.sending:
+        if round_trip.sending:
             self._writes = True
-            self._loop.add_writer(exchange.fileno, self.go_on)
+            self._loop.add_writer(round_trip.fileno, self.go_on)
             return
         self._stop_writing()
         if self._leads:
-            self._worker.watches.begin(self._loop, exchange.fileno, self)
-            if exchange.has_more:
+            self._worker.watches.begin(self._loop, round_trip.fileno, self)
+            if round_trip.has_more:
                 self._loop.call_soon(self.go_on)
 
     def _stop_writing(self) -> None:
-        if self._writes and self._exchange is not None:
+        if self._writes and self._round_trip is not None:
             self._writes = False
-            self._loop.remove_writer(self._exchange.fileno)
+            self._loop.remove_writer(self._round_trip.fileno)
             self._worker.turns.let_in()
 
     def _stop_watching(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._stop_writing()
-        if self._exchange is not None:
-            self._worker.watches.end(self._loop, self._exchange.fileno, self)
+        if self._round_trip is not None:
+            self._worker.watches.end(self._loop, self._round_trip.fileno, self)

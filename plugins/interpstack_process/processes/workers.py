@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_process.frames import SLICE_SECONDS, Channel, Closed
-from interpstack_process.processes.exchanges import WorkerExchange
 from interpstack_process.processes.launch import WorkerConfig, launch, told_end
 from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
+from interpstack_process.processes.round_trips import WorkerRoundTrip
 from interpstack_process.processes.timeouts import CommandDeadline, CommandTimeout
 from interpstack_process.processes.turns import CommandQueue, ThreadAsker
 from interpstack_process.worker import INTERRUPT
@@ -97,8 +97,8 @@ class WorkerProcess(Worker):
         try:
             if not self.ended and not self.ready:
                 self._greet()
-            exchange, message = self._exchange(command)
-            return exchange.wait(message, command.attached)
+            round_trip, message = self._round_trip(command)
+            return round_trip.wait(message, command.attached)
         except BaseException as error:
             failure = self.failure(error)
             if failure is error:
@@ -111,10 +111,10 @@ class WorkerProcess(Worker):
         if not self.ready or running_loop() is None:
             return None
 
-        def start() -> WorkerExchange:
-            exchange, message = self._exchange(command)
-            exchange.start(message, command.attached)
-            return exchange
+        def start() -> WorkerRoundTrip:
+            round_trip, message = self._round_trip(command)
+            round_trip.start(message, command.attached)
+            return round_trip
 
         return LoopAsker(self, start, command.interrupted).ask()
 
@@ -143,8 +143,8 @@ class WorkerProcess(Worker):
             raise
         return True
 
-    def _exchange(self, command: Command) -> tuple[WorkerExchange, dict[str, Any]]:
-        """The exchange whose turn it is, and the message to begin it with.
+    def _round_trip(self, command: Command) -> tuple[WorkerRoundTrip, dict[str, Any]]:
+        """The round trip whose turn it is, and the message to begin it with.
 
         Raises:
             WorkerDied: The worker ended before.
@@ -155,8 +155,8 @@ class WorkerProcess(Worker):
         grace = self._config.grace_seconds
         watch = CommandDeadline(self, self._number, command.seconds, grace, command.interrupted)
         more = {"number": self._number, "leave": leave, "within": watch.seconds}
-        exchange = WorkerExchange(self._channel, self._number, watch, command.hear)
-        return exchange, {**command.message, **more}
+        round_trip = WorkerRoundTrip(self._channel, self._number, watch, command.hear)
+        return round_trip, {**command.message, **more}
 
     def failure(self, error: BaseException) -> BaseException:
         """The error for the asker, once the worker was ended if it cannot go on."""

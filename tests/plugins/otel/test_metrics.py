@@ -29,7 +29,7 @@ async def test_sessions_are_counted_by_state(traces: Traces) -> None:
             point["interpstack.session.state"]: value
             for point, value in traces.points("interpstack.sessions")
         }
-        assert states == {"new": 1, "asleep": 1, "live": 1}
+        assert states == {"new": 1, "hibernated": 1, "live": 1}
         await first.aclose()
         assert sum(value for _, value in traces.points("interpstack.sessions")) == 2
     assert traces.points("interpstack.sessions") == []

@@ -1,4 +1,4 @@
-"""Spans and measurements of sessions that fall asleep and wake."""
+"""Spans and measurements of sessions that hibernate and wake."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.processes.exchanges import WorkerExchange
 from interpstack_process.processes.loop_asker import LoopAsker, Watches, running_loop
+from interpstack_process.processes.round_trips import WorkerRoundTrip
 from interpstack_process.processes.timeouts import CommandDeadline
 from interpstack_process.processes.turns import CommandQueue, ThreadAsker
 from interpstack_workers import MalformedMessage, WorkerAnswer, WorkerDied
@@ -55,13 +55,13 @@ class Worker:
         seconds: float | None = 30.0,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> asyncio.Future[WorkerAnswer | None]:
-        def start() -> WorkerExchange:
+        def start() -> WorkerRoundTrip:
             self.check()
             self._number += 1
             watch = CommandDeadline(self, self._number, seconds, 0.1, interrupted)
-            exchange = WorkerExchange(self.channel, self._number, watch, self.heard.append)
-            exchange.start({"number": self._number}, attached)
-            return exchange
+            round_trip = WorkerRoundTrip(self.channel, self._number, watch, self.heard.append)
+            round_trip.start({"number": self._number}, attached)
+            return round_trip
 
         return asyncio.wrap_future(LoopAsker(self, start, interrupted).ask())
 

@@ -13,7 +13,7 @@ from interpstack_process.processes.timeouts import CommandDeadline
 from interpstack_workers import MalformedMessage, WorkerAnswer, checked_answer
 from interpstack_workers.messages import PRINTED_CHARS, read_text
 
-__all__ = ["Skipped", "WorkerExchange"]
+__all__ = ["Skipped", "WorkerRoundTrip"]
 
 
 @attrs.frozen
@@ -23,7 +23,7 @@ class Skipped:
     number: int
 
 
-class WorkerExchange:
+class WorkerRoundTrip:
     """One command and its answer.
 
     All methods that wait or go on raise `Closed` when the worker has ended or has had its time,

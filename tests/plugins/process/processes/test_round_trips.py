@@ -1,4 +1,4 @@
-"""Tests of interpstack_process.processes.exchanges: one command and the messages that follow it."""
+"""One command to a worker and the messages that follow it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 
 from interpstack import EngineFailure
 from interpstack_process.frames import Channel, Closed
-from interpstack_process.processes.exchanges import Skipped, WorkerExchange
+from interpstack_process.processes.round_trips import Skipped, WorkerRoundTrip
 from interpstack_workers import MalformedMessage, WorkerAnswer
 
 _MAX = 2**24
 
 
 class Ends:
-    """An exchange of a command with number 7, and its worker's end."""
+    """A round trip of a command with number 7, and its worker's end."""
 
     def __init__(self, ours: socket.socket, theirs: socket.socket) -> None:
         self.worker = Channel(theirs, _MAX)
@@ -25,7 +25,7 @@ class Ends:
         self.heard: list[str] = []
         self.looks = 0
         watch: Any = self._watch
-        self.exchange = WorkerExchange(Channel(ours, _MAX), 7, watch, self.heard.append)
+        self.round_trip = WorkerRoundTrip(Channel(ours, _MAX), 7, watch, self.heard.append)
 
     def _watch(self) -> None:
         self.looks += 1
@@ -47,11 +47,11 @@ def test_output_and_the_answer_come_in_order_with_and_without_waiting(ends: Ends
         ends.worker.send({"printed": "one", "number": 7})
         ends.worker.send({"done": 1, "number": 7}, b"attached")
         if wait:
-            answer = ends.exchange.wait({"do": "x"}, b"with it")
+            answer = ends.round_trip.wait({"do": "x"}, b"with it")
         else:
-            ends.exchange.start({"do": "x"}, b"with it")
-            assert not ends.exchange.sending
-            found = ends.exchange.receive()
+            ends.round_trip.start({"do": "x"}, b"with it")
+            assert not ends.round_trip.sending
+            found = ends.round_trip.receive()
             assert isinstance(found, WorkerAnswer)
             answer = found
         assert answer is not None
@@ -61,16 +61,16 @@ def test_output_and_the_answer_come_in_order_with_and_without_waiting(ends: Ends
 
 def test_what_does_not_fit_at_once_is_sent_later(ends: Ends) -> None:
     attached = b"x" * 3_000_000
-    ends.exchange.start({"do": "x"}, attached)
-    assert ends.exchange.sending
+    ends.round_trip.start({"do": "x"}, attached)
+    assert ends.round_trip.sending
     ends.socket.setblocking(False)
     received = b""
-    while ends.exchange.sending or len(received) < len(attached):
+    while ends.round_trip.sending or len(received) < len(attached):
         try:
             received += ends.socket.recv(2**20)
         except BlockingIOError:
-            assert ends.exchange.sending
-        ends.exchange.send()
+            assert ends.round_trip.sending
+        ends.round_trip.send()
     assert received.endswith(attached)
 
 
@@ -79,19 +79,19 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
     with theirs, ours:
         Channel(ours, _MAX).send({"done": "x" * 40_000, "number": 7})
         data = theirs.recv(2**20)
-    ends.exchange.start({}, b"")
+    ends.round_trip.start({}, b"")
     for part in (data[:5], data[5:100], data[100:-1]):
         ends.socket.sendall(part)
-        assert ends.exchange.receive() is None
-    assert ends.exchange.has_more
+        assert ends.round_trip.receive() is None
+    assert ends.round_trip.has_more
     ends.socket.sendall(data[-1:])
     answer = None
     while answer is None:
-        answer = ends.exchange.receive()
+        answer = ends.round_trip.receive()
     assert isinstance(answer, WorkerAnswer)
     assert answer.message == {"done": "x" * 40_000}
-    assert not ends.exchange.has_more
-    assert ends.exchange.receive() is None
+    assert not ends.round_trip.has_more
+    assert ends.round_trip.receive() is None
 
 
 @pytest.mark.parametrize(
@@ -110,39 +110,39 @@ def test_parts_of_an_answer_are_none(ends: Ends) -> None:
 def test_other_messages_are_malformed(ends: Ends, found: Any) -> None:
     ends.worker.send(found)
     with pytest.raises(MalformedMessage):
-        ends.exchange.receive()
+        ends.round_trip.receive()
 
 
 def test_skipped_commands_are_reported_by_their_number(ends: Ends) -> None:
     ends.worker.send({"skipped": 8})
     ends.worker.send({"skipped": 7})
-    assert [ends.exchange.receive() for _ in range(2)] == [Skipped(8), Skipped(7)]
+    assert [ends.round_trip.receive() for _ in range(2)] == [Skipped(8), Skipped(7)]
     ends.worker.send({"skipped": 7})
-    assert ends.exchange.wait({"do": "x"}, b"") is None
+    assert ends.round_trip.wait({"do": "x"}, b"") is None
     ends.worker.send({"skipped": 8})
     with pytest.raises(MalformedMessage, match="skipped another command"):
-        ends.exchange.wait({"do": "x"}, b"")
+        ends.round_trip.wait({"do": "x"}, b"")
 
 
 def test_a_refusal_is_raised(ends: Ends) -> None:
     ends.worker.send({"error": ["EngineFailure", "no"], "number": 7})
     with pytest.raises(EngineFailure, match="no"):
-        ends.exchange.receive()
+        ends.round_trip.receive()
 
 
 def test_a_worker_that_talks_for_ever_is_watched(ends: Ends) -> None:
     for _ in range(10):
         ends.worker.send({"printed": "more", "number": 7})
     with pytest.raises(Closed, match="enough"):
-        ends.exchange.wait({"do": "x"}, b"")
+        ends.round_trip.wait({"do": "x"}, b"")
     assert ends.heard == ["more"] * 3 + ["more"]
 
 
 def test_the_end_of_the_worker_is_reported(ends: Ends) -> None:
-    ends.exchange.start({}, b"")
+    ends.round_trip.start({}, b"")
     ends.socket.close()
     with pytest.raises(Closed):
-        ends.exchange.receive()
+        ends.round_trip.receive()
     with pytest.raises(Closed) as unread:
-        ends.exchange.start({}, b"")
+        ends.round_trip.start({}, b"")
     assert unread.value.unread
