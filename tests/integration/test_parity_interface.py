@@ -90,6 +90,11 @@ async def test_area_tool(converse: Talk, is_async: bool) -> None:
     ("args", "status", "text"),
     [
         ({"code": "1 + 1", "why": "to know"}, "success", "<result>2</result>"),
+        (
+            {"code": "1 + 1", "why": "to know", "timeout": 9},
+            "success",
+            "<notice>Ignored arguments: 'why', 'timeout'. eval takes: code.</notice>",
+        ),
         ({"source": "1"}, "error", "code"),
         ({"code": 5}, "error", "code"),
     ],

@@ -187,7 +187,7 @@ class BackgroundEvals(Evals):
     ) -> ToolMessage:
         _store(running).mark_suspended()
         watched = running.watched
-        new = Outcome() if watched is None else watched.suspended(still)
+        new = running.with_notices(Outcome() if watched is None else watched.suspended(still))
         shown = SeenOutput() if watched is None else watched.shown
         record = attrs.evolve(cell, **attrs.asdict(shown))
         update: dict[str, Any] = {CELLS: {cell.id: record.as_data()}}

@@ -81,6 +81,7 @@ class EvalCall:
         cell: The cell in the background that the call continues or ends, if there is one.
         watched: The time slice in which the eval runs, if it may be suspended.
         own: Updates of the interpreter's channels that leave with the answer.
+        notices: Notices about the call itself, for its answer.
         run_id: Identifies this run of the eval.
     """
 
@@ -104,6 +105,7 @@ class EvalCall:
     wall_seconds: float | None = attrs.field(default=None, init=False)
     watched: Watched | None = attrs.field(default=None, init=False)
     own: dict[str, Any] = attrs.field(factory=dict, init=False)
+    notices: list[str] = attrs.field(factory=list, init=False)
     run_id: str = attrs.field(factory=partial(token_hex, 8), init=False)
     _place: str = attrs.field(init=False)
     _id_place: str | None = attrs.field(default=None, init=False)
@@ -157,6 +159,14 @@ class EvalCall:
     def add(self, update: Mapping[str, Any]) -> None:
         """Have an update of the interpreter's channels leave with the answer."""
         self.own |= update
+
+    def give_notice(self, notice: str) -> None:
+        """Have the answer say something about the call itself."""
+        self.notices.append(notice)
+
+    def with_notices(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with the notices about the call."""
+        return attrs.evolve(outcome, notices=(*self.notices, *outcome.notices))
 
     def describe(self, about: Mapping[str, Any]) -> None:
         """Record facts about the eval's code, for a replay without an agent."""

@@ -260,7 +260,7 @@ class Evals:
         return self.stores.alone(running.store) if not running.watched else running.watched.lock
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
-        outcome = naming_tool(ended.outcome)
+        outcome = running.with_notices(naming_tool(ended.outcome))
         if running.watched is not None:
             outcome = running.watched.unseen(outcome)
         text = self._rendered(outcome, ended.session)

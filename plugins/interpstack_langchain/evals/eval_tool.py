@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from interpstack import ConfigurationError, GuestLanguage, run_sync
+from interpstack.checks import listed, shown
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.prompt import code_description
@@ -21,10 +22,12 @@ __all__ = ["EvalSchema", "EvalTool", "InterpreterTool", "check_own", "eval_schem
 
 #: Where traces look for the language of a tool's code.
 _LANGUAGE_KEY: Final = "ls_code_input_language"
+#: Ignored arguments that a notice names.
+_NAMES: Final = 5
 
 
 class EvalSchema(BaseModel):
-    """Input of the eval tool."""
+    """Input of the eval tool; other fields are ignored, as by its peer, and the answer says so."""
 
     code: str = Field(description=code_description("Code"))
 
@@ -108,12 +111,26 @@ class EvalTool(InterpreterTool):
         return self._evals
 
     def _run(self, code: str, run_manager: CallbackManagerForToolRun | None = None) -> Any:
-        return run_sync(self.evals.run(code, self.begin(run_manager)))
+        return run_sync(self.evals.run(code, self._begin_code(run_manager)))
 
     async def _arun(
         self, code: str, run_manager: AsyncCallbackManagerForToolRun | None = None
     ) -> Any:
-        return await self.evals.run(code, self.begin(run_manager))
+        return await self.evals.run(code, self._begin_code(run_manager))
+
+    def _begin_code(
+        self, manager: CallbackManagerForToolRun | AsyncCallbackManagerForToolRun | None
+    ) -> EvalCall:
+        """Begin an eval whose input may have more fields, which its answer names as ignored."""
+        running = self.begin(manager)
+        takes = self.args_schema.model_fields
+        ignored = [name for name in running.request.tool_call["args"] if name not in takes]
+        if ignored:
+            running.give_notice(
+                f"Ignored arguments: {listed(ignored, _NAMES, shown)}. {self.name} takes: "
+                f"{', '.join(takes)}."
+            )
+        return running
 
 
 def check_own(tools: Iterable[BaseTool], names: Collection[str]) -> None:

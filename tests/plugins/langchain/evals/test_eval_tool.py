@@ -11,7 +11,7 @@ import pytest
 from graph_tasks import tool_request
 from langchain_core.callbacks import BaseCallbackHandler
 
-from interpstack import InterpreterStack
+from interpstack import InterpreterStack, Outcome
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.eval_call import EvalCall, running_eval
 from interpstack_langchain.evals.eval_tool import EvalTool, eval_schema
@@ -96,6 +96,17 @@ async def test_calls_of_the_eval_are_traced_below_it(tool: EvalTool) -> None:
     with inside("eval") as running:
         await tool.ainvoke({"code": "1"}, {"callbacks": [BaseCallbackHandler()]})
         assert running.callbacks.parent_run_id is not None
+
+
+async def test_a_field_that_has_no_effect_is_named_in_the_answer(tool: EvalTool) -> None:
+    given = {"code": "1", "timeout": 5, **{f"x{n}" * 40: n for n in range(9)}}
+    with inside("eval") as running:
+        running.request.tool_call["args"] = given
+        await tool.ainvoke(given)
+    (notice,) = running.with_notices(Outcome()).notices
+    assert notice.startswith("Ignored arguments: 'timeout', 'x0x0")
+    assert notice.endswith(" and 5 more. eval takes: code.")
+    assert len(notice) < 400
 
 
 def test_code_of_the_wrong_type_is_refused_before_it_runs(tool: EvalTool) -> None:
