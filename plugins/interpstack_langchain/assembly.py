@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,7 @@ def assembled(
     reached = frozenset[str]() if servers is None else servers.names
     names = ToolNames.of(options.ptc, interrupt_on, late_tools, every=every, servers=reached)
     wanted = {"skills": skills_backend is not None, "budget": budget is not None}
+    asked = options
     if given.stack is not None:
         stack, options = given.stack, given.adopt(given.stack, options, **wanted)
     else:
@@ -84,6 +86,7 @@ def assembled(
     names.check_approvals(interrupt_on, callable_)
     _check_durable(options, approvals=bool(approvals))
     mode, owned = _mode(stack, options), given.stack is None
+    _check_effects(asked, options, mode)
     channels = Channels.of(options.tool_name)
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
@@ -155,6 +158,47 @@ def _check_durable(options: Options, *, approvals: bool) -> None:
         raise ConfigurationError(
             f"background=True {needs}: a suspended eval continues from its record"
         )
+
+
+def _check_effects(asked: Options, fulfilled: Options, mode: Persistence) -> None:
+    """Refuse options of a part that is off: they would have no effect.
+
+    Where the peer accepts the two arguments, a warning says so instead.
+
+    Args:
+        asked: The options of the middleware.
+        fulfilled: The options as the stack fulfils them.
+        mode: Persistence mode.
+
+    Raises:
+        ConfigurationError: An option has no effect.
+    """
+    either, add = "; leave out one of the two", "; leave it out, or add the plugin"
+    off: dict[str, str] = {}
+    peer: dict[str, str] = {}
+    if not asked.subagents:
+        peer["max_subagent_concurrency"] = f"with subagents=False{either}"
+    elif not fulfilled.subagents:
+        off["max_subagent_concurrency"] = (
+            f"without a plugin that offers task(), as 'subagents'{add}"
+        )
+    if not asked.capture_console:
+        off["console_chars"] = f"with capture_console=False{either}"
+    if not fulfilled.durable:
+        unrecorded = f"without a plugin that records evals, as 'durable'{add}"
+        if not asked.durable:
+            unrecorded = f"with durable=False{either}"
+        off["pause_grace"] = off["lock_timeout"] = unrecorded
+    if mode.scope == PersistenceScope.CALL:
+        peer["max_snapshot_bytes"] = f"with mode={asked.mode!r}: it stores no variables{either}"
+        if not fulfilled.durable:
+            off["snapshot_signing_key"] = f"with mode={asked.mode!r} and {unrecorded}"
+    usual = Options()
+    for name, why in {**off, **peer}.items():
+        if getattr(asked, name) != getattr(usual, name):
+            if name in off:
+                raise ConfigurationError(f"{name} has no effect {why}")
+            warnings.warn(f"{name} has no effect {why}", stacklevel=4)
 
 
 def _stores(options: Options) -> EvalStores:

@@ -31,6 +31,15 @@ __all__ = ["PRESET", "CodeInterpreter"]
 PRESET: Final = Preset(["pydantic_ai", "persistence", "durable", "console", "display", "ptc"])
 #: Types of selectors that name tools.
 _NAMED: Final = (list, tuple, set, frozenset)
+_LEASE_SECONDS: Final = 30.0
+#: Plugins, the arguments that need each, and the reason.
+_NEEDED: Final = {
+    "ptc": (("ptc", "ptc_only", "interrupt_on"), "without it, code can call no tool"),
+    "durable": (
+        ("interrupt_on",),
+        "without a record, calls that were approved would be made again",
+    ),
+}
 
 
 @dataclass(init=False, eq=False)
@@ -91,7 +100,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_result_chars: int = 4000,
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: bytes | None = None,
-        lease_seconds: float = 30.0,
+        lease_seconds: float = _LEASE_SECONDS,
         preset: Preset = PRESET,
         plugins: Iterable[Any] = (),
         options: Mapping[str, Any] | None = None,
@@ -114,13 +123,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             )
         for name, value in (("ptc", ptc), ("interrupt_on", interrupt_on)):
             _check_selector(name, value)
-        if isinstance(ptc, _NAMED) and isinstance(interrupt_on, _NAMED):
-            beside = [name for name in interrupt_on if name not in ptc]
-            if beside:
-                raise ConfigurationError(
-                    f"interrupt_on names {shown(beside[0])}, which is not in ptc, so code cannot "
-                    "call it; for calls of the model, give the tool requires_approval=True"
-                )
+        _check_approvals(ptc, interrupt_on)
         self._conversation_id = conversation_id
         self._stack = InterpreterStack(
             engine,
@@ -141,6 +144,19 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
                 f"mode={mode!r} shares variables between conversations, which CodeInterpreter does "
                 "not; use mode='thread', and the same conversation for all that share variables"
             )
+        if made.scope == PersistenceScope.CALL:
+            stored = {
+                "max_snapshot_bytes": max_snapshot_bytes,
+                "snapshot_signing_key": snapshot_signing_key,
+            }
+            _check_unused(stored, f"with mode={mode!r}: it stores no variables")
+        if store is None and lease_seconds != _LEASE_SECONDS:
+            _check_unused(
+                {"lease_seconds": lease_seconds}, "without store, in which other processes wait"
+            )
+        has = {*(one.name for one in self._stack.describe()), *filter(preset.__contains__, _NEEDED)}
+        chosen = {"ptc": ptc != "all", "ptc_only": ptc_only, "interrupt_on": bool(interrupt_on)}
+        _check_needed([name for name, is_chosen in chosen.items() if is_chosen], has)
         conversations = Conversations(
             MemoryStore() if store is None else store, lease_seconds=lease_seconds
         )
@@ -189,6 +205,49 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
                 "Agent.run(conversation_id=…), or CodeInterpreter(conversation_id=…)"
             )
         return found
+
+
+def _check_approvals(ptc: Any, interrupt_on: Any) -> None:
+    """Refuse rules for calls that code cannot make.
+
+    Raises:
+        ConfigurationError: Code may not call a tool that needs an approval.
+    """
+    for_models = "for calls of the model, give the tool requires_approval=True"
+    if not isinstance(interrupt_on, _NAMED):
+        if interrupt_on and not ptc:
+            raise ConfigurationError(
+                f"interrupt_on has no effect with ptc={ptc!r}: code can call no tool; {for_models}"
+            )
+    elif isinstance(ptc, _NAMED):
+        beside = [name for name in interrupt_on if name not in ptc]
+        if beside:
+            raise ConfigurationError(
+                f"interrupt_on names {shown(beside[0])}, which is not in ptc, so code cannot call "
+                f"it; {for_models}"
+            )
+
+
+def _check_unused(given: Mapping[str, Any], why: str) -> None:
+    """Refuse arguments that have no effect."""
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigurationError(f"{name} has no effect {why}; leave it out, or change that")
+
+
+def _check_needed(chosen: Iterable[str], has: Iterable[str]) -> None:
+    """Refuse arguments whose plugin is missing.
+
+    Args:
+        chosen: The arguments that are used.
+        has: Names of the plugins.
+    """
+    for plugin, (arguments, why) in _NEEDED.items():
+        for name in chosen:
+            if name in arguments and plugin not in has:
+                raise ConfigurationError(
+                    f"{name} needs the plugin {plugin!r}, which the preset leaves out: {why}"
+                )
 
 
 def _check_selector(name: str, value: Any) -> None:

@@ -146,6 +146,11 @@ def serve(
             asyncio.run(serve_stdio(server))
             return
         given = os.environ.get(_TOKEN)
+        if oauth and given:
+            raise ConfigurationError(
+                f"{_TOKEN} has no effect with --oauth-issuer, whose tokens clients need instead; "
+                "unset it, or leave out the --oauth-… options"
+            )
         token = "" if oauth else given or secrets.token_urlsafe(32)
         settings = HttpOptions(
             token=token, oauth=oauth, host=http[0], port=http[1], hosts=hosts, origins=origins

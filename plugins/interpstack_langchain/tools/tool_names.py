@@ -15,7 +15,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
-from interpstack.checks import listed
+from interpstack.checks import listed, shown
 
 __all__ = ["CallableTools", "ToolNames", "is_of_server"]
 
@@ -87,7 +87,7 @@ class ToolNames:
         """The names in the middleware's arguments.
 
         Raises:
-            ConfigurationError: `late` is not a list of names.
+            ConfigurationError: `late` is not a list of names, or has one that is nowhere else.
         """
         if isinstance(late, str) or not isinstance(late, Iterable):
             raise ConfigurationError(f"late_tools takes a list of tool names; got {late!r:.60}")
@@ -107,6 +107,13 @@ class ToolNames:
             every,
             servers,
         )
+        if idle := sorted(made.late - made.called - made.approved):
+            meant = _nearest(idle[0], made.called | made.approved)
+            hint = f"; did you mean {meant}?" if meant else "; leave it out"
+            raise ConfigurationError(
+                f"late_tools names {shown(idle[0])}, which has no effect: neither ptc nor "
+                f"interrupt_on names that tool{hint}"
+            )
         made._others |= given
         made._others |= {name for name in made.approved if is_of_server(name, servers)}
         return made

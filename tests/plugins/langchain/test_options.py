@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from typing import Any
 
 import pytest
@@ -13,7 +14,12 @@ from langchain_core.tools import tool
 
 from interpstack import ConfigurationError, GuestLanguage
 from interpstack_javascript import JAVASCRIPT, TYPESCRIPT
-from interpstack_langchain import BackgroundOptions, CodeInterpreterMiddleware, REPLMiddleware
+from interpstack_langchain import (
+    PRESET,
+    BackgroundOptions,
+    CodeInterpreterMiddleware,
+    REPLMiddleware,
+)
 from interpstack_langchain.evals.eval_tool import eval_schema
 from interpstack_langchain.options import Options
 from interpstack_langchain.prompt import interpreter_section, tool_description
@@ -124,6 +130,56 @@ def test_bad_values_are_refused_by_name(
 def test_a_wrong_value_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError):
         CodeInterpreterMiddleware(timeout=-1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"preset": PRESET.without("subagents"), "max_subagent_concurrency": 3},
+            "max_subagent_concurrency has no effect without a plugin that offers task()",
+        ),
+        (
+            {"capture_console": False, "console_chars": 9},
+            "console_chars has no effect with capture_console=False; leave out one of the two",
+        ),
+        ({"durable": False, "pause_grace": 1}, "pause_grace has no effect with durable=False"),
+        ({"durable": False, "lock_timeout": 1}, "lock_timeout has no effect with durable=False"),
+        (
+            {"preset": PRESET.without("durable"), "lock_timeout": 1},
+            "lock_timeout has no effect without a plugin that records evals",
+        ),
+        (
+            {"durable": False, "mode": "call", "snapshot_signing_key": "k" * 16},
+            "snapshot_signing_key has no effect with mode='call' and with durable=False",
+        ),
+        ({"late_tools": ["pay"]}, "late_tools names 'pay', which has no effect"),
+        ({"ptc": ["pays"], "late_tools": ["pay"]}, "names that tool; did you mean 'pays'?"),
+    ],
+)
+def test_options_of_a_part_that_is_off_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        CodeInterpreterMiddleware(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"subagents": False, "max_subagent_concurrency": 3},
+            "max_subagent_concurrency has no effect with subagents=False",
+        ),
+        ({"mode": "call", "max_snapshot_bytes": 9}, "max_snapshot_bytes has no effect with mode="),
+    ],
+)
+def test_where_the_peer_takes_both_a_warning_says_so(given: dict[str, Any], message: str) -> None:
+    with pytest.warns(UserWarning, match=message) as warned:
+        CodeInterpreterMiddleware(**given).close()
+    assert warned[0].filename == __file__
+
+
+def test_a_key_signs_records_of_evals_without_stored_variables() -> None:
+    CodeInterpreterMiddleware(mode="call", snapshot_signing_key="k" * 16).close()
 
 
 def test_approvals_need_a_record() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 from pydantic_ai.usage import UsageLimits
 from pydantic_ai_scripts import Make, Script, results
 
-from interpstack import ConfigurationError
+from interpstack import Bridge, ConfigurationError, HostOffer, hookimpl
+from interpstack_pydantic_ai import PRESET, CodeInterpreter
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -230,6 +232,40 @@ async def test_two_tools_of_one_name_in_code_are_refused(interpreter: Make) -> N
 
     with pytest.raises(ConfigurationError, match=r"would both be tools\.readFile"):
         await result_of(interpreter, "1", read_file, readFile)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"mode": "call", "max_snapshot_bytes": 9}, "max_snapshot_bytes has no effect with mode="),
+        (
+            {"mode": "call", "snapshot_signing_key": b"k" * 16},
+            "snapshot_signing_key has no effect with mode='call'",
+        ),
+        ({"lease_seconds": 9}, "lease_seconds has no effect without store"),
+        ({"ptc": {}, "interrupt_on": "all"}, "interrupt_on has no effect with ptc={}"),
+        ({"preset": PRESET.without("ptc"), "ptc": ["add"]}, "ptc needs the plugin 'ptc'"),
+        ({"preset": PRESET.without("ptc"), "ptc_only": True}, "ptc_only needs the plugin 'ptc'"),
+        (
+            {"preset": PRESET.without("durable"), "interrupt_on": "all"},
+            "interrupt_on needs the plugin 'durable', which the preset leaves out",
+        ),
+    ],
+)
+def test_arguments_of_a_part_that_is_off_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        CodeInterpreter(**given)
+
+
+def test_another_plugin_may_take_the_place_of_one_that_an_argument_needs() -> None:
+    class Other:
+        name = "other-ptc"
+
+        @hookimpl
+        def interpstack_register_bridges(self, offer: HostOffer) -> list[Bridge]:
+            return []
+
+    CodeInterpreter(preset=PRESET.replace("ptc", Other()), ptc=["add"], ptc_only=True)
 
 
 async def test_a_tool_with_the_name_of_the_eval_tool_is_refused(interpreter: Make) -> None:

@@ -194,6 +194,16 @@ def test_oauth_needs_a_name_at_the_authorization_server(
     assert "OAuth needs INTERPSTACK_MCP_CLIENT_ID" in result.stderr
 
 
+def test_a_token_is_refused_where_clients_need_those_of_an_authorization_server(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERPSTACK_MCP_CLIENT_ID", "interpstack")
+    monkeypatch.setenv("INTERPSTACK_MCP_TOKEN", "a-token-for-tests-only")
+    result = run("mcp", "serve", "--http", "127.0.0.1:0", *OAUTH)
+    assert result.exit_code == 2
+    assert "INTERPSTACK_MCP_TOKEN has no effect with --oauth-issuer" in result.stderr
+
+
 def test_a_server_with_oauth_names_its_authorization_server() -> None:
     environment = {**os.environ, "INTERPSTACK_MCP_CLIENT_ID": "interpstack"}
     process = subprocess.Popen(
