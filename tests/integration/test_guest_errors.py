@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from engines import OnEngine
 
-from interpstack import Bridge, InterpreterStack
+from interpstack import Bridge, GuestException, InterpreterStack
 
 _THROWS = {
     "by a statement": "null.x",
@@ -67,3 +67,78 @@ def test_a_property_for_all_objects_is_refused_with_a_reason(
         assert error.name == "TypeError"
         assert "because every object would inherit them" in error.message
         assert session.eval_sync("'added' in {}").text == "false"
+
+
+async def _refuses(value: int) -> None:
+    raise GuestException("no money", name="PayError", status=402)
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        (
+            "throw Object.assign(new Error('x'), {status: 402, code: 'E_PAY'})",
+            ['{status: 402, code: "E_PAY"}'],
+        ),
+        (
+            "class Pay extends Error { constructor() { super('x'); this.name = 'Pay'; "
+            "this.of = {a: [1]} } } throw new Pay()",
+            ["{of: {a: [1]}}"],
+        ),
+        (
+            "var e = Object.assign(new Error('x'), {n: 1, cause: new TypeError('y')}); throw e",
+            ["{n: 1}", "[cause]: TypeError: y"],
+        ),
+        (
+            "var c = Object.assign(new Error('y'), {status: 402}); "
+            "throw new Error('x', {cause: c})",
+            ["[cause]: Error: y {status: 402}"],
+        ),
+        (
+            "throw new AggregateError([Object.assign(new Error('y'), {status: 402})])",
+            ["[errors]: Error: y {status: 402}"],
+        ),
+        ("throw Object.defineProperty(new Error('x'), 'hidden', {value: 1})", []),
+        (
+            "throw Object.defineProperty(new Error('x'), 'n', "
+            "{enumerable: true, get() { for (;;); }})",
+            ["{n: [Getter]}"],
+        ),
+        ("var e = new Error('x'); e.self = e; throw e", ["{self: [Circular]}"]),
+        ("throw Object.assign(new Error('x'), {[Symbol('s')]: 1})", ["{[Symbol(s)]: 1}"]),
+        ("await host.refuses(1)", ["{status: 402}"]),
+        ("await host.fails(1)", []),
+        ("try { await host.fails(1) } catch (e) { e.more = 1; throw e }", ["{more: 1}"]),
+    ],
+)
+async def test_an_error_shows_its_own_fields(
+    on_engine: OnEngine, code: str, lines: list[str]
+) -> None:
+    bridges = [
+        Bridge(name="host.fails", handler=_fails, raw=True),
+        Bridge(name="host.refuses", handler=_refuses, raw=True),
+    ]
+    async with (
+        InterpreterStack(on_engine.name, bridges=bridges) as stack,
+        stack.session() as session,
+    ):
+        error = (await session.eval(code)).error
+        assert error is not None
+        told = [line.strip() for line in error.stack.split("\n")]
+        assert [line for line in told if line and not line.startswith("at ")] == lines
+
+
+@pytest.mark.engines("javascript")
+async def test_large_fields_of_an_error_are_cut(on_engine: OnEngine) -> None:
+    async with InterpreterStack(on_engine.name) as stack, stack.session() as session:
+        code = "var e = new Error('x'); for (let i = 0; i < 1e5; i++) e['k' + i] = 'y'; throw e"
+        error = (await session.eval(code)).error
+        assert error is not None
+        fields = error.stack.split("\n")[-1].strip()
+        assert fields.startswith('{k0: "y", k1: "y", ')
+        assert fields.endswith(", …}")
+        assert len(fields) < 1200
+        error = (await session.eval("throw Object.assign(Error(), {k: 'y'.repeat(9000)})")).error
+        assert error is not None
+        assert 900 < len(error.stack) < 1200

@@ -52,6 +52,7 @@
       try { entry.callback(); } catch (error) { attempt(report, error); }
     } else if (failed) {
       const error = makeError(entry.site, body.name, body.message, body.data);
+      weakSetAdd(callErrors, error);
       if (areLate) reported[reported.length] = error;
       else noteFailure(entry.promise, error);
       entry.reject(error);

@@ -27,7 +27,7 @@
       try {
         at = at.cause;
         if (at === undefined || at === null || at === error) return text;
-        const code = isError(at) ? textOf(at, "code", "") : "", told = slice(thrownText(at), 0, 500);
+        const code = isError(at) ? textOf(at, "code", "") : "", told = thrownLine(at);
         text += "\n    [cause]: " + told + (code === "" || indexOf(told, code) >= 0 ? "" : " (" + slice(code, 0, 80) + ")");
       } catch {
         return text; // a getter or a proxy that throws
@@ -42,11 +42,32 @@
       const found = getOwnPropertyDescriptor(error, "errors"), errors = found === undefined || found.enumerable ? undefined : found.value;
       if (!isArray(errors)) return "";
       const count = errors.length;
-      for (let i = 0; i < count && i < 3; i++) text += "\n    [errors]: " + slice(thrownText(errors[i]), 0, 500);
+      for (let i = 0; i < count && i < 3; i++) text += "\n    [errors]: " + thrownLine(errors[i]);
       return count > 3 ? text + "\n    [errors]: " + (count - 3) + " more" : text;
     } catch {
       return text; // a getter or a proxy that throws
     }
+  }
+  const callErrors = new WeakSet(); // with which calls of the host failed
+  // The own fields of an error, such as `{status: 402}`, but for those that are told beside it. A getter is not
+  // called: it might take for ever, and the error would be a time limit.
+  function fieldsOf(error, chars) {
+    const view = { __proto__: null, left: chars, depth: 4, path: list(), cut: false }, parts = list();
+    view.path[0] = error;
+    try {
+      const names = ownKeys(error), ofCall = weakSetHas(callErrors, error);
+      for (let i = 0; i < names.length; i++) {
+        const key = names[i], found = getOwnPropertyDescriptor(error, key);
+        if (found === undefined || !found.enumerable || key === "name" || key === "message" || key === "stack" || key === "cause") continue;
+        if (ofCall && (key === "tool" || key === "kind")) continue; // the host names them in its own words
+        if (!more(view, i, names.length)) break;
+        parts[parts.length] = "value" in found ? member(error, key, view, 1) : spend(view, fieldText(key, view) + ": [Getter]");
+      }
+    } catch {
+      return ""; // a proxy that throws
+    }
+    if (view.cut) parts[parts.length] = "…";
+    return parts.length === 0 ? "" : "{" + join(parts, ", ") + "}";
   }
   // A stack without frames of the kernel and of builtins, and with the cell's own name.
   function guestFrames(stack) {
@@ -82,10 +103,19 @@
     const { name, message } = describe(error);
     return message === "" ? name : name + ": " + message;
   }
+  // What was thrown, with the fields of an error, in a line or the start of one.
+  function thrownLine(error) {
+    const text = slice(thrownText(error), 0, 500), fields = isError(error) ? fieldsOf(error, 300) : "";
+    return fields === "" ? text : text + " " + fields;
+  }
   function errorText(reason) {
     const object = typeof reason === "object" && reason !== null && isError(reason);
     const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
-    if (object) error.stack = slice(error.stack + causesOf(reason) + gatheredIn(reason), error.stack === "" ? 1 : 0);
+    if (object) {
+      const fields = fieldsOf(reason, 1000);
+      const more = (fields === "" ? "" : "\n    " + fields) + causesOf(reason) + gatheredIn(reason);
+      error.stack = slice(trimEnd(error.stack) + more, error.stack === "" ? 1 : 0);
+    }
     return '{"name":' + stringify(error.name) + ',"message":' + stringify(error.message)
       + ',"stack":' + stringify(error.stack) + "}";
   }

@@ -85,7 +85,7 @@
   const typedBuffer = uncurry(getter(typedPrototype, "buffer"));
   const typedOffset = uncurry(getter(typedPrototype, "byteOffset"));
   const typedBytes = uncurry(getter(typedPrototype, "byteLength"));
-  const weakMapHas = uncurry(WeakMap.prototype.has), weakSetHas = uncurry(WeakSet.prototype.has);
+  const weakMapHas = uncurry(WeakMap.prototype.has), weakSetHas = uncurry(WeakSet.prototype.has), weakSetAdd = uncurry(WeakSet.prototype.add);
   const weakRefDeref = uncurry(WeakRef.prototype.deref);
   const valueOfNumber = uncurry(Number.prototype.valueOf);
   const valueOfString = uncurry(String.prototype.valueOf);

@@ -55,7 +55,7 @@
     const reasons = unhandledReasons(), texts = list();
     for (let i = 0; i < reasons.length && texts.length < mostRejected; i++) {
       if (isReported(reasons[i])) continue;
-      texts[texts.length] = stringify(slice(attempt(thrownText, reasons[i]) ?? "an error that cannot be read", 0, 300));
+      texts[texts.length] = stringify(slice(attempt(thrownLine, reasons[i]) ?? "an error that cannot be read", 0, 300));
     }
     return join(texts, ",");
   }

@@ -264,8 +264,7 @@
     return join(parts, ", ");
   }
   function member(value, key, view, level) {
-    const shown = typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
-    spend(view, shown);
+    const shown = spend(view, fieldText(key, view));
     let text;
     try {
       text = show(value[key], view, level + 1);
@@ -274,6 +273,9 @@
     }
     view.left -= 4;
     return shown + ": " + text;
+  }
+  function fieldText(key, view) {
+    return typeof key === "symbol" ? "[" + symbolToString(key) + "]" : keyText(clip(key, view));
   }
   function withMembers(text, value, view, level) {
     spend(view, text);
