@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import attrs
-from pydantic_ai import ApprovalRequired, RunContext, UserError
+from pydantic_ai import ApprovalRequired, ModelRetry, RunContext, UserError
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import AgentDepsT, ToolDefinition, ToolSelector, matches_tool_selector
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from pydantic_core import SchemaValidator, core_schema
 
+from interpstack import SourceTooLarge
 from interpstack.checks import listed, shown
 from interpstack_pydantic_ai.evals import AgentEvals, CodeCall
 from interpstack_pydantic_ai.questions import metadata_of
@@ -184,3 +185,5 @@ class InterpreterToolset(WrapperToolset[AgentDepsT]):
         except ApprovalRequired:
             self._paused[call.message] = call.key
             raise
+        except SourceTooLarge as error:
+            raise ModelRetry(str(error)) from error

@@ -113,6 +113,7 @@ __all__ = [
     "SetValue",
     "Settlement",
     "Slots",
+    "SourceTooLarge",
     "StackView",
     "StateSlot",
     "Step",

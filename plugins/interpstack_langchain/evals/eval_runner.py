@@ -12,6 +12,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
 from interpstack import (
+    BridgeError,
     Cell,
     ConfigurationError,
     GuestError,
@@ -21,6 +22,7 @@ from interpstack import (
     Outcome,
     Session,
     SessionClosed,
+    SourceTooLarge,
     render,
 )
 from interpstack_agents import LiveSessions, Persistence, QueuePosition
@@ -108,7 +110,8 @@ class Evals:
             fresh: Forget the variables of the conversation first.
 
         Raises:
-            ConfigurationError: The interpreter was closed.
+            BridgeError: Code cannot be offered the agent's tools.
+            ConfigurationError: The interpreter was closed, or a fault of its set-up was found.
             Exception: The exception of a tool, if exceptions of tools leave the eval.
             GraphBubbleUp: The eval waits for a decision or an answer.
         """
@@ -182,6 +185,10 @@ class Evals:
                 "aclose() of its CodeInterpreterMiddleware or of its stack; close it after the "
                 "agent's last run, or make a new middleware and agent"
             ) from error
+        except SourceTooLarge as error:  # of the model, and no fault of the host
+            ended = _Ended(Outcome(error=GuestError(type(error).__name__, str(error))))
+        except (BridgeError, ConfigurationError):
+            raise  # for the developer: the model can do nothing about it
         except InterpstackError as error:
             ended = _Ended(Outcome(error=GuestError(type(error).__name__, str(error))))
         await running.leave(ended.outcome)

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import attrs
 
 from interpstack.checks import expect
+from interpstack.contracts.errors import ConfigurationError
 from interpstack.contracts.extensions import Wrapper
 from interpstack.contracts.outcome import Outcome
 from interpstack.contracts.protocol import Cell, GuestError, Request, Settlement
@@ -43,11 +44,17 @@ async def wrapped_eval(find: _Find[Outcome], run: Callable[[], Awaitable[Outcome
     """Run a cell inside wrappers; their exceptions are errors of the outcome.
 
     The text of the outcome is then dropped: a wrapper that failed may have been about to change it.
+
+    Raises:
+        ConfigurationError: A wrapper raised it before the cell ran: it is for whoever set the host
+            up, and the writer of the cell can do nothing about it.
     """
     call = _WrappedCall(run, asyncio.current_task())
     outcome = await call.inside(find, lambda: False)
     if isinstance(outcome, Outcome):
         return outcome
+    if isinstance(outcome, ConfigurationError) and not call.begun:
+        raise outcome
     error = _error(outcome, "the cell", "run", call.begun, Outcome)
     made = call.value or Outcome()
     return Outcome(error=error, **{name: getattr(made, name) for name in _KEPT})

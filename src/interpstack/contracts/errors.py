@@ -8,7 +8,8 @@ InterpstackError
 ├── ConfigurationError            an option, limit or name given by the host is wrong
 │   ├── UnknownEngine
 │   ├── UnknownPlugin
-│   └── PluginLoadError           known, but its code or a package it needs cannot be imported
+│   ├── PluginLoadError           known, but its code or a package it needs cannot be imported
+│   └── SourceTooLarge            code of the guest is above `Limits.source_bytes`
 ├── BridgeError                   a bridge cannot be offered
 │   └── BridgeNameClash
 ├── UnsupportedValue              a host value has no form in the guest (also a `TypeError`)
@@ -34,6 +35,7 @@ __all__ = [
     "InterpstackError",
     "PluginLoadError",
     "SessionClosed",
+    "SourceTooLarge",
     "UnknownEngine",
     "UnknownPlugin",
     "UnsupportedValue",
@@ -94,6 +96,23 @@ class PluginLoadError(ConfigurationError):
             if not command or command not in message:
                 message += "; install what it needs" + (f" with: {command}" if command else "")
         super().__init__(message)
+
+
+class SourceTooLarge(ConfigurationError):
+    """Raised for a cell above `Limits.source_bytes`; its writer is at fault, so adapters tell them.
+
+    Attributes:
+        size: Bytes of the source.
+        limit: Bytes that are accepted.
+    """
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"the code has {size} bytes; at most {limit} are accepted "
+            "(Limits.source_bytes); pass data through a tool or a bridge instead"
+        )
+        self.size = size
+        self.limit = limit
 
 
 class BridgeError(InterpstackError, ValueError):

@@ -17,7 +17,7 @@ from interpstack.cells.render import render
 from interpstack.cells.wrappers import closing, notify_hibernation, transformed, wrapped_eval
 from interpstack.checks import expect
 from interpstack.contracts.engine import Capability, Realm
-from interpstack.contracts.errors import ConfigurationError, EngineFailure
+from interpstack.contracts.errors import EngineFailure, SourceTooLarge
 from interpstack.contracts.languages import GuestLanguage
 from interpstack.contracts.offer import HostOffer
 from interpstack.contracts.outcome import CellContext, Outcome
@@ -225,8 +225,9 @@ class Session(SyncToo):
             The outcome of the cell; its `error` is the error of the guest, if there is one.
 
         Raises:
-            ConfigurationError: The source is not text, or is longer than the limit; or
-                `on_console` is not a function.
+            ConfigurationError: The source is not text; `on_console` is not a function; or a plugin
+                around the eval found a fault of the host before the cell ran.
+            SourceTooLarge: The source is longer than the limit.
             SessionClosed: The session was closed.
         """
         cell = _checked(self.stack, cell)
@@ -437,8 +438,5 @@ def _checked(stack: StackView, cell: str | Cell) -> Cell:
     stack.engine.check_language(cell)
     limit = stack.limits.source_bytes
     if (size := len(cell.source.encode("utf-8", "surrogatepass"))) > limit:
-        raise ConfigurationError(
-            f"the code has {size} bytes; at most {limit} are accepted "
-            "(Limits.source_bytes); pass data through a tool or a bridge instead"
-        )
+        raise SourceTooLarge(size, limit)
     return cell

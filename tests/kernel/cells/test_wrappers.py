@@ -13,6 +13,7 @@ import pytest
 from interpstack import (
     Bridge,
     CellGuard,
+    ConfigurationError,
     GuestError,
     GuestException,
     InterpreterStack,
@@ -363,9 +364,8 @@ async def test_a_wrapper_cannot_wait_for_its_own_session() -> None:
         def interpstack_wrap_eval(self, session: Any) -> Any:
             return lambda run: session.eval("1")
 
-    outcome = await _eval([Nested()], Tool(), "2")
-    assert outcome.error is not None
-    assert "which would wait for itself" in outcome.error.message
+    with pytest.raises(ConfigurationError, match="which would wait for itself"):
+        await _eval([Nested()], Tool(), "2")
 
 
 async def test_a_hook_that_fails_is_an_error_of_the_outcome() -> None:
@@ -428,3 +428,38 @@ async def test_plugins_that_fail_are_logged_with_the_cause(
     ]
     assert "LookupError: no calls today" in caplog.text
     assert "OSError: no cells today" in caplog.text
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_fault_of_the_host_leaves_the_eval_if_the_cell_has_not_run(late: bool) -> None:
+    async def around(cell: Any, run: Any) -> Any:
+        if late:
+            await run()
+        raise ConfigurationError("no such tool")
+
+    tool = Tool()
+    if late:
+        outcome = await _eval([Evals(around)], tool)
+        assert outcome.error is not None
+        assert outcome.error.name == "PluginError"
+    else:
+        with pytest.raises(ConfigurationError, match="no such tool"):
+            await _eval([Evals(around)], tool)
+    assert tool.calls == ([1] if late else [])
+
+
+async def test_a_session_goes_on_after_a_fault_of_the_host() -> None:
+    faults = [ConfigurationError("no such tool")]
+
+    async def around(cell: Any, run: Any) -> Any:
+        if cell.source == "2" and faults:
+            raise faults.pop()
+        return await run()
+
+    stack = InterpreterStack(FakeEngine(), [Evals(around)])
+    async with stack, stack.session() as session:
+        await session.eval("kept = 1")
+        with pytest.raises(ConfigurationError):
+            await session.eval("2")
+        assert (await session.eval("2")).text == "2"
+        assert (await session.eval("kept")).text == "1"

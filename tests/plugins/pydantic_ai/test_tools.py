@@ -26,7 +26,7 @@ from pydantic_ai.toolsets import ExternalToolset, FunctionToolset
 from pydantic_ai.usage import UsageLimits
 from pydantic_ai_scripts import Make, Script, results
 
-from interpstack import Bridge, ConfigurationError, HostOffer, hookimpl
+from interpstack import Bridge, ConfigurationError, HostOffer, Limits, hookimpl
 from interpstack_pydantic_ai import PRESET, CodeInterpreter
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -402,3 +402,11 @@ async def test_keys_of_dictionaries_are_those_of_json(interpreter: Make) -> None
     assert await result_of(interpreter, "JSON.stringify(await tools.look())", look) == (
         '<result>{"1":{"true":"a"},"b":{"2.5":[{"None":1}]}}</result>'
     )
+
+
+async def test_code_that_is_too_long_is_the_model_s_to_shorten(interpreter: Make) -> None:
+    script = Script(" " * (Limits().source_bytes + 1), "1 + 1")
+    run = await agent_of(script, interpreter()).run("go")
+    refused, answered = results(run.all_messages())
+    assert "at most 1048576 are accepted" in refused
+    assert answered == "<result>2</result>"

@@ -60,18 +60,25 @@ async def test_a_rejected_call_is_not_made(talk: Any, notes: Notes) -> None:
 async def test_the_name_that_code_uses_is_no_name_in_a_rule(talk: Any, notes: Notes) -> None:
     chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.readRecord": True})
     try:
-        (text,) = await chat.run("await mcp.tools.readRecord({key: 'k'})")
+        with pytest.raises(ConfigurationError) as raised:
+            await chat.run("await mcp.tools.readRecord({key: 'k'})")
+        text = str(raised.value)
         assert "'mcp.tools.readRecord' needs an approval, but MCP server 'tools' has no" in text
         assert "mcp.tools.read-record" in text
     finally:
         await chat.middleware.aclose()
 
 
-async def test_a_misspelt_name_lets_no_call_through(talk: Any, notes: Notes) -> None:
-    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True})
+@both
+@pytest.mark.parametrize("mode", ["thread", "call"])
+async def test_a_misspelt_name_lets_no_call_through(
+    talk: Any, notes: Notes, use_async: bool, mode: str
+) -> None:
+    chat = talk(mcp=servers(notes), interrupt_on={"mcp.tools.notes": True}, mode=mode)
     try:
-        (text,) = await chat.run(NOTE)
-        assert "'mcp.tools.notes' needs an approval, but MCP server 'tools' has no such" in text
+        refused = "'mcp.tools.notes' needs an approval, but MCP server 'tools' has no such"
+        with pytest.raises(ConfigurationError, match=refused):
+            await chat.run(NOTE)
         assert notes.text() == ""
     finally:
         await chat.middleware.aclose()
