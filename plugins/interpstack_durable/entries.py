@@ -26,6 +26,7 @@ import attrs
 
 from interpstack import Cell, Request, Settlement, Step, __version__
 from interpstack.values import from_json, to_json
+from interpstack_agents import readable_request, readable_wire
 from interpstack_durable.forms import VERSION
 from interpstack_durable.journal import ReplayDivergence, UndeliveredAnswers
 
@@ -147,9 +148,14 @@ def read_computed(fields: Mapping[str, Any]) -> Computed | None:
 
 
 def asked_entry(request: Request) -> list[Any]:
-    """Return the stored form of a request, without its input, which may be large or secret."""
+    """Return the stored form of a request, without its input, which may be large or secret.
+
+    The start of the input is stored as a person reads it, because a cut wire form cannot be read.
+    """
     text = _to_json(request.wire)
-    return [request.id, request.bridge, digest(text), text[:_PREVIEW_CHARS]]
+    # Half of a surrogate pair, which no database holds, is an escape in both forms.
+    start = readable_request(request, ascii_only=True) if '"$":' in text else text
+    return [request.id, request.bridge, digest(text), start[:_PREVIEW_CHARS]]
 
 
 def compare(step: int, recorded: Sequence[Asked], asked: Sequence[Request]) -> None:
@@ -188,7 +194,7 @@ def _difference(before: Asked | None, after: Asked | None) -> str:
 def _described(asked: Asked | None) -> str:
     if asked is None:
         return "nothing more"
-    return f"{asked[1]!s:.100}({asked[3]!s:.{_PREVIEW_CHARS}})"
+    return f"{asked[1]!s:.100}({readable_wire(str(asked[3])):.{_PREVIEW_CHARS}})"
 
 
 def read_step(entry: Entry) -> Step:

@@ -30,16 +30,18 @@ def readable_json(value: Any, *, ascii_only: bool = False) -> str:
     return json.dumps(value, ensure_ascii=ascii_only)
 
 
-def readable_request(request: Request) -> str:
+def readable_request(request: Request, *, ascii_only: bool = False) -> str:
     """The arguments of a request as JSON that a person reads.
 
     Args:
         request: The request; a malformed one is shown in its wire form.
+        ascii_only: Whether other characters are shown as escapes.
     """
     try:
-        return readable_json(request.wire if request.plain else decode(request.wire))
+        value = request.wire if request.plain else decode(request.wire)
+        return readable_json(value, ascii_only=ascii_only)
     except (TypeError, ValueError):
-        return json.dumps(request.wire, ensure_ascii=False, default=repr)
+        return json.dumps(request.wire, ensure_ascii=ascii_only, default=repr)
 
 
 def readable_wire(text: str) -> str:
@@ -48,7 +50,7 @@ def readable_wire(text: str) -> str:
     Args:
         text: The wire form, as JSON. One that was cut off stays as it is.
     """
-    if '"$"' not in text:  # all of its values are JSON
+    if '"$"' not in text and "\\u" not in text:  # all of its values are JSON, and can be read
         return text
     try:
         value = decode(json.loads(text))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -20,7 +19,7 @@ from interpstack import (
     Session,
     SessionState,
 )
-from interpstack_agents import readable_wire
+from interpstack_agents import readable_request
 from interpstack_display.api import with_texts
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_langchain.replay.read_only import RecordEnds, Rerun
@@ -152,5 +151,4 @@ def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
 
 
 def _shown(request: Request) -> str:
-    text = readable_wire(json.dumps(request.wire, separators=(",", ":")))
-    return f"{request.bridge}({text:.{_SHOWN_CHARS}})"
+    return f"{request.bridge}({readable_request(request):.{_SHOWN_CHARS}})"

@@ -91,8 +91,14 @@ def test_the_same_requests_pass() -> None:
         ([], 'nothing more, but the recorded run asked for kit.f({"n":1}); nothing was done'),
         ([Request(1, "kit.f", {"n": 2})], 'kit.f({"n":2}), but the recorded run asked for kit.f('),
         ([*ASKED, Request(3, "kit.g", 1)], "kit.g(1), but the recorded run asked for nothing more"),
+        ([Request(1, "kit.f", {"n": "é\ud800"})], 'kit.f({"n": "é\ud800"}), but'),
+        (
+            [Request(1, "kit.f", {"n": {"$": "bigint", "v": "3e8"}, "of": ["x" * 300]})],
+            'kit.f({"n": 1000, "of": ["xxxxx',
+        ),
+        ([Request(1, "kit.f", {"$": "date", "v": 0})], 'kit.f({"$date": "1970-01-01T00:00:00'),
     ],
-    ids=["fewer", "another", "more"],
+    ids=["fewer", "another", "more", "text", "cut", "date"],
 )
 def test_other_requests_diverge(asked: Any, expected: str) -> None:
     with pytest.raises(ReplayDivergence) as caught:

@@ -228,7 +228,7 @@ async def test_the_first_call_of_a_thread_may_be_in_flight(record: Any) -> None:
     found = await agent.one()
     running.cancel()
     await asyncio.wait({running})
-    assert found["text"] == 'in flight when the record ends: tools.wait({"seconds":900})'
+    assert found["text"] == 'in flight when the record ends: tools.wait({"seconds": 900})'
     assert found["timeline"] == []
 
 
@@ -336,7 +336,7 @@ async def test_a_tool_that_interrupts(record: Any) -> None:
 @pytest.mark.parametrize(
     ("waits", "in_flight", "calls"),
     [
-        ("tools.wait({seconds: 900})", 'tools.wait({"seconds":900})', 2),
+        ("tools.wait({seconds: 900})", 'tools.wait({"seconds": 900})', 2),
         ("new Promise(done => setTimeout(done, 900000))", "timer(900000)", 1),
     ],
 )
@@ -380,7 +380,7 @@ async def test_calls_that_ended_before_a_pause_was_recorded(record: Any) -> None
     undelivered = "ended, but not received by the code: tools.pay" in found["text"]
     assert (found["status"], undelivered) == ("in flight", step is None)
     assert found["text"].startswith(
-        'in flight when the record ends: tools.ask({"what":"when?"}), tools.wait({"seconds":900})'
+        'in flight when the record ends: tools.ask({"what": "when?"}), tools.wait({"seconds": 900})'
     )
     calls = [(call["bridge"], call["kept"], call["step"]) for call in found["timeline"]]
     assert calls == [

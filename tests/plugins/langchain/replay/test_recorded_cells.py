@@ -78,7 +78,7 @@ async def test_a_cell_with_its_calls(thread: Any, slow: Slow, said: Any) -> None
     answers = [suspended, *await wait_until(agent, said, cell, "tools.slow(")]
     (found,) = await agent.replayed()
     assert found["status"] == "in flight"
-    assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
+    assert found["text"] == 'in flight when the record ends: tools.slow({"n": 1})'
     assert found["recorded_answer"] is None
     assert (found["cell"]["id"], found["cell"]["ended"]) == (cell, None)
     assert [one["answer"] for one in found["cell"]["calls"]] == answers
@@ -141,7 +141,7 @@ async def test_a_terminated_cell(thread: Any, slow: Slow, said: Any) -> None:
     await agent.turn(said(("eval", {"code": "n"})))
     _, found, after = await agent.replayed()
     assert found["status"] == "terminated"
-    assert found["text"] == 'in flight when the record ends: tools.slow({"n":1})'
+    assert found["text"] == 'in flight when the record ends: tools.slow({"n": 1})'
     assert [call["answer"] for call in found["cell"]["calls"]] == [suspended, over]
     assert found["cell"]["ended"] == "it was terminated"
     assert after["text"] == after["recorded_answer"] == "<result>1</result>"  # it was undone

@@ -107,7 +107,7 @@ async def test_a_record_that_ends_early_shows_what_the_code_waits_for() -> None:
     entries = [one for one in await recorded(PAY) if "now" not in one]
     found = await replay(eval_of(PAY, entries))
     assert found.status == "in flight"
-    assert found.text == 'in flight when the record ends: pay({"to":"Ann"})'
+    assert found.text == 'in flight when the record ends: pay({"to": "Ann"})'
     paused = await replay(eval_of(PAY, entries), paused=True)
     assert (paused.status, paused.text) == ("paused", "waiting for approval of pay")
     answered = await replay(eval_of(PAY, entries, PAID), paused=True)
