@@ -12,12 +12,15 @@ import posixpath
 import re
 import zlib
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from typing import Any, Final
+
+import attrs
 
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.cells import ENDLESS, Clock, TypeScriptError, escape, strip_types
 
-__all__ = ["ModuleTable"]
+__all__ = ["ModuleFault", "ModuleTable"]
 
 _TYPED: Final = (".ts", ".mts", ".cts", ".tsx")
 _ENDINGS: Final = (".js", ".mjs", ".cjs", ".jsx", *_TYPED)
@@ -34,9 +37,42 @@ _MAX_STORED: Final = 64 * 2**20
 _MAX_BUNDLES: Final = 100_000
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
-#: Begins the name in the place of one whose module is no TypeScript; as in `kernel/imports.js`.
-_BROKEN: Final = "SyntaxError in "
+#: Begin the names of a module that cannot be loaded, and of one that says why; as in
+#: `kernel/imports.js`. Behind both is the same digest.
+_BROKEN: Final = "interpstack:broken/"
+_FAULT: Final = "interpstack:fault/"
 _STRINGS: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
+
+
+@attrs.frozen
+class ModuleFault:
+    """The place in a module that is no TypeScript.
+
+    An engine reports of a module without source its name alone, and cuts long ones off. So a short
+    name takes the place of the module's, and another module has the fault as data: the kernel finds
+    the name in the engine's error, and imports that module.
+
+    Attributes:
+        name: The module's name.
+        line: Line of the fault, from 1.
+        column: Column of the fault, from 1.
+        reason: What is wrong there.
+    """
+
+    name: str
+    line: int
+    column: int
+    reason: str
+
+    @property
+    def digest(self) -> str:
+        """Tells the fault from all others, in a heap that outlives the table, too."""
+        return blake2b(self.as_module.encode(), digest_size=8).hexdigest()
+
+    @property
+    def as_module(self) -> str:
+        """The source of the module that has the fault as data."""
+        return f"export default {json.dumps(attrs.astuple(self))}"
 
 
 class ModuleTable:
@@ -54,6 +90,7 @@ class ModuleTable:
         self._bundles: dict[str, dict[str, str | None]] = {}
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
+        self._faults: dict[str, ModuleFault] = {}  # by the names of the modules that have them
         self._clock: Clock = ENDLESS
         for bundle in _parse(stored) if stored else ():
             self._bundles.update(dict.fromkeys(bundle, bundle))
@@ -91,6 +128,8 @@ class ModuleTable:
         Engines quote the name of a module that they cannot load, so its text fits into quotes.
         """
         if base == KERNEL_NAME:
+            if specifier in self._faults:
+                return specifier
             return self._checked(specifier) if specifier in self._bundles else None
         bundle = self._bundles.get(base)
         if bundle is None:
@@ -115,6 +154,8 @@ class ModuleTable:
 
     def load(self, name: str) -> str | None:
         """The JavaScript of a module that was resolved; `None` if there is none."""
+        if name in self._faults:
+            return self._faults[name].as_module
         source = self.source(name)
         if source is not None:
             self._loaded.add(name)
@@ -137,7 +178,9 @@ class ModuleTable:
             place = error.place
             if place is None:  # it took too long
                 return f"{name}: {error}"
-            return f"{_BROKEN}{name}:{place.line}:{place.column}: {error.reason}"
+            fault = ModuleFault(name, place.line, place.column, error.reason)
+            self._faults[_FAULT + fault.digest] = fault
+            return _BROKEN + fault.digest
         self._ready.add(name)
         return name
 

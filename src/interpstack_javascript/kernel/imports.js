@@ -13,7 +13,7 @@
     try {
       module = await import(entry);
     } catch (error) {
-      throw moduleError(error);
+      throw await faultOf(error) ?? moduleError(error);
     } finally { // not reached when the code is stopped
       if (mine === cell) importing--;
     }
@@ -37,17 +37,27 @@
     if (at < 0) at = indexOf(message, "Error loading module ");
     const absent = at === 0 && name === "ReferenceError" || at > 0 && name === "TypeError"; // QuickJS, V8
     if (!absent) return error;
-    const broken = indexOf(message, " module 'SyntaxError in ");
-    if (broken >= 0) return syntaxError(slice(message, broken + 24, message.length - 1));
     return makeError(new ErrorClass(), limits.noModule, slice(message, at), table());
   }
-  // Of a module in TypeScript, from `name:line:column: reason`; its frame is the one of an engine.
+  // The error for a module in TypeScript that does not parse: the engine names a module in its place, and the
+  // host has the `ModuleFault` as another module; see `modules.py`.
+  async function faultOf(error) {
+    const { message } = isError(error) ? describe(error) : { message: "" };
+    const mark = "interpstack:broken/", at = indexOf(message, mark), from = at + mark.length;
+    if (at < 0) return undefined;
+    try {
+      return syntaxError((await import("interpstack:fault/" + slice(message, from, from + 16))).default);
+    } catch {
+      return undefined; // code made the name up
+    }
+  }
+  // Of a module in TypeScript; its frame is the one of an engine.
   function syntaxError(fault) {
-    const end = indexOf(fault, ": ");
-    const reason = slice(fault, end + 2), error = makeError(new ErrorClass(), "SyntaxError", reason, table());
+    const place = fault[0] + ":" + fault[1] + ":" + fault[2], reason = "" + fault[3];
+    const error = makeError(new ErrorClass(), "SyntaxError", reason, table());
     const stack = textOf(error, "stack", ""), frames = indexOf(stack, "    at ");
     const rest = frames < 0 ? "" : "\n" + slice(stack, frames);
-    return define(error, "stack", "SyntaxError: " + reason + "\n    at " + slice(fault, 0, end) + rest);
+    return define(error, "stack", "SyntaxError: " + reason + "\n    at " + place + rest);
   }
   function missingExport(specifier, wanted, module) {
     const names = ownKeys(module), known = list();

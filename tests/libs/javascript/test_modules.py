@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpstack_javascript import KERNEL_NAME
-from interpstack_javascript.modules import ModuleTable
+from interpstack_javascript.modules import ModuleFault, ModuleTable
 
 
 @pytest.fixture
@@ -52,10 +52,18 @@ def test_typescript_is_javascript_once_resolved(table: ModuleTable) -> None:
     assert table.load("missing.js") is None
 
 
-def test_typescript_that_does_not_parse_is_reported_in_the_name() -> None:
+def test_typescript_that_does_not_parse_is_reported_by_another_module() -> None:
     table = ModuleTable()
     table.add({"m.ts": "let let = : 5"})
-    assert (table.resolve(KERNEL_NAME, "m.ts") or "").startswith("SyntaxError in m.ts:1:11: ")
+    name = table.resolve(KERNEL_NAME, "m.ts")
+    assert name is not None
+    assert table.load(name) is None
+    said = name.replace("interpstack:broken/", "interpstack:fault/")
+    assert table.resolve(KERNEL_NAME, said) == said
+    source = table.load(said) or ""
+    fault = ModuleFault(*json.loads(source.removeprefix("export default ")))
+    assert (fault.name, fault.line, fault.column, fault.as_module) == ("m.ts", 1, 11, source)
+    assert table.resolve("m.ts", said) != said  # it is for the kernel alone
 
 
 def test_a_table_outlives_its_realm_without_what_was_loaded(table: ModuleTable) -> None:
