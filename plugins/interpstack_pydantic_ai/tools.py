@@ -65,7 +65,7 @@ class EvalRun:
     #: Calls inside their tools: any number of them, or one of a sequential tool.
     _inside: int = attrs.field(default=0, init=False)
     _alone: bool = attrs.field(default=False, init=False)
-    _left: asyncio.Condition = attrs.field(factory=asyncio.Condition, init=False)
+    _left: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         # A manager of its own, because the model's may not have the tools that code alone calls.
@@ -109,15 +109,15 @@ class EvalRun:
     @asynccontextmanager
     async def _entered(self, *, alone: bool) -> AsyncIterator[None]:
         """Wait until a call may run: beside a call of a sequential tool, no other one runs."""
-        async with self._left:
-            await self._left.wait_for(lambda: not self._alone and not (alone and self._inside))
-            self._alone, self._inside = alone, self._inside + 1
+        while self._alone or (alone and self._inside):
+            self._left.clear()
+            await self._left.wait()
+        self._alone, self._inside = alone, self._inside + 1
         try:
             yield
-        finally:
-            async with self._left:
-                self._alone, self._inside = False, self._inside - 1
-                self._left.notify_all()
+        finally:  # without an `await`, at which another cancellation would leave the count too high
+            self._alone, self._inside = False, self._inside - 1
+            self._left.set()
 
     async def _called(self, name: str, given: dict[str, Any], context: CellContext) -> Any:
         approved, args = False, given
