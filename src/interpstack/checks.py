@@ -17,6 +17,7 @@ __all__ = [
     "expect",
     "listed",
     "most_memory_bytes",
+    "number_of",
     "positive",
     "repeated",
     "shown",
@@ -64,6 +65,11 @@ def shown(value: Any, write: Callable[[Any], str] = repr) -> str:
         # Python does not write whole numbers of very many digits, either.
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def number_of(count: int, what: str) -> str:
+    """A number of things, for messages: `1 call`, `2 calls`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def listed(

@@ -37,6 +37,7 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
         "timers": limits.timers,
         "requests": limits.requests,
         "tooMany": bridges.error_name("CallBudgetExceeded"),
+        "tooManyText": limits.too_many_requests,
         "noModule": bridges.error_name("ModuleNotFound"),
     }
     return [offered, given]

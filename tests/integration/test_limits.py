@@ -38,6 +38,39 @@ def test_engines_bear_the_largest_values(on_engine: OnEngine, name: str) -> None
     assert (outcome.error, outcome.text) == (None, "42")
 
 
+_STORMS = {
+    "javascript": "(await Promise.allSettled(Array.from({length: 80}, () => kit.one())))"
+    ".map((one) => one.reason?.message ?? 'made').join('\\n')",
+    "python": """
+import asyncio
+said = []
+async def one():
+    try:
+        await kit.one()
+        said.append("made")
+    except Exception as error:
+        said.append(str(error).partition(": ")[2] or str(error))
+await asyncio.gather(*[one() for _ in range(80)])
+"\\n".join(said)""",
+}
+
+
+@pytest.mark.engines("all")
+def test_refused_calls_have_one_message_whoever_refuses_them(on_engine: OnEngine) -> None:
+    @bridge("kit.one")
+    async def one() -> int:
+        return 1
+
+    limits = Limits(requests=1, cpu_seconds=30)
+    with InterpreterStack(on_engine.name, bridges=[one], limits=limits) as stack:
+        outcome = stack.session("k").eval_sync(_STORMS[on_engine.language])
+    assert outcome.error is None
+    assert sorted(set(outcome.text.splitlines())) == [
+        "made",
+        "the cell may make 1 call; this was one more",
+    ]
+
+
 # -- imports ---------------------------------------------------------------------------------
 
 

@@ -103,8 +103,8 @@ class Emitted:
         self._made += bridge.counted
         most_requests = self._limits.requests
         if most_requests is not None and self._made > most_requests + _SPARE_REQUESTS:
-            message = f"the cell may make {most_requests} calls; this was one more"
-            return _refused(self._bridges.error_name("CallBudgetExceeded"), message)
+            name = self._bridges.error_name("CallBudgetExceeded")
+            return _refused(name, self._limits.too_many_requests)
         self._request(call_id, name, wire)
         return {"future": ...}
 

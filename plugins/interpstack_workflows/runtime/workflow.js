@@ -160,7 +160,8 @@
   let lastId = 0, mostRequests = 0, sharedBudget = { __proto__: null, total: null, spent: 0 };
   // The parts are texts, numbers or null, and few.
   function ask(kind, ...parts) {
-    if (lastId >= mostRequests) throw new RangeErrorClass("the workflow may make " + mostRequests + " requests; this was one more");
+    if (lastId >= mostRequests) throw new RangeErrorClass("the workflow may make " + mostRequests
+      + (mostRequests === 1 ? " request; this was one more" : " requests; this was one more"));
     let text = '["' + ++lastId + '"';
     for (let i = 0; i < parts.length; i++) text += "," + stringify(parts[i]);
     const name = "workflow." + kind;

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import attrs
 
 from interpstack.cells.guards import Guards
+from interpstack.checks import number_of
 from interpstack.contracts.bridges import Bridge, BridgeSet
 from interpstack.contracts.limits import Limits
 from interpstack.contracts.protocol import MODULE, TIMER, GuestError, Request, Settlement
@@ -69,13 +70,13 @@ class RequestCounts:
         number, of_bridge = self._numbers.pop(request.id)
         tool = {"tool": request.bridge}
         if self.limits.requests is not None and number > self.limits.requests:
-            message = f"the cell may make {self.limits.requests} calls; this was one more"
-            return GuestError("CallBudgetExceeded", message, data=tool)
+            return GuestError("CallBudgetExceeded", self.limits.too_many_requests, data=tool)
         if bridge is None or not bridge.awaited:
             message = f"{request.bridge} is not offered in this session, or no longer"
             return GuestError("ToolError", message, data=tool)
         if bridge.budget is not None and of_bridge > bridge.budget:
-            message = f"the cell may call {bridge.name} {bridge.budget} times; this was one more"
+            times = number_of(bridge.budget, "time")
+            message = f"the cell may call {bridge.name} {times}; this was one more"
             return GuestError("CallBudgetExceeded", message, data=tool)
         return self.guards.admit(bridge, request)
 

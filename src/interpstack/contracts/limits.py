@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from interpstack.checks import Value, positive
+from interpstack.checks import Value, number_of, positive
 
 __all__ = ["Limits"]
 
@@ -44,3 +44,8 @@ class Limits(Value):
     console_chars: int = attrs.field(default=4000, validator=positive(int, optional=False))
     value_bytes: int = attrs.field(default=16 * _MIB, validator=positive(int, optional=False))
     source_bytes: int = attrs.field(default=_MIB, validator=positive(int, optional=False))
+
+    @property
+    def too_many_requests(self) -> str:
+        """The message of the error of a call beyond `requests`."""
+        return f"the cell may make {number_of(self.requests or 0, 'call')}; this was one more"

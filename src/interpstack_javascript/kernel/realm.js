@@ -1,7 +1,7 @@
   // -- state of the realm and of the running cell ------------------------------------------
 
   const limits = { __proto__: null, consoleChars: 4000, valueChars: 16777216, renderChars: 65536, timers: 1000, requests: null,
-    tooMany: "CallBudgetExceeded", noModule: "ModuleNotFound" }; // a stored state has the others
+    tooMany: "CallBudgetExceeded", tooManyText: "", noModule: "ModuleNotFound" }; // a stored state has the others
   const roots = table();      // first parts of bridge names -> what the guest sees there
   const guarded = table();    // those whose global the guest cannot change
   const builtin = table();    // globals of the host -> what they were at first; of a bridge, null

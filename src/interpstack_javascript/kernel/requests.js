@@ -24,8 +24,7 @@
     // The host counts and refuses; what is far beyond the limit need not trouble it.
     if (!counts && ++uncounted > 10000) throw new RangeErrorClass(name + ": a cell may make at most 10000 such calls");
     if (counts && limits.requests !== null && ++requested > limits.requests + 64)
-      throw makeError(new ErrorClass(), limits.tooMany, "the cell may make " + limits.requests
-        + " calls; this was one more", { __proto__: null, tool: name });
+      throw makeError(new ErrorClass(), limits.tooMany, limits.tooManyText, { __proto__: null, tool: name });
     if (!written) return encodeValue(input);
     if (input.length > limits.valueChars) tooLarge();
     return input;

@@ -117,7 +117,7 @@ async def test_a_request_that_limits_refuse_is_seen_and_a_timer_is_not() -> None
     tool = Tool()
     outcome = await _eval([Requests(around)], tool, source, limits=Limits(requests=1))
     assert seen == [("tool", False), ("tool", True)]
-    assert ("may make 1 calls" in outcome.text, tool.calls) == (True, [1])
+    assert ("may make 1 call;" in outcome.text, tool.calls) == (True, [1])
 
 
 @pytest.mark.parametrize("late", [False, True])
