@@ -27,8 +27,8 @@
       try {
         at = at.cause;
         if (at === undefined || at === null || at === error) return text;
-        const code = isError(at) ? textOf(at, "code", "") : "", told = thrownLine(at);
-        text += "\n    [cause]: " + told + (code === "" || indexOf(told, code) >= 0 ? "" : " (" + slice(code, 0, 80) + ")");
+        const code = isError(at) ? textOf(at, "code", "") : "", shown = thrownLine(at);
+        text += "\n    [cause]: " + shown + (code === "" || indexOf(shown, code) >= 0 ? "" : " (" + slice(code, 0, 80) + ")");
       } catch {
         return text; // a getter or a proxy that throws
       }
@@ -49,7 +49,7 @@
     }
   }
   const callErrors = new WeakSet(); // with which calls of the host failed
-  // The own fields of an error, such as `{status: 402}`, but for those that are told beside it. A getter is not
+  // The own fields of an error, such as `{status: 402}`, but for those that are shown beside it. A getter is not
   // called: it might take for ever, and the error would be a time limit.
   function fieldsOf(error, chars) {
     const view = { __proto__: null, left: chars, depth: 4, path: list(), cut: false }, parts = list();
@@ -81,10 +81,10 @@
     return text;
   }
   // One line of a stack; undefined for a frame that no reader of the guest's code knows.
-  function guestFrame(told) {
-    if (indexOf(told, "interpstack:") >= 0 || indexOf(told, "(native)") >= 0
-      || indexOf(told, "(<anonymous>)") >= 0 || indexOf(told, "at <eval_async>:") >= 0) return undefined;
-    let line = writtenPlaces(told);
+  function guestFrame(frame) {
+    if (indexOf(frame, "interpstack:") >= 0 || indexOf(frame, "(native)") >= 0
+      || indexOf(frame, "(<anonymous>)") >= 0 || indexOf(frame, "at <eval_async>:") >= 0) return undefined;
+    let line = writtenPlaces(frame);
     if (line === undefined) return undefined;
     const own = script === "" ? -1 : indexOf(line, " eval (" + script); // as V8 writes it
     if (own >= 0) line = slice(line, 0, own) + " <cell> (" + slice(line, own + 7);
