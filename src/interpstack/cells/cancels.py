@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -45,8 +47,24 @@ class Cancels:
 
     def happened(self, request_id: int = 0) -> bool:
         """Whether the host cancelled the cell, or this request, in whose task the caller is."""
-        left = request_id in self.tasks or self._cell.cancelling() > self._before
-        return left and _task().cancelling() > 0
+        return self._asked(request_id) and _task().cancelling() > 0
+
+    def _asked(self, request_id: int) -> bool:
+        return request_id in self.tasks or self._cell.cancelling() > self._before
+
+    @contextmanager
+    def only_of_host(self, request_id: int) -> Iterator[None]:
+        """A block that runs a handler, whose own cancellations are forgotten at its end.
+
+        Before Python 3.13, a task group that fails leaves its task as if it had been cancelled.
+        """
+        task = _task()
+        before = task.cancelling()
+        try:
+            yield
+        finally:
+            while task.cancelling() > before and not self._asked(request_id):
+                task.uncancel()
 
     def is_for_host(self, error: BaseException, request_id: int = 0) -> bool:
         """Whether an exception is meant for the caller of the program, not for the code."""

@@ -223,6 +223,48 @@ async def test_a_time_limit_of_a_wrapper_ends_the_call_alone() -> None:
     assert outcome.text in ("too slow", "tool was cancelled")
 
 
+async def _fails_in_a_group() -> None:
+    async def fails() -> None:
+        raise ValueError("no")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fails())
+
+
+async def _cancels_itself() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("ends", [_fails_in_a_group, _cancels_itself])
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_what_a_handler_does_to_its_own_task_does_not_end_the_wrapped_call(
+    ends: Callable[[], Awaitable[None]], goes_on: bool
+) -> None:
+    async def around(request: Any, make: Any) -> Any:
+        return await make()
+
+    async def handler(n: int) -> int:
+        try:
+            await ends()
+        except BaseException:
+            if not goes_on:
+                raise
+        return 7
+
+    tool = Bridge(name="tool", handler=handler)
+    async with (
+        InterpreterStack(FakeEngine(), [Requests(around)], bridges=[tool]) as stack,
+        stack.session() as session,
+    ):
+        async with asyncio.timeout(20):
+            outcome = await session.eval(CATCHES)
+    ended = ("unhandled errors in a TaskGroup (1 sub-exception)", "tool was cancelled")
+    assert (outcome.text == "7") if goes_on else (outcome.text in ended)
+
+
 async def test_a_cell_is_cancelled_through_its_wrappers() -> None:
     begun, left = asyncio.Event(), []
 
