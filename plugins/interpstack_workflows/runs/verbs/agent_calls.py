@@ -30,6 +30,7 @@ from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
 from interpstack_workflows.runs.verbs.agent_options import AgentOptions, Retry
+from interpstack_workflows.runs.verbs.host_code import in_own_task, was_stopped
 from interpstack_workflows.runs.verbs.isolation import (
     IsolatedWork,
     check_isolation,
@@ -39,7 +40,7 @@ from interpstack_workflows.steps.host_values import plain_json
 from interpstack_workflows.steps.names import canonical
 from interpstack_workflows.steps.stages import AgentStage
 
-__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "StepSpending", "was_stopped"]
+__all__ = ["AgentCalls", "AgentHost", "AgentWaits", "StepSpending"]
 
 
 #: Types whose values are the same in JSON.
@@ -297,7 +298,7 @@ class AgentCalls:
             try:
                 await self._host.before_effects()
                 self._host.emitter.agent_started(task.opened, call)
-                answer = _checked(await agent.run(call), call.agent)
+                answer = _checked(await in_own_task(agent.run(call)), call.agent)
                 self._host.emitter.agent_answered(task.opened, answer)
                 usage, calls = answer.usage, 1
             except AgentPaused as paused:
@@ -330,8 +331,7 @@ class AgentCalls:
             except (GeneratorExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                # Such as a BaseExceptionGroup. No caller would take it, and the step had no end. A
-                # task group of Python 3.11 leaves its task as if the host had cancelled it.
+                # Such as a BaseExceptionGroup. No caller would take it, and the step had no end.
                 usage, calls = reports[-1] if reports else _NOTHING, 1
                 what = f"{type(error).__name__}: {error}".rstrip(": ")
                 raise AgentFailed(f"agent {call.agent!r} failed: {what}", usage) from error
@@ -340,15 +340,6 @@ class AgentCalls:
                 reserved.commit(used.amounts())
                 task.spending.add(used)
             return answer
-
-
-def was_stopped() -> bool:
-    """Return whether the task in which a `CancelledError` arrives was itself cancelled.
-
-    An agent's code raises that error, too, when a task of its own is cancelled.
-    """
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 async def _to_correct(task: _Task, stage: AgentStage, faults: Sequence[str]) -> AgentStage:

@@ -11,6 +11,7 @@ from interpstack_workflows.errors import WorkflowError
 from interpstack_workflows.runs.failures import StepFailed
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.scopes.scope import OpenRequest
+from interpstack_workflows.runs.verbs.host_code import in_own_task
 
 __all__ = ["checked_output", "run_command"]
 
@@ -53,7 +54,8 @@ async def run_command(
             f"Unknown sandbox profile {profile!r}; the runner has: {known}", "UnknownProfile"
         )
     await begin()
-    return checked_output(profile, await sandbox(opened.request.request), parts.output_bytes)
+    answer = await in_own_task(sandbox(opened.request.request))
+    return checked_output(profile, answer, parts.output_bytes)
 
 
 def checked_output(profile: str, answer: Any, most: int = OUTPUT_BYTES) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from interpstack_workflows.runs.verbs.agent_calls import (
     AgentHost,
     AgentWaits,
     StepSpending,
-    was_stopped,
 )
 from interpstack_workflows.runs.verbs.children import child_place
 from interpstack_workflows.runs.verbs.commands import run_command
+from interpstack_workflows.runs.verbs.host_code import was_stopped
 from interpstack_workflows.runs.verbs.wait_options import wait_seconds
 from interpstack_workflows.runs.verbs.waits import Wait, approval_id, wait_id
 from interpstack_workflows.runtime.boundary import FailedResolution

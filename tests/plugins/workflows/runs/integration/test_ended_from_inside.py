@@ -39,6 +39,17 @@ async def _stops_in_a_group(prompt: str) -> None:
         group.create_task(_stops(prompt))
 
 
+async def _closes(prompt: str) -> None:
+    raise GeneratorExit
+
+
+async def _cancelled_behind_a_group(prompt: str) -> None:
+    try:
+        await _stops_in_a_group(prompt)
+    except BaseExceptionGroup:
+        await _cancelled(prompt)
+
+
 @pytest.mark.parametrize(
     ("agent", "name", "why"),
     [
@@ -46,6 +57,8 @@ async def _stops_in_a_group(prompt: str) -> None:
         (_exits, "SystemExit", "agent 'default' called sys.exit(3)"),
         (_stops, "_Stop", "agent 'default' failed: _Stop: enough"),
         (_stops_in_a_group, "BaseExceptionGroup", "agent 'default' failed: BaseExceptionGroup: "),
+        (_cancelled_behind_a_group, "CancelledError", "agent 'default' was cancelled by its own"),
+        (_closes, "RuntimeError", "the agent or the sandbox raised GeneratorExit"),
     ],
 )
 async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
@@ -62,7 +75,13 @@ async def test_an_agent_that_ends_from_inside_fails_and_is_tried_again(
 
 @pytest.mark.parametrize(
     ("ends", "name"),
-    [(_cancelled, "CancelledError"), (_exits, "SystemExit"), (_stops, "_Stop")],
+    [
+        (_cancelled, "CancelledError"),
+        (_exits, "SystemExit"),
+        (_stops, "_Stop"),
+        (_cancelled_behind_a_group, "CancelledError"),
+        (_closes, "RuntimeError"),
+    ],
 )
 async def test_a_sandbox_that_ends_from_inside_fails_its_step(ends: Any, name: str) -> None:
     async def sandbox(spec: Any) -> Any:
