@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable
+from inspect import iscoroutinefunction
 from itertools import islice
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from interpstack.contracts.errors import ConfigurationError
 __all__ = [
     "Value",
     "expect",
+    "is_plain_function",
     "listed",
     "most_memory_bytes",
     "number_of",
@@ -129,6 +131,12 @@ def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:
     """
     if not isinstance(value, kind):
         raise ConfigurationError(f"{accepted}; got {shown(value)}")
+
+
+def is_plain_function(value: Any) -> bool:
+    """Return whether a value can be called, and nobody has to await its answer."""
+    calls = (value, getattr(type(value), "__call__", None))  # noqa: B004
+    return callable(value) and not any(map(iscoroutinefunction, calls))
 
 
 def takes(accepted: str, *kinds: type, fits: Any = None, of: Any, error: Any) -> Any:

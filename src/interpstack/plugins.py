@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from inspect import iscoroutinefunction
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
@@ -162,20 +163,39 @@ class PluginManager:
         Hooks that a plugin declares are added, too.
 
         Raises:
-            ConfigurationError: A plugin has no hooks, has unknown hooks, or is there already.
+            ConfigurationError: A plugin has no hooks, has unknown hooks or one that is async and
+                not awaited, or is there already.
         """
         for plugin in plugins:
             self._register(plugin)
+        self._check_awaited()
         try:
             for module in self.hook.interpstack_add_hookspecs():
                 if module not in self._specs:
                     self._specs.append(module)
                     self._manager.add_hookspecs(module)
             self._manager.check_pending()
+            self._check_awaited()
         except pluggy.PluginValidationError as error:
             name = self._manager.get_name(error.plugin)
             why = " ".join(str(error).split())
             raise ConfigurationError(f"plugin {name!r} cannot be used: {why}") from error
+
+    def _check_awaited(self) -> None:
+        """Refuse async implementations of hooks whose answers nobody awaits.
+
+        Raises:
+            ConfigurationError: There is one; what it does would never happen.
+        """
+        for hook in vars(self.hook).values():
+            spec = hook.spec and hook.spec.function
+            answer = getattr(spec, "__annotations__", {}).get("return", "Awaitable")
+            for impl in hook.get_hookimpls():
+                if iscoroutinefunction(impl.function) and "Awaitable" not in str(answer):
+                    raise ConfigurationError(
+                        f"plugin {impl.plugin_name!r} cannot be used: {hook.name} is a plain "
+                        "function, since nobody awaits it; write def in place of async def"
+                    )
 
     def _register(self, plugin: Any) -> None:
         if isinstance(plugin, str):

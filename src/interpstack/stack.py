@@ -129,7 +129,14 @@ class InterpreterStack(SyncToo):
         if cached is not None and cached[0] is offer:
             return cached[1]
         registry = BridgeRegistry(self._bridges, self._own_language)
-        self.hook.interpstack_register_bridges(register=registry, stack=self, offer=offer)
+        for returned in self.hook.interpstack_register_bridges(
+            register=registry, stack=self, offer=offer
+        ):
+            raise ConfigurationError(
+                "interpstack_register_bridges returns nothing: pass each bridge to "
+                f"register.bridge(…), and each guest source to register.source(…); a plugin "
+                f"returned {shown(returned)}"
+            )
         bridges = registry.freeze(offer.error_names)
         self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
@@ -137,6 +144,8 @@ class InterpreterStack(SyncToo):
     def prompt(self, offer: HostOffer | None = None) -> str:
         """The plugins' sections for the system prompt, joined by blank lines."""
         sections = self.hook.interpstack_prompt_section(stack=self, offer=offer or HostOffer())
+        for text in sections:
+            expect(text, str, "interpstack_prompt_section returns text or None")
         return "\n\n".join(text for text in sections if text)
 
     def describe(self) -> tuple[PluginInfo, ...]:

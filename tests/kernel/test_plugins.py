@@ -241,6 +241,62 @@ def test_hook_calls_are_traced_on_request(
 # -- the specifications ----------------------------------------------------------------------
 
 
+class _Later:
+    """Hooks that a stack does not await, and one that it does."""
+
+    def __init__(self, hook: str) -> None:
+        async def later() -> None:
+            self.called = True
+
+        self.name, self.called = "later", False
+        setattr(self, hook, hookimpl(later))
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [*sorted(set(_SPECS) - {"interpstack_session_closing"}), "interpstack_register_persistence"],
+)
+def test_an_async_function_is_refused_for_a_hook_that_nobody_awaits(hook: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"plugin 'later' cannot be used: {hook} is a pl"):
+        InterpreterStack(FakeEngine(), ["persistence", _Later(hook)])
+
+
+async def test_an_async_function_may_close_a_session() -> None:
+    later = _Later("interpstack_session_closing")
+    async with InterpreterStack(FakeEngine(), [later]) as stack, stack.session() as session:
+        await session.eval("1")
+    assert later.called
+
+
+def test_bridges_that_are_returned_in_place_of_registered_are_refused() -> None:
+    class Returns:
+        name = "returns"
+
+        @hookimpl
+        def interpstack_register_bridges(self) -> Any:
+            return [Bridge(name="lost", handler=lambda: 1)]
+
+    with (
+        InterpreterStack(FakeEngine(), [Returns()]) as stack,
+        stack.session() as session,
+        pytest.raises(ConfigurationError, match=r"pass each bridge to register\.bridge"),
+    ):
+        session.eval_sync("1")
+
+
+def test_a_prompt_section_is_text() -> None:
+    class Number:
+        @hookimpl
+        def interpstack_prompt_section(self) -> Any:
+            return 5
+
+    with (
+        InterpreterStack(FakeEngine(), [Number()]) as stack,
+        pytest.raises(ConfigurationError, match="section returns text or None; got 5"),
+    ):
+        stack.prompt()
+
+
 def test_there_are_at_most_fifteen_hooks() -> None:
     assert 0 < len(_SPECS) <= 15
 

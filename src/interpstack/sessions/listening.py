@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from inspect import iscoroutinefunction
 
 import attrs
 
-from interpstack.checks import shown
+from interpstack.checks import is_plain_function, shown
 from interpstack.contracts.errors import ConfigurationError
 from interpstack.contracts.raised import ends_program
 
@@ -49,10 +48,10 @@ class ConsoleRelay:
         """
         if tell is None:
             return None
-        if not callable(tell):
-            raise ConfigurationError(f"on_console takes a function; got {shown(tell)}")
-        if iscoroutinefunction(tell) or iscoroutinefunction(type(tell).__call__):
-            raise ConfigurationError(f"on_console takes no async function; got {shown(tell)}")
+        if not is_plain_function(tell):
+            raise ConfigurationError(
+                f"on_console takes a function that is not async; got {shown(tell)}"
+            )
         return cls(tell, room)
 
     def begin(self) -> None:
