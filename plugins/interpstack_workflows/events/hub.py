@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Final
 
@@ -26,27 +26,34 @@ __all__ = ["EventHub", "EventSubscription"]
 
 _log = logging.getLogger("interpstack.workflows")
 _ENDS: Final = (ResultEvent, ErrorEvent, CancelledEvent)
+_HasEnded = Callable[[], Awaitable[bool]]
 
 
 class EventSubscription:
     """Events as they come: an async iterator, and an async context manager.
 
-    The iteration ends when the subscription is closed; that of a single run also ends with its run.
+    The iteration ends when the subscription is closed; that of a single run also ends with its run,
+    or at once if the run has ended already.
 
     Args:
         hub: Sends the events.
         run_id: The run; `None` for all.
         capacity: Events that are queued for a slow reader.
+        has_ended: Returns whether the run had ended before, so that no event of its end comes.
 
     Attributes:
+        run_id: The run; `None` for all.
         missed: Number of events that were dropped because the reader was slow.
     """
 
-    def __init__(self, hub: EventHub, run_id: str | None, capacity: int) -> None:
+    def __init__(
+        self, hub: EventHub, run_id: str | None, capacity: int, has_ended: _HasEnded | None = None
+    ) -> None:
         self._hub = hub
-        self._run_id = run_id
+        self.run_id = run_id
         self._events: deque[WorkflowEvent] = deque()
         self._capacity = capacity
+        self._has_ended = has_ended
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._more = asyncio.Event()
@@ -55,13 +62,13 @@ class EventSubscription:
 
     def take(self, event: WorkflowEvent) -> None:
         """Keep an event for the reader; called by the hub, from any thread."""
-        if self._closed or self._run_id not in (None, event.run_id):
+        if self._closed or self.run_id not in (None, event.run_id):
             return
         if len(self._events) >= self._capacity:
             self._events.popleft()
             self.missed += 1
         self._events.append(event)
-        if self._run_id is not None and not event.depth and isinstance(event, _ENDS):
+        if self.run_id is not None and not event.depth and isinstance(event, _ENDS):
             self.close()
         elif threading.get_ident() == self._thread:
             self._more.set()
@@ -81,6 +88,11 @@ class EventSubscription:
         while not self._events:
             if self._closed:
                 raise StopAsyncIteration
+            if (has_ended := self._has_ended) is not None:
+                self._has_ended = None  # an end from now on is an event
+                if await has_ended():
+                    self.close()
+                continue
             self._more.clear()
             await self._more.wait()
         return self._events.popleft()
@@ -123,25 +135,37 @@ class EventHub:
         for one in self._subscriptions:
             one.take(event)
 
-    def subscribe(self, run_id: str | None = None, capacity: int = 1000) -> EventSubscription:
+    def subscribe(
+        self,
+        run_id: str | None = None,
+        capacity: int = 1000,
+        has_ended: _HasEnded | None = None,
+    ) -> EventSubscription:
         """Events from now on.
 
         Args:
             run_id: The run; `None` for all.
             capacity: Events that are queued for a slow reader, at least 1.
+            has_ended: Returns whether the run had ended before.
 
         Raises:
             ConfigurationError: The capacity is not a whole number, or is below 1.
         """
         if type(capacity) is not int or capacity < 1:
             raise ConfigurationError(f"capacity takes a whole number from 1; got {capacity!r:.40}")
-        one = EventSubscription(self, run_id, capacity)
+        one = EventSubscription(self, run_id, capacity, has_ended)
         self._subscriptions = (*self._subscriptions, one)
         return one
 
     def drop(self, subscription: EventSubscription) -> None:
         """Hand nothing more to a subscription."""
         self._subscriptions = tuple(one for one in self._subscriptions if one is not subscription)
+
+    def end(self, run_id: str) -> None:
+        """End the subscriptions of a run: this process sends no more events of it."""
+        for one in self._subscriptions:
+            if one.run_id == run_id:
+                one.close()
 
     def close(self) -> None:
         """End all subscriptions."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack import ConfigurationError
-from interpstack.checks import shown
+from interpstack.checks import is_plain_function, shown
 from interpstack_commands import OUTPUT_BYTES, Sandbox
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.selectors import Models
@@ -23,7 +23,7 @@ from interpstack_workflows.scheduling.scheduler import Scheduler
 from interpstack_workflows.stores.store import WorkflowStore
 from interpstack_worktrees import GitWorktrees
 
-__all__ = ["RunParts", "check_settings", "worktrees_of"]
+__all__ = ["RunParts", "check_poll_seconds", "check_settings", "worktrees_of"]
 
 
 #: Seconds in which a run is claimed and replays what it has recorded, on a busy machine, too.
@@ -59,12 +59,15 @@ _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     ),
     "output_bytes": ("a whole number, 0 or more", partial(_whole, least=0)),
     "scheduler": ("a Scheduler, or None", lambda v: v is None or isinstance(v, Scheduler)),
-    "events": ("a function, or None", lambda v: v is None or callable(v)),
+    "events": (
+        "a function that is not async, or None",
+        lambda v: v is None or is_plain_function(v),
+    ),
     "max_depth": ("a whole number, 1 or more", partial(_whole, least=1)),
     "lease_seconds": ("a number above 0", lambda v: _number(v) and v > 0),
     "linger_seconds": ("a number, 0 or more", _number),
     "live_runs": ("a whole number, 1 or more", partial(_whole, least=1)),
-    "clock": ("a function", callable),
+    "clock": ("a function that is not async", is_plain_function),
     "worktrees": (
         "the root of a git repository, or GitWorktrees",
         lambda v: v is None or isinstance(v, (Path, str, GitWorktrees)),
@@ -86,6 +89,16 @@ def check_settings(**given: Any) -> None:
             raise ConfigurationError(
                 f"WorkflowRunner: {name} takes {accepted}; got {shown(given[name])}"
             )
+
+
+def check_poll_seconds(value: Any) -> None:
+    """Check the pause between two polls of a store.
+
+    Raises:
+        ConfigurationError: It is not a number above 0.
+    """
+    if not (_number(value) and value > 0):
+        raise ConfigurationError(f"poll_seconds takes a number above 0; got {shown(value)}")
 
 
 def worktrees_of(given: GitWorktrees | Path | str | None) -> GitWorktrees | None:

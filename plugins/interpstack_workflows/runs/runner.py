@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,7 +22,12 @@ from interpstack_workflows.runs.agent_names import find_agents
 from interpstack_workflows.runs.catalog import WorkflowCatalog, metadata_of
 from interpstack_workflows.runs.changes import change_script
 from interpstack_workflows.runs.host_modules import read_modules
-from interpstack_workflows.runs.parts import RunParts, check_settings, worktrees_of
+from interpstack_workflows.runs.parts import (
+    RunParts,
+    check_poll_seconds,
+    check_settings,
+    worktrees_of,
+)
 from interpstack_workflows.runs.reading.views import RunnerViews
 from interpstack_workflows.runs.run_budgets import check_names
 from interpstack_workflows.runs.run_records import RunOptions, as_result, new_run
@@ -319,21 +325,33 @@ class WorkflowRunner(RunnerViews):
         """Events from now on, for a reader that may be slow.
 
         Args:
-            run_id: The run, whose end ends the subscription; `None` for all runs.
+            run_id: The run, whose end ends the subscription; `None` for all runs. Of a run that has
+                ended, there are no events, and of one in another process none either.
             capacity: Events that are queued for the reader; beyond that, the oldest are dropped.
 
         Raises:
             ConfigurationError: The capacity is not a whole number, or is below 1.
         """
-        return self._hub.subscribe(run_id, capacity)
+        has_ended = None if run_id is None else partial(self._has_ended, run_id)
+        return self._hub.subscribe(run_id, capacity, has_ended)
 
     async def serve(self, poll_seconds: float = 0.5) -> None:
         """Work on the runs of the store, until this is cancelled.
 
         Sleeping runs are woken at their time, and runs with messages when these arrive. Runs that
         another runner has left are taken over.
+
+        Raises:
+            ConfigurationError: `poll_seconds` is not a number above 0.
         """
+        check_poll_seconds(poll_seconds)
         await serve(self._parts.store, self._supervisor, poll_seconds)
+
+    async def _has_ended(self, run_id: str) -> bool:
+        if self._supervisor.active_run(run_id) is not None:
+            return False  # its end is an event
+        record = await self._parts.store.read(run_id)
+        return record is not None and record.status in ENDED
 
     async def _is_answered(self, run_id: str, ask_id: str, value: Any) -> bool:
         """Return whether a question already has this answer; the first answer counts.

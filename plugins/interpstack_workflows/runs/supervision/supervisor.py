@@ -232,6 +232,7 @@ class RunSupervisor:
                 run.fail(WorkflowError(_CLOSED.format(run.run_id)))
                 raise
             run.fail(error)
+            self._parts.hub.end(run.run_id)
             return
         finally:
             if run.early is not None:
@@ -242,6 +243,7 @@ class RunSupervisor:
         if record.status in ENDED:
             del self._runs[run.run_id]
             run.rest(record)
+            self._parts.hub.end(run.run_id)  # also of one that had ended before: nothing ran
             return
         if run.again:
             self._begin(run)

@@ -30,6 +30,17 @@ async def test_a_subscription_of_a_run_ends_with_the_run() -> None:
     assert events == [log("1"), end(scope="root/kid"), end()]
 
 
+async def test_a_subscription_of_a_run_that_had_ended_ends_after_what_is_queued() -> None:
+    hub = EventHub()
+
+    async def has_ended() -> bool:
+        hub.emit(log("1"))
+        return True
+
+    async with asyncio.timeout(30):
+        assert [event async for event in hub.subscribe("run_a", has_ended=has_ended)] == [log("1")]
+
+
 async def test_a_slow_reader_misses_the_oldest_events() -> None:
     hub = EventHub()
     async with hub.subscribe(capacity=3) as events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -126,6 +127,27 @@ async def test_a_subscription_of_one_run_ends_with_it() -> None:
         events = [event async for event in subscription]
     begun = [event.prompt_preview for event in events if isinstance(event, AgentStartedEvent)]
     assert begun == ["mine"]
+
+
+async def test_a_subscription_of_a_run_that_has_ended_ends_at_once() -> None:
+    async with runner(Prompts()) as one, asyncio.timeout(30):
+        ended = await one.run(script("return agent('a')"))
+        assert [event async for event in one.subscribe(ended.run_id)] == []
+        later = one.subscribe(ended.run_id)
+        await (await one.resume(ended.run_id)).result()  # of no step that failed: nothing runs
+        assert [event async for event in later] == []
+
+
+async def test_a_subscription_may_begin_before_its_run() -> None:
+    async with runner(Prompts()) as one, asyncio.timeout(30):
+
+        async def read() -> list[Any]:
+            return [type(event).__name__ async for event in one.subscribe("run_mine")]
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        await one.run(script("return 1"), run_id="run_mine")
+        assert await reading == ["StartedEvent", "ResultEvent"]
 
 
 async def test_a_function_that_raises_does_not_end_the_run() -> None:

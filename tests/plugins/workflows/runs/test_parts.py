@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from workflow_runs import MemoryRuns
 
 from interpstack import ConfigurationError
 from interpstack_workflows.api import Scheduler, WorkflowRunner
+
+
+async def _hears_later(event: Any) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -23,14 +27,15 @@ from interpstack_workflows.api import Scheduler, WorkflowRunner
         ("sandboxes", {"local/a": 1}, "async functions by profile, or None; got"),
         ("output_bytes", -1, "a whole number, 0 or more; got -1"),
         ("scheduler", 4, "a Scheduler, or None; got 4"),
-        ("events", "print", "a function, or None; got 'print'"),
+        ("events", "print", "a function that is not async, or None; got 'print'"),
+        ("events", _hears_later, "a function that is not async, or None; got <function _hears"),
         ("max_depth", 0, "a whole number, 1 or more; got 0"),
         ("max_depth", True, "a whole number, 1 or more; got True"),
         ("lease_seconds", 0, "a number above 0; got 0"),
         ("lease_seconds", float("nan"), "a number above 0; got nan"),
         ("linger_seconds", -1, "a number, 0 or more; got -1"),
         ("live_runs", 1.5, "a whole number, 1 or more; got 1.5"),
-        ("clock", 0.0, "a function; got 0.0"),
+        ("clock", 0.0, "a function that is not async; got 0.0"),
     ],
 )
 def test_wrong_arguments_say_what_is_accepted(name: str, value: Any, accepted: str) -> None:
@@ -43,6 +48,13 @@ def test_wrong_arguments_say_what_is_accepted(name: str, value: Any, accepted: s
 async def test_runs_are_early_no_longer_than_they_would_linger(linger: float, early: float) -> None:
     async with WorkflowRunner(linger_seconds=linger) as runner:
         assert runner._parts.early_seconds == early
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "1", None, True, float("nan"), float("inf")])
+async def test_a_wrong_pause_between_polls_is_refused(seconds: Any) -> None:
+    async with WorkflowRunner() as runner, asyncio.timeout(30):
+        with pytest.raises(ConfigurationError, match="poll_seconds takes a number above 0; got "):
+            await runner.serve(seconds)
 
 
 def test_nothing_is_opened_for_wrong_arguments(tmp_path: Path) -> None:
