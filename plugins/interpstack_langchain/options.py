@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError, Limits
 from interpstack.checks import shown
+from interpstack_agents import check_signing_key
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -114,10 +115,7 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
         return
     if not isinstance(value, (str, bytes)):
         raise WrongType(f"snapshot_signing_key takes bytes, a string or None; got {shown(value)}")
-    if len(value) < 16:
-        raise ConfigurationError(
-            "snapshot_signing_key takes at least 16 bytes; make one with secrets.token_bytes(32)"
-        )
+    check_signing_key(attribute.name, value.encode() if isinstance(value, str) else value)
 
 
 def _ptc(value: Any) -> tuple[str | BaseTool, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+import attrs
 from pydantic_ai import RunContext, UserError
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
@@ -13,12 +14,13 @@ from pydantic_ai.tools import AgentDepsT, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
 
 from interpstack import ConfigurationError, Engine, InterpreterStack, Limits, call_blocking
-from interpstack.checks import shown
+from interpstack.checks import is_plain_function, positive, shown
 from interpstack_agents import (
     Conversations,
     LiveSessions,
     PersistenceScope,
     Preset,
+    check_signing_key,
     persistence_mode,
 )
 from interpstack_pydantic_ai.evals import AgentEvals
@@ -40,6 +42,34 @@ _NEEDED: Final = {
         "without a record, calls that were approved would be made again",
     ),
 }
+
+
+def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    check_signing_key(attribute.name, value)
+
+
+@attrs.frozen(kw_only=True)
+class _Bounds:
+    """The arguments that set the limits of evals and of what is stored, checked by their names."""
+
+    timeout: float | None = attrs.field(validator=positive(float, of="", seconds=True))
+    wall_timeout: float | None = attrs.field(validator=positive(float, of="", seconds=True))
+    memory_limit: int = attrs.field(validator=positive(int, 4 * 2**20, optional=False, of=""))
+    max_ptc_calls: int | None = attrs.field(validator=positive(int, of=""))
+    max_result_chars: int = attrs.field(validator=positive(int, optional=False, of=""))
+    max_snapshot_bytes: int | None = attrs.field(validator=positive(int, of=""))
+    snapshot_signing_key: bytes | None = attrs.field(validator=_signing_key)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the stack."""
+        return Limits(
+            cpu_seconds=self.timeout,
+            wall_seconds=self.wall_timeout,
+            memory_bytes=self.memory_limit,
+            requests=self.max_ptc_calls,
+            result_chars=self.max_result_chars,
+        )
 
 
 @dataclass(init=False, eq=False)
@@ -124,18 +154,23 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         for name, value in (("ptc", ptc), ("interrupt_on", interrupt_on)):
             _check_selector(name, value)
         _check_approvals(ptc, interrupt_on)
+        if conversation_id is not None and not is_plain_function(conversation_id):
+            raise ConfigurationError(
+                "conversation_id takes a function of the RunContext that is not async; got "
+                f"{shown(conversation_id)}; pass an id as Agent.run(conversation_id=…)"
+            )
         self._conversation_id = conversation_id
+        bounds = _Bounds(
+            timeout=timeout,
+            wall_timeout=wall_timeout,
+            memory_limit=memory_limit,
+            max_ptc_calls=max_ptc_calls,
+            max_result_chars=max_result_chars,
+            max_snapshot_bytes=max_snapshot_bytes,
+            snapshot_signing_key=snapshot_signing_key,
+        )
         self._stack = InterpreterStack(
-            engine,
-            [*preset.plugins, *plugins],
-            options=options,
-            limits=Limits(
-                cpu_seconds=timeout,
-                wall_seconds=wall_timeout,
-                memory_bytes=memory_limit,
-                requests=max_ptc_calls,
-                result_chars=max_result_chars,
-            ),
+            engine, [*preset.plugins, *plugins], options=options, limits=bounds.limits
         )
         most = memory_limit if max_snapshot_bytes is None else max_snapshot_bytes
         made = persistence_mode(self._stack, mode)(max_bytes=most, signing_key=snapshot_signing_key)

@@ -150,20 +150,27 @@ def takes(accepted: str, *kinds: type, fits: Any = None, of: Any, error: Any) ->
     return validate
 
 
-def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limits") -> Any:
+def positive(
+    kind: type,
+    least: int = 1,
+    optional: bool = True,
+    of: str = "limits",
+    seconds: bool = False,
+) -> Any:
     """A validator of whole numbers from `least`, or of any numbers above 0.
 
     Args:
         kind: `int` or `float`.
         least: The smallest whole number.
         optional: `None` is accepted, too.
-        of: The name of the value in messages.
+        of: The owner of the value in messages; empty for an argument that is known by its name.
+        seconds: The value is in seconds, as is one whose name says so.
     """
 
     def validate(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value is None and optional:
             return
-        most = _MOST_SECONDS if attribute.name.endswith("_seconds") else _MOST
+        most = _MOST_SECONDS if seconds or attribute.name.endswith("_seconds") else _MOST
         fits = isinstance(value, int if kind is int else (int, float))
         fits = fits and not isinstance(value, bool) and value <= most
         if fits and (value >= least if kind is int else value > 0):
@@ -172,7 +179,7 @@ def positive(kind: type, least: int = 1, optional: bool = True, of: str = "limit
         accepted = whole if kind is int else f"a number above 0, at most {most}"
         also = ", or None for no limit" if optional else ""
         raise ConfigurationError(
-            f"{of}: {attribute.name} takes {accepted}{also}; got {shown(value)}"
+            f"{of and of + ': '}{attribute.name} takes {accepted}{also}; got {shown(value)}"
         )
 
     return validate

@@ -22,6 +22,7 @@ __all__ = [
     "Persistence",
     "PersistenceScope",
     "RecordRejected",
+    "check_signing_key",
     "persistence_mode",
     "persistence_modes",
     "shared_key",
@@ -65,6 +66,25 @@ class ConversationContext:
     context: Any = None
 
 
+def check_signing_key(name: str, key: Any) -> None:
+    """Refuse a key that cannot sign stored states.
+
+    Args:
+        name: The argument that the key was given as.
+        key: The key; `None` for none.
+
+    Raises:
+        ConfigurationError: It is not bytes, or too short to be a secret.
+    """
+    if key is not None and not isinstance(key, bytes):
+        kind = type(key).__name__  # the value itself is a secret
+        raise ConfigurationError(f"{name} takes bytes or None; got a value of type {kind}")
+    if key is not None and len(key) < _KEY_BYTES:
+        raise ConfigurationError(
+            f"{name} takes at least {_KEY_BYTES} bytes; make one with secrets.token_bytes(32)"
+        )
+
+
 class Persistence(abc.ABC):
     """Base class for persistence modes, which turn states into records and back.
 
@@ -93,14 +113,7 @@ class Persistence(abc.ABC):
                 "max_bytes takes a whole number above 0, or None for no limit; "
                 f"got {max_bytes!r:.60}"
             )
-        if signing_key is not None and not isinstance(signing_key, bytes):
-            kind = type(signing_key).__name__  # the value itself is a secret
-            raise ConfigurationError(f"signing_key takes bytes or None; got a value of type {kind}")
-        if signing_key is not None and len(signing_key) < _KEY_BYTES:
-            raise ConfigurationError(
-                f"signing_key takes at least {_KEY_BYTES} bytes; make one with "
-                f"secrets.token_bytes(32)"
-            )
+        check_signing_key("signing_key", signing_key)
         self.max_bytes = max_bytes
         self.signing_key = signing_key
 

@@ -10,6 +10,7 @@ journals of evals in between, so that they count when another process continues 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
 
 from interpstack import ConfigurationError
-from interpstack.checks import shown
+from interpstack.checks import is_plain_function, shown
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain.durability.spending_records import SpendingRecorder
 from interpstack_langchain.evals.eval_call import running_eval
@@ -62,8 +63,10 @@ class Spending:
         """
         if budget is not None and not isinstance(budget, Budget):
             raise TypeError(f"budget takes a Budget or None; got {shown(budget)}")
-        if cost_of is not None and not callable(cost_of):
-            raise TypeError(f"cost_of takes a function of an AIMessage; got {shown(cost_of)}")
+        if cost_of is not None and not is_plain_function(cost_of):
+            raise TypeError(
+                "cost_of takes a function of an AIMessage that is not async; got " + shown(cost_of)
+            )
         if budget is None and cost_of is not None:
             raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
         return None if budget is None else cls(budget, cost_of)
@@ -213,7 +216,11 @@ class Reports(BaseCallbackHandler):
 
     def _cost(self, message: AIMessage) -> float:
         if self.cost_of is not None:
-            return self.cost_of(message)
+            cost = self.cost_of(message)
+            fits = isinstance(cost, (int, float)) and not isinstance(cost, bool)
+            if not fits or not 0 <= cost < math.inf:
+                raise TypeError(f"cost_of returns a number of at least 0; got {shown(cost)}")
+            return cost
         return reported_cost(message) or 0
 
 

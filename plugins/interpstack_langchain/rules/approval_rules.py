@@ -8,7 +8,6 @@ holds for the code of its other interpreters in the same way.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,7 +15,7 @@ import attrs
 from langchain.agents.middleware import HumanInTheLoopMiddleware, InterruptOnConfig
 
 from interpstack import ConfigurationError
-from interpstack.checks import shown
+from interpstack.checks import is_plain_function, shown
 from interpstack_langchain.rules.human_decisions import DECISION_TYPES
 from interpstack_langchain.tools.tool_names import CallableTools
 
@@ -184,7 +183,8 @@ def _check_config(where: str, wanted: Mapping[str, Any]) -> None:
             f"{where}: 'description' takes text or a function; got {shown(description)}"
         )
     for key, function in (("when", when), ("description", description)):
-        if inspect.iscoroutinefunction(function):  # its coroutine would stand for the answer
+        # The coroutine of an async one would stand for the answer.
+        if callable(function) and not is_plain_function(function):
             raise TypeError(
                 f"{where}: {key!r} takes a plain function, since it is not awaited; "
                 f"got {shown(function)}"

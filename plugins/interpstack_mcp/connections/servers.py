@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -26,7 +25,7 @@ from interpstack import (
     call_blocking,
     start_anew_after_fork,
 )
-from interpstack.checks import expect, shown
+from interpstack.checks import expect, is_plain_function, shown
 from interpstack_agents import has_many_parts
 from interpstack_mcp.catalog import ToolCatalog, check_servers, made_catalog, server_names
 from interpstack_mcp.configuration import Server, read_servers
@@ -121,7 +120,7 @@ class McpServers:
 
     def __attrs_post_init__(self) -> None:
         expect(self.limits, McpLimits, "limits takes an McpLimits object")
-        if self.on_progress is not None and not _is_plain_function(self.on_progress):
+        if self.on_progress is not None and not is_plain_function(self.on_progress):
             raise ConfigurationError(
                 f"on_progress takes a function that is not async; got {shown(self.on_progress)}"
             )
@@ -307,12 +306,6 @@ class McpServers:
 
     async def __aexit__(self, *raised: object) -> None:
         await self.leave(self)
-
-
-def _is_plain_function(value: Any) -> bool:
-    return callable(value) and not any(
-        map(iscoroutinefunction, (value, getattr(type(value), "__call__", None)))  # noqa: B004
-    )
 
 
 @contextmanager

@@ -139,9 +139,7 @@ def test_parts_come_from_any_thread_one_at_a_time() -> None:
 
 async def test_who_listens_is_a_function_and_what_is_rendered_an_outcome() -> None:
     async with InterpreterStack(FakeEngine()) as stack, stack.session() as session:
-        with pytest.raises(
-            ConfigurationError, match="takes a function that is not async; got 5"
-        ):
+        with pytest.raises(ConfigurationError, match="takes a function that is not async; got 5"):
             await session.eval("1", on_console=5)
         with pytest.raises(ConfigurationError, match="render takes an Outcome; got '1'"):
             session.render("1")

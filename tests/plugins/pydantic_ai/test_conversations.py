@@ -261,6 +261,30 @@ def test_a_store_without_logs_is_refused(tmp_path: Path) -> None:
         CodeInterpreter(store=tmp_path.as_uri())
 
 
+async def _id_later(ctx: Any) -> str:
+    return "c"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"timeout": 0}, "timeout takes a number above 0"),
+        ({"wall_timeout": "1"}, "wall_timeout takes a number above 0"),
+        ({"memory_limit": 5}, "memory_limit takes a whole number from 4194304"),
+        ({"max_ptc_calls": 0}, "max_ptc_calls takes a whole number from 1"),
+        ({"max_result_chars": 0}, "max_result_chars takes a whole number from 1"),
+        ({"max_snapshot_bytes": 0}, "max_snapshot_bytes takes a whole number from 1"),
+        ({"snapshot_signing_key": b"x"}, "snapshot_signing_key takes at least 16 bytes"),
+        ({"snapshot_signing_key": "x" * 32}, "snapshot_signing_key takes bytes or None"),
+        ({"conversation_id": "c"}, "conversation_id takes a function of the RunContext"),
+        ({"conversation_id": _id_later}, "conversation_id takes a function .* not async; got <fun"),
+    ],
+)
+def test_a_wrong_argument_is_named_as_it_was_given(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{message}"):
+        CodeInterpreter(**arguments)
+
+
 _PROGRAM = """
 import asyncio, json, os, sys
 from pathlib import Path

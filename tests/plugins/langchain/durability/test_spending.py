@@ -167,11 +167,23 @@ async def test_a_cost_that_cannot_be_counted_is_no_cost_of_nothing(talk: Any) ->
         await chat.run("1")
 
 
+@pytest.mark.parametrize("cost", ["5", None, -1, True, float("nan"), float("inf")])
+async def test_a_wrong_cost_names_the_function_that_returned_it(talk: Any, cost: Any) -> None:
+    chat = talk(budget=Budget(cost=1), cost_of=lambda message: cost)
+    with pytest.raises(TypeError, match=f"cost_of returns a number of at least 0; got {cost!r}"):
+        await chat.run("1")
+
+
+async def _cost_later(message: Any) -> float:
+    return 1.0
+
+
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
         ({"budget": 5}, TypeError, "budget takes a Budget or None; got 5"),
         ({"budget": Budget(), "cost_of": 5}, TypeError, "cost_of takes a function"),
+        ({"budget": Budget(), "cost_of": _cost_later}, TypeError, "that is not async; got <func"),
         ({"cost_of": len}, ConfigurationError, "cost_of needs a budget"),
     ],
 )
