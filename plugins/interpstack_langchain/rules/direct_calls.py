@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 
@@ -22,6 +23,7 @@ from interpstack_agents import has_half
 from interpstack_langchain.rules.approvals import Approvals, call_after, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.shown_values import storable
+from interpstack_langchain.tools.tool_schemas import misfit
 
 __all__ = ["DirectCall", "with_made_call"]
 
@@ -60,6 +62,7 @@ class DirectCall:
             if question is None:
                 return self.request
             _check_texts(call)
+            _check_args(self.request)
             outcome = call_after(self._decision(question), call)
         except GuestException as error:
             return self._answer(str(error), "error")
@@ -103,6 +106,19 @@ def _check_texts(call: ToolCall) -> None:
         raise GuestException(
             f"{call['name']} needs an approval, and its arguments have half of a surrogate pair, "
             "which the thread cannot store; the call was not made. Pass well-formed text"
+        )
+
+
+def _check_args(request: ToolCallRequest) -> None:
+    """Refuse a call with arguments that the tool would refuse, or drop after somebody saw them.
+
+    Raises:
+        GuestException: It has such arguments.
+    """
+    call = request.tool_call
+    if isinstance(request.tool, BaseTool) and (why := misfit(request.tool, call["args"])):
+        raise GuestException(
+            f"{call['name']} needs an approval, and was not called: {why}; correct the arguments"
         )
 
 

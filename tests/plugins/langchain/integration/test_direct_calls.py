@@ -120,6 +120,26 @@ async def test_a_call_that_the_thread_cannot_store_is_refused_before_anybody_is_
     assert done == []
 
 
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        # Somebody who is shown it would approve a trial, and the tool would drop the field.
+        ({"to": "Ann", "euros": 50, "dry_run": True}, "it has no field 'dry_run'"),
+        ({"to": "Ann", "euros": "many"}, "euros: Input should be a valid integer"),
+        ({"to": "Ann"}, "euros: Field required"),
+    ],
+)
+async def test_nobody_is_asked_about_arguments_that_the_tool_does_not_take(
+    talk: Any, use_async: bool, args: dict[str, Any], why: str
+) -> None:
+    agent = Direct(talk, use_async=use_async)
+    result = await agent.begin(calls(("pay", args)))
+    assert "__interrupt__" not in result
+    assert answer(result).status == "error"
+    assert f"pay needs an approval, and was not called: {why}" in str(answer(result).content)
+    assert done == []
+
+
 async def test_a_tool_without_a_rule_is_called_at_once(talk: Any, use_async: bool) -> None:
     agent = Direct(talk, use_async=use_async)
     result = await agent.begin(calls(("read", {}), ("pay", {"to": "Ann", "euros": 50})))
