@@ -10,10 +10,11 @@ journals of evals in between, so that they count when another process continues 
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
@@ -24,15 +25,18 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
 
-from interpstack import ConfigurationError
+from interpstack import Bridge, ConfigurationError
 from interpstack.checks import is_plain_function, shown
 from interpstack_accounts.api import Account, Budget
 from interpstack_langchain.durability.spending_records import SpendingRecorder
 from interpstack_langchain.evals.eval_call import running_eval
 from interpstack_langchain.langgraph_internals.refusals import refusal
 from interpstack_langchain.state.graph_state import drawn_of, turn_of
+from interpstack_langchain.tools.tool_names import bare
 
 __all__ = ["CostOf", "Spending"]
+
+_log = logging.getLogger(__name__)
 
 CostOf = Callable[[AIMessage], float]
 #: Turns that are remembered at once.
@@ -52,6 +56,8 @@ class Spending:
     cost_of: CostOf | None = None
     _accounts: OrderedDict[str, Account] = attrs.field(factory=OrderedDict, init=False)
     _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    #: Names in `tool_requests` that were checked.
+    _checked: set[str] = attrs.field(factory=set, init=False)
 
     @classmethod
     def of(cls, budget: Any, cost_of: Any) -> Spending | None:
@@ -70,6 +76,36 @@ class Spending:
         if budget is None and cost_of is not None:
             raise ConfigurationError("cost_of needs a budget, as in budget=Budget(cost=1.5)")
         return None if budget is None else cls(budget, cost_of)
+
+    def check_names(self, bridges: Iterable[Bridge]) -> None:
+        """Check that the names in `tool_requests` are of calls; otherwise nothing is limited.
+
+        A name that no call has may be one of a subagent's code, which draws on the same budget, or
+        of an MCP server that is not connected yet.
+
+        Args:
+            bridges: The calls of the agent's code.
+
+        Raises:
+            ConfigurationError: A name is that of a call but for its spelling.
+        """
+        if not (unseen := set(self.budget.tool_requests) - self._checked):
+            return
+        names = {name for one in bridges for name in (one.name, one.tool) if name is not None}
+        spelt = {bare(key): name for name in names for key in (name, name.rpartition(".")[2])}
+        for name in sorted(unseen - names):
+            if meant := spelt.get(bare(name)) or spelt.get(bare(name.rpartition(".")[2])):
+                raise ConfigurationError(
+                    f"budget: tool_requests names {name!r}, which no call has; did you mean "
+                    f"{meant!r}?"
+                )
+            if not name.startswith("mcp."):
+                _log.warning(
+                    "budget: tool_requests names %r, which no call of this agent's code has, so it "
+                    "limits nothing unless a subagent's code makes that call; check the spelling",
+                    name,
+                )
+        self._checked |= unseen
 
     def account(self, turn: str, state: Mapping[str, Any]) -> Account:
         """The account of a turn; its parent is the account of the code that began the turn.

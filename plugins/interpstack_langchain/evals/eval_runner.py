@@ -158,6 +158,8 @@ class Evals:
         request = running.request
         offered = self.offered.of(owner_of(state, running.graph))
         offer = self.offers.offer(request.runtime.tools if offered is None else offered)
+        if self.spending is not None:
+            self.spending.check_names(self.stack.bridge_set(offer))
         if running.store is not None:
             bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]

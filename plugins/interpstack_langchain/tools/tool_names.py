@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool
 from interpstack import ConfigurationError
 from interpstack.checks import listed, shown
 
-__all__ = ["CallableTools", "ToolNames", "is_of_server"]
+__all__ = ["CallableTools", "ToolNames", "bare", "is_of_server"]
 
 #: Names that an error lists at most.
 _LISTED = 20
@@ -170,9 +170,9 @@ class ToolNames:
                 self._others.add(str(tool.get("name")))
         if not (unknown := self._unknown()):
             return  # as nearly always; agents may have hundreds of tools
-        spelt = {_bare(name) for name in self._tools}
+        spelt = {bare(name) for name in self._tools}
         for argument, name in unknown:
-            if _bare(name) in spelt:
+            if bare(name) in spelt:
                 raise self._error(argument, name)
 
     def check(self, tools: Iterable[BaseTool]) -> None:
@@ -210,11 +210,11 @@ def is_of_server(name: str, servers: Iterable[str]) -> bool:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     """The known names that are nearest to a wrong one, for an error; empty if none is near."""
-    spelt = {_bare(one): one for one in sorted(known)}
-    near = difflib.get_close_matches(_bare(name), spelt, n=3, cutoff=0.5)
+    spelt = {bare(one): one for one in sorted(known)}
+    near = difflib.get_close_matches(bare(name), spelt, n=3, cutoff=0.5)
     return " or ".join(repr(spelt[one]) for one in near)
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
     """A name without its spelling: `Read-Price`, `readPrice` and `read_price` are one."""
     return "".join(filter(str.isalnum, name)).casefold()

@@ -167,6 +167,28 @@ async def test_a_cost_that_cannot_be_counted_is_no_cost_of_nothing(talk: Any) ->
         await chat.run("1")
 
 
+@pytest.mark.parametrize("name", ["Note", "tools.Note", "tool.note", "no-te"])
+async def test_a_limit_of_a_misspelt_tool_is_refused_before_code_runs(
+    talk: Any, note: Any, noted: list[str], name: str
+) -> None:
+    chat = talk(tools=[note], ptc=["note"], budget=Budget(tool_requests={name: 1}))
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"did you mean '(tools\.)?note'"):
+            await chat.run("await tools.note({text: 'a'})")
+    assert noted == []
+
+
+async def test_a_limit_that_limits_nothing_is_in_the_log_once(
+    talk: Any, note: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = {"send": 1, "note": 5, "tools.note": 5, "mcp.files.read": 1}
+    chat = talk(tools=[note], ptc=["note"], budget=Budget(tool_requests=limits))
+    assert await chat.run("await tools.note({text: 'a'})") == ["<result>1</result>"]
+    await chat.run("1")
+    warned = [one.getMessage() for one in caplog.records if "tool_requests" in one.getMessage()]
+    assert [text.split(",")[0] for text in warned] == ["budget: tool_requests names 'send'"]
+
+
 @pytest.mark.parametrize("cost", ["5", None, -1, True, float("nan"), float("inf")])
 async def test_a_wrong_cost_names_the_function_that_returned_it(talk: Any, cost: Any) -> None:
     chat = talk(budget=Budget(cost=1), cost_of=lambda message: cost)
