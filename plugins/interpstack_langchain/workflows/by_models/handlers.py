@@ -195,7 +195,8 @@ class WorkflowHandlers:
                     f"run {run_id} has a question for a person, and an interrupt needs a"
                     " checkpointer: pass one to the agent, and a thread_id with each run"
                 )
-            answers, fault = questions.ask(view.record, asked, fault), ""
+            answers, fault = questions.ask(view.record, asked, fault)
+            fault = line(fault, 500)
             for ask_id, value in answers.items():
                 try:
                     await self.loop.call(

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from langgraph.types import interrupt
 
+from interpstack.checks import shown
 from interpstack_agents import escaped_text
-from interpstack_workflows.api import WorkflowRecord
+from interpstack_workflows.api import WorkflowRecord, is_wait_id
 
 __all__ = ["ask"]
 
@@ -23,7 +24,7 @@ _FORM: Final = "resume with {'answers': {id: answer}}, an answer for each questi
 
 def ask(
     record: WorkflowRecord, questions: Sequence[Mapping[str, Any]], fault: str = ""
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], str]:
     """Interrupt the agent with the open questions of a run.
 
     Args:
@@ -32,10 +33,10 @@ def ask(
         fault: Why an earlier answer was refused.
 
     Returns:
-        The answers by question; empty if the value that the agent was resumed with has none for
-        these questions.
+        The answers by question, and what was wrong with the value that the agent was resumed with;
+        empty if nothing was. An answer to a question that is no longer open is passed over.
     """
-    shown = {
+    asked = {
         "type": _TYPE,
         "run": record.id,
         "workflow": record.name,
@@ -43,12 +44,15 @@ def ask(
         "expected": _FORM,
         **({"fault": fault} if fault else {}),
     }
-    given = interrupt(shown)
+    given = interrupt(asked)
     answers = given.get("answers") if isinstance(given, Mapping) else None
-    if not isinstance(answers, Mapping):
-        return {}
+    if not (isinstance(answers, Mapping) and answers):
+        return {}, f"the answer had another form, and was passed over: {shown(given)}"
     wanted = {one["id"]: one for one in questions}
-    return {key: _chosen(wanted[key], value) for key, value in answers.items() if key in wanted}
+    unknown = [key for key in answers if key not in wanted and not is_wait_id(str(key))]
+    fault = f"there is no question {shown(unknown[0])}" if unknown else ""
+    found = {key: _chosen(wanted[key], value) for key, value in answers.items() if key in wanted}
+    return found, fault
 
 
 def _escaped(tree: Any) -> Any:

@@ -17,8 +17,10 @@ _RECORD = WorkflowRecord(id="run_1", name="w")
 def asked(open_now: list[dict[str, Any]]) -> Any:
     async def node(state: dict[str, Any]) -> dict[str, Any]:
         found: list[Any] = []
+        fault = ""
         while not found or not found[-1]:
-            found.append(ask(_RECORD, open_now, "wrong" if found else ""))
+            answers, fault = ask(_RECORD, open_now, fault)
+            found.append(answers)
         return {"found": found}
 
     graph: Any = StateGraph(dict)
@@ -54,8 +56,28 @@ async def test_answers_are_taken_by_the_question_that_they_name() -> None:
         "questions": open_now,
         "expected": "resume with {'answers': {id: answer}}, an answer for each question by its id",
     }
-    for wrong in ("yes", {"answers": "yes"}, {"answers": {"b": 1}}):
+    for wrong, why in (
+        ("yes", "the answer had another form, and was passed over: 'yes'"),
+        (
+            {"answers": "yes"},
+            "the answer had another form, and was passed over: {'answers': 'yes'}",
+        ),
+        ({"answers": {}}, "the answer had another form, and was passed over: {'answers': {}}"),
+        ({"a": 1}, "the answer had another form, and was passed over: {'a': 1}"),
+        ({"answers": {"b": 1}}, "there is no question 'b'"),
+    ):
         again = await graph.ainvoke(Command(resume=wrong), config)
-        assert again["__interrupt__"][0].value["fault"] == "wrong"
+        assert again["__interrupt__"][0].value["fault"] == why
     done = await graph.ainvoke(Command(resume={"answers": {"a": 1, "b": 2}}), config)
-    assert done["found"] == [{}, {}, {}, {"a": 1}]
+    assert done["found"] == [{}, {}, {}, {}, {}, {"a": 1}]
+
+
+async def test_an_answer_to_a_question_that_is_no_longer_open_is_no_fault() -> None:
+    graph, config = (
+        asked([{"id": "a", "kind": "ask", "question": "?"}]),
+        {"configurable": {"thread_id": "t"}},
+    )
+    await graph.ainvoke({}, config)
+    late = Command(resume={"answers": {f"root/sig_{'0' * 24}": 1}})
+    again = await graph.ainvoke(late, config)
+    assert "fault" not in again["__interrupt__"][0].value
