@@ -7,12 +7,21 @@ import typing
 from typing import Any, Final
 
 from pydantic import PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from interpstack import Bridge, HostTool
+from interpstack_schemas import BYTES
 
 __all__ = ["described_bridge"]
 
 _NOTHING: Final = object()
+
+
+class _BridgeSchemas(GenerateJsonSchema):
+    """Schemas in which bytes are bytes: a bridge takes no text in place of them."""
+
+    def bytes_schema(self, schema: Any) -> dict[str, Any]:
+        return {"type": "string", "format": BYTES}
 
 
 def described_bridge(bridge: Bridge) -> HostTool:
@@ -59,7 +68,9 @@ def _schema(annotation: Any, place: str) -> dict[str, Any] | None:
     mode: Any = "serialization" if place == "returned" else "validation"
     try:
         made = TypeAdapter(annotation).json_schema(
-            mode=mode, ref_template=f"#/$defs/{place}.{{model}}"
+            mode=mode,
+            ref_template=f"#/$defs/{place}.{{model}}",
+            schema_generator=_BridgeSchemas,
         )
     except (PydanticUserError, NameError, TypeError, ValueError, RecursionError):
         return None

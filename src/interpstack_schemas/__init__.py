@@ -11,12 +11,13 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_schemas.bounded import EvaluationTimeout, bounded_dialect, within
-    from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line
+    from interpstack_schemas.walk import BYTES, Compound, SchemaWalk, needed, one_line
 else:
     # Languages need no evaluation, and a first cell loads one of them.
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "BYTES": "walk",
             "Compound": "walk",
             "EvaluationTimeout": "bounded",
             "SchemaWalk": "walk",
@@ -28,6 +29,7 @@ else:
     )
 
 __all__ = [
+    "BYTES",
     "Compound",
     "EvaluationTimeout",
     "SchemaWalk",

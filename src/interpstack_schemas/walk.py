@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
-__all__ = ["Compound", "SchemaWalk", "needed", "one_line"]
+__all__ = ["BYTES", "Compound", "SchemaWalk", "needed", "one_line"]
+
+#: The format of what is bytes in the language, where `binary` would be text that stands for them.
+BYTES: Final = "interpstack-bytes"
 
 _MAX_DEPTH: Final = 12
 #: Schemas inside one schema that are rendered; references can multiply without end.
@@ -44,12 +47,12 @@ class SchemaWalk(abc.ABC):
     #: Types without parts, by their name in a schema.
     scalars: ClassVar[Mapping[str, str]]
 
-    #: Type of an answer whose schema says `string` with the format `binary`.
+    #: Type of a string with the format `BYTES` and, in an answer, of one with the format `binary`.
     binary: ClassVar[str]
 
     def __init__(self, root: Any, gives: bool = False) -> None:
         self._root = root
-        self._gives = gives
+        self._binary = (BYTES, "binary") if gives else (BYTES,)
         self._open: list[str] = []
         self._nodes = 0
 
@@ -131,7 +134,7 @@ class SchemaWalk(abc.ABC):
             return self._array(schema, depth)
         if kind == "object" or "properties" in schema:
             return self._object(schema, depth)
-        if kind == "string" and self._gives and schema.get("format") == "binary":
+        if kind == "string" and schema.get("format") in self._binary:
             return self.binary
         return self.scalars.get(kind, self.anything) if isinstance(kind, str) else self.anything
 

@@ -36,6 +36,14 @@ def test_the_signature_has_parameters_and_the_answer() -> None:
     assert text.endswith("[]>")
 
 
+def test_bytes_are_bytes_as_the_bridge_takes_them() -> None:
+    def turned(data: bytes, parts: dict[str, list[bytes] | None]) -> bytes:
+        raise AssertionError
+
+    taken = "{ data: Uint8Array; parts: Record<string, Uint8Array[] | null> }"
+    assert signature(turned) == f"f(input: {taken}): Promise<Uint8Array>"
+
+
 def test_definitions_of_several_parameters_stay_apart() -> None:
     def go(one: Stop, other: Stop) -> None:
         raise AssertionError
