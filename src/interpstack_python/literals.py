@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -23,7 +24,10 @@ class _Raised:
 
 
 def own_value(value: Any) -> Any:
-    """A value of a guest as Python has it: a dictionary for a Map, a set for a Set."""
+    """A value of a guest as Python has it: a dictionary for a Map, a set for a Set.
+
+    An array that is a key, or an item of a set, is a tuple.
+    """
     match value:
         case dict():
             return {key: own_value(item) for key, item in value.items()}
@@ -31,9 +35,10 @@ def own_value(value: Any) -> Any:
             return [own_value(item) for item in value]
         case MapValue():
             pairs = [[own_value(key), own_value(item)] for key, item in value.entries]
-            return _or_list(dict, pairs)
+            return _or_list(lambda: {_hashed(key): item for key, item in pairs}, pairs)
         case SetValue():
-            return _or_list(set, [own_value(item) for item in value.items])
+            items = [own_value(item) for item in value.items]
+            return _or_list(lambda: set(map(_hashed, items)), items)
         case ErrorValue():
             return _Raised(value.name, value.message)
         case BigInt():
@@ -41,10 +46,14 @@ def own_value(value: Any) -> Any:
     return None if value is UNDEFINED else value
 
 
-def _or_list(kind: Any, items: list[Any]) -> Any:
-    """A container of a kind; the list itself if its items cannot be hashed, or are equal."""
+def _hashed(value: Any) -> Any:
+    return tuple(map(_hashed, value)) if isinstance(value, list) else value
+
+
+def _or_list(make: Callable[[], Any], items: list[Any]) -> Any:
+    """A container of items; the list itself if these cannot be hashed, or are equal."""
     try:
-        made = kind(items)
+        made = make()
     except TypeError:
         return items
     return made if len(made) == len(items) else items

@@ -3,7 +3,8 @@
 A tuple, a set and a frozenset of the guest become a list and sets on the wire, as for every
 engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take
 the nearest form: `undefined` is `None`, a Map a dictionary (a list of pairs if its keys cannot be
-hashed, or are equal in Python, as 1 and true are), a Set a set (or a list).
+hashed, or are equal in Python, as 1 and true are), a Set a set (or a list). An array that is a key,
+or an item of a set, is a tuple.
 """
 
 from __future__ import annotations
@@ -207,15 +208,20 @@ def _whole(text: str) -> str:
 
 def _mapping(pairs: list[tuple[Any, Any]]) -> Any:
     try:
-        made = dict(pairs)
+        made = {_hashed(key): item for key, item in pairs}
     except TypeError:
         made = {}
     return made if len(made) == len(pairs) else [list(pair) for pair in pairs]
 
 
+def _hashed(value: Any) -> Any:
+    """The value as a key: on the wire, a tuple of the host is an array."""
+    return tuple(map(_hashed, value)) if isinstance(value, list) else value
+
+
 def _set(items: list[Any], frozen: bool) -> Any:
     try:
-        made = frozenset(items) if frozen else set(items)
+        made = (frozenset if frozen else set)(map(_hashed, items))
     except TypeError:
         return items
     return made if len(made) == len(items) else items
