@@ -49,7 +49,7 @@ def _signing_key(instance: object, attribute: attrs.Attribute[Any], value: Any) 
 
 
 @attrs.frozen(kw_only=True)
-class _Bounds:
+class _ArgumentBounds:
     """The arguments that set the limits of evals and of what is stored, checked by their names."""
 
     timeout: float | None = attrs.field(validator=positive(float, of="", seconds=True))
@@ -160,7 +160,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
                 f"{shown(conversation_id)}; pass an id as Agent.run(conversation_id=…)"
             )
         self._conversation_id = conversation_id
-        bounds = _Bounds(
+        bounds = _ArgumentBounds(
             timeout=timeout,
             wall_timeout=wall_timeout,
             memory_limit=memory_limit,
