@@ -218,8 +218,12 @@ class McpServers:
             listeners = [one for one in (self.on_progress, _listener.get()) if one is not None]
             reporter = _Reporter(listeners, self.limits, name, key) if listeners else None
             async with connection.together:
-                with _errors_for_code(name, server):
-                    result = await connection.call(tool.name, arguments, key, reporter)
+                try:
+                    with _errors_for_code(name, server):
+                        result = await connection.call(tool.name, arguments, key, reporter)
+                finally:
+                    if reporter is not None:
+                        reporter.end()
                 self._note_links(server, result, context)
                 return await _value(name, result, schema)
 
@@ -360,7 +364,10 @@ async def _value(name: str, result: types.CallToolResult, schema: OutputSchema |
 
 @attrs.define(eq=False)
 class _Reporter:
-    """Passes the progress of one call on, at most as often as the limits allow."""
+    """Passes the progress of one call on, at most as often as the limits allow.
+
+    Of reports that come faster, the last one is passed on when the call has ended.
+    """
 
     listeners: Sequence[Callable[[McpProgress], object]]
     limits: McpLimits
@@ -368,12 +375,25 @@ class _Reporter:
     key: str
     _count: int = 0
     _last: float = -1.0
+    _left: tuple[float, float | None, str | None] | None = None
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        now = time.monotonic()
-        if self._count >= self.limits.progress or now - self._last < _PROGRESS_SECONDS:
+        if self._count >= self.limits.progress:
             return
-        self._count, self._last = self._count + 1, now
+        now = time.monotonic()
+        if now - self._last < _PROGRESS_SECONDS:
+            self._left = progress, total, message
+            return
+        self._last, self._left = now, None
+        self._pass_on(progress, total, message)
+
+    def end(self) -> None:
+        """Pass on the last report, if it came too fast."""
+        if self._left is not None:
+            self._pass_on(*self._left)
+
+    def _pass_on(self, progress: float, total: float | None, message: str | None) -> None:
+        self._count += 1
         words = printable(message or "")
         report = McpProgress(
             tool=self.tool,

@@ -99,11 +99,11 @@ async def note(text: str, seconds: float = 0) -> str:
 
 
 @server.tool(structured_output=False)
-async def count(steps: int, ctx: Context) -> str:
+async def count(steps: int, ctx: Context, seconds: float = 0.06) -> str:
     """Count, and report the progress."""
     for step in range(steps):
         await ctx.report_progress(step + 1, steps, f"step {step + 1}")
-        await asyncio.sleep(0.06)
+        await asyncio.sleep(seconds)
     return "counted"
 
 

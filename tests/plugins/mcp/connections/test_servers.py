@@ -65,6 +65,20 @@ async def test_progress_is_passed_on_up_to_a_limit(notes: Notes) -> None:
     assert heard[0].call_key == heard[1].call_key
 
 
+async def test_of_progress_that_comes_too_fast_the_last_report_is_passed_on(notes: Notes) -> None:
+    heard: list[float] = []
+
+    def hear(report: McpProgress) -> None:
+        heard.append(report.progress)
+
+    plugin = mcp(servers(notes), on_progress=hear, limits=McpLimits(progress=50))
+    async with InterpreterStack(plugins=[plugin]) as stack, stack.session() as session:
+        assert (await session.eval("await mcp.tools.count({steps: 40, seconds: 0})")).ok
+    assert heard == sorted(set(heard))
+    assert (heard[0], heard[-1]) == (1, 40)
+    assert len(heard) < 40
+
+
 async def test_a_cancelled_cell_cancels_its_calls(run: Any, shared_server: Any) -> None:
     await run("1")
     notes = shared_server.notes
