@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -22,7 +23,11 @@ _AGENTS: Final = 16
 
 def _above_zero(value: Any, *, whole: bool) -> bool:
     kinds = (int,) if whole else (int, float)
-    return type(value) in kinds and value > 0
+    return type(value) in kinds and 0 < value < math.inf
+
+
+def _name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -38,7 +43,8 @@ class Rate:
         model: The model that the limit is for; `None` for all.
 
     Raises:
-        ConfigurationError: A number is not above 0, or neither `calls` nor `tokens` is set.
+        ConfigurationError: A number is not above 0, a name is not text, or neither `calls` nor
+            `tokens` is set.
     """
 
     seconds: float
@@ -55,6 +61,11 @@ class Rate:
                 "Rate takes seconds above 0, and calls or tokens as whole numbers above 0; "
                 f"got {self!r:.120}"
             )
+        for name in (self.provider, self.model):
+            if name is not None and not _name(name):
+                raise ConfigurationError(
+                    f"Rate takes names as provider and model, or None; got {name!r:.40}"
+                )
 
     def is_for(self, job: _SlotJob) -> bool:
         """Return whether the limit is for a job."""
@@ -207,7 +218,8 @@ class Scheduler:
         clock: Returns the seconds of a clock that never goes back.
 
     Raises:
-        ConfigurationError: A limit is not a whole number above 0.
+        ConfigurationError: A limit is not a whole number above 0, a name is not text, or a rate is
+            no `Rate`.
     """
 
     def __init__(
@@ -220,10 +232,21 @@ class Scheduler:
         rates: Iterable[Rate] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._caps = {
-            "provider": dict(per_provider or {}),
-            "model": dict(per_model or {}),
-        }
+        given_caps = {"provider": per_provider, "model": per_model}
+        for kind, caps in given_caps.items():
+            named = isinstance(caps, Mapping) and all(map(_name, caps))
+            if not (named or caps is None):
+                raise ConfigurationError(
+                    f"Scheduler takes limits by the names of {kind}s as per_{kind}; "
+                    f"got {caps!r:.80}"
+                )
+        if isinstance(rates, (Rate, str)) or not isinstance(rates, Iterable):
+            raise ConfigurationError(f"Scheduler takes a list of Rates; got {rates!r:.80}")
+        rates = tuple(rates)
+        for rate in rates:
+            if not isinstance(rate, Rate):
+                raise ConfigurationError(f"Scheduler takes a list of Rates; got {rate!r:.40} in it")
+        self._caps = {kind: dict(caps or {}) for kind, caps in given_caps.items()}
         self._per_run = per_run
         given = [max_agents, *(value for caps in self._caps.values() for value in caps.values())]
         for value in [*given, *([] if per_run is None else [per_run])]:

@@ -193,7 +193,38 @@ def test_limits_are_whole_numbers(options: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"seconds": 1}, {"seconds": 0, "calls": 1}, {"seconds": 1, "tokens": 0}]
+    ("options", "message"),
+    [
+        ({"per_model": [("m", 1)]}, r"limits by the names of models as per_model; got \[\('m', 1"),
+        (
+            {"per_provider": {"": 1}},
+            "limits by the names of providers as per_provider; got {'': 1}",
+        ),
+        ({"rates": [5]}, "a list of Rates; got 5 in it"),
+        ({"rates": Rate(seconds=1, calls=1)}, "a list of Rates; got Rate"),
+        ({"rates": 5}, "a list of Rates; got 5"),
+    ],
+)
+def test_a_limit_that_would_fail_or_limit_nothing_is_refused(options: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"Scheduler takes {message}"):
+        Scheduler(**options)
+
+
+@pytest.mark.parametrize("fields", [{"model": 5}, {"provider": ""}])
+def test_a_rate_is_for_a_provider_or_a_model_by_name(fields: Any) -> None:
+    with pytest.raises(ConfigurationError, match="Rate takes names as provider and model"):
+        Rate(seconds=1, calls=1, **fields)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seconds": 1},
+        {"seconds": 0, "calls": 1},
+        {"seconds": float("inf"), "calls": 1},
+        {"seconds": float("nan"), "calls": 1},
+        {"seconds": 1, "tokens": 0},
+    ],
 )
 def test_rates_are_numbers(fields: Any) -> None:
     with pytest.raises(ConfigurationError, match="Rate takes seconds above 0"):
