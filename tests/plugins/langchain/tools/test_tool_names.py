@@ -221,7 +221,7 @@ def test_spellings_are_compared_only_while_a_name_is_unknown(
 ) -> None:
     """Each call of the model, and each eval, sees all tools of the agent."""
     compared: list[str] = []
-    monkeypatch.setattr(tool_names, "_bare", lambda name: compared.append(name) or name)
+    monkeypatch.setattr(tool_names, "bare", lambda name: compared.append(name) or name)
     names = ToolNames.of(["pay"], None, ())
     names.see([read_price])
     assert compared
