@@ -252,13 +252,10 @@ class _Later:
         setattr(self, hook, hookimpl(later))
 
 
-@pytest.mark.parametrize(
-    "hook",
-    [*sorted(set(_SPECS) - {"interpstack_session_closing"}), "interpstack_register_persistence"],
-)
+@pytest.mark.parametrize("hook", sorted(set(_SPECS) - {"interpstack_session_closing"}))
 def test_an_async_function_is_refused_for_a_hook_that_nobody_awaits(hook: str) -> None:
     with pytest.raises(ConfigurationError, match=f"plugin 'later' cannot be used: {hook} is a pl"):
-        InterpreterStack(FakeEngine(), ["persistence", _Later(hook)])
+        InterpreterStack(FakeEngine(), [_Later(hook)])
 
 
 async def test_an_async_function_may_close_a_session() -> None:
@@ -405,6 +402,12 @@ def test_a_plugin_brings_hooks_for_others(before: bool) -> None:
     plugins = [*brings, Greets()] if before else [Greets(), *brings]
     with InterpreterStack(FakeEngine(), plugins) as stack:
         assert stack.hook.interpstack_greet(name="Ann") == ["hello Ann"]
+
+
+def test_an_async_function_is_refused_for_a_hook_that_a_plugin_brings() -> None:
+    message = "plugin 'later' cannot be used: interpstack_greet is a pl"
+    with pytest.raises(ConfigurationError, match=message):
+        InterpreterStack(FakeEngine(), [Brings("one"), _Later("interpstack_greet")])
 
 
 def test_a_hook_that_nobody_brings_is_refused_by_name() -> None:
