@@ -13,9 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Final
-
-import attrs
+from typing import Any, Final, NamedTuple
 
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.cells import ENDLESS, Clock, TypeScriptError, escape, strip_types
@@ -44,8 +42,7 @@ _FAULT: Final = "interpstack:fault/"
 _STRINGS: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 
 
-@attrs.frozen
-class ModuleFault:
+class ModuleFault(NamedTuple):
     """The place in a module that is no TypeScript.
 
     An engine reports of a module without source its name alone, and cuts long ones off. So a short
@@ -72,7 +69,7 @@ class ModuleFault:
     @property
     def as_module(self) -> str:
         """The source of the module that has the fault as data."""
-        return f"export default {json.dumps(attrs.astuple(self))}"
+        return f"export default {json.dumps(self)}"
 
 
 class ModuleTable:
