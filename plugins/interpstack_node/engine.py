@@ -25,11 +25,11 @@ from interpstack_javascript.kept_realms.kept_realms import KeptRealms
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
-from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import existing, packages_beside, places
 from interpstack_node.modules.questions import ModuleQuestions
+from interpstack_node.modules.resolvers import Resolvers
 from interpstack_node.realm import NodeRealm
-from interpstack_node.runtime import NETWORK_PERMISSION, NodeRuntime, find_node
+from interpstack_node.runtime import NETWORK_PERMISSION, REQUIRES_MODULES, NodeRuntime, find_node
 
 __all__ = ["NodeEngine"]
 
@@ -49,11 +49,6 @@ class _Access:
     readable: tuple[str, ...]
     scratch: bool
     network: bool
-
-    @property
-    def files(self) -> bool:
-        """Whether there are any files."""
-        return self.scratch or bool(self.readable)
 
 
 class NodeEngine(Engine):
@@ -131,10 +126,9 @@ class NodeEngine(Engine):
             readable=existing("readable", readable), scratch=scratch, network=network
         )
         self._sandbox = sandbox
-        finder = ModuleFinder(
-            places(module_dirs, working_dir), files=self._access.files, network=network
-        )
-        self._files = ModuleQuestions(finder)
+        folders = places(module_dirs, working_dir)
+        self._resolvers = Resolvers(folders)
+        self._files = ModuleQuestions(folders, network=network, resolvers=self._resolvers)
         self._node_path = node_path
         self._runtime: NodeRuntime | None = None
         self._idle_seconds = idle_seconds
@@ -193,12 +187,15 @@ class NodeEngine(Engine):
             and self.runtime.version >= NETWORK_PERMISSION,
             sandbox=self.sandbox,
         )
+        requires_modules = self.runtime.version >= REQUIRES_MODULES
+        self._resolvers.start_like(config, requires_modules=requires_modules)
         realm = NodeRealm(limits, bridges, self.pool, config, self._files, self._kept)
         self.pool.start_ahead(realm.config)
         return realm
 
     def close(self) -> None:
         self._kept.close()
+        self._resolvers.close()
         self._end()
 
 

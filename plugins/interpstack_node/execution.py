@@ -72,7 +72,7 @@ class NodeExecution(KeepableExecution):
         self._callbacks = Callbacks(
             is_interrupted=lambda: self._interrupted,
             resolve=self._resolve,
-            files=realm.files.answers,
+            files=realm.files.answer,
             printed=self._output.take,
         )
 

@@ -16,7 +16,14 @@ import attrs
 
 from interpstack import ConfigurationError
 
-__all__ = ["FLOOR", "NETWORK_PERMISSION", "VARIABLE", "NodeRuntime", "find_node"]
+__all__ = [
+    "FLOOR",
+    "NETWORK_PERMISSION",
+    "REQUIRES_MODULES",
+    "VARIABLE",
+    "NodeRuntime",
+    "find_node",
+]
 
 #: The oldest Node that has everything the engine uses. In older ones, the promise of an `import()`
 #: in evaluated text belongs to the kernel's context, which code would reach through it.
@@ -25,6 +32,8 @@ FLOOR: Final = (22, 17, 0)
 _FAULTY: Final = ((23, 0, 0), (24, 2, 0))
 #: The first Node whose permission model refuses the network.
 NETWORK_PERMISSION: Final = (25, 0, 0)
+#: The first Node whose modules are linked at once, so that code can require them.
+REQUIRES_MODULES: Final = (24, 8, 0)
 #: Environment variable with the path of a Node.
 VARIABLE: Final = "INTERPSTACK_NODE_PATH"
 _INSTALL: Final = "pip install 'interpstack[node]'"

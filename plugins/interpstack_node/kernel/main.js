@@ -108,14 +108,14 @@
     }
     await answer(["end"]);
   }
-  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch } }) {
+  function setUpModules(run, { modules: source, builtins, packages: programs, about: { cwd, network, readable, scratch }, forms }) {
     hasNetwork = network === true;
     const builtin = run("interpstack:builtins", builtins)({
       __proto__: null, about: JSON.stringify({ arch: process.arch, platform: process.platform, version: process.version, versions: process.versions }),
       builtin: moduleOfNode, loaded: (name, value) => { guest.api.loaded(name, value); }, ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])), files: JSON.stringify({ readable, scratch }), web: network ? (name) => web[name]?.value ?? web[name]?.get?.call(globalThis) : undefined, text: (bytes) => utf8Of(Buffer.from(bytes)),
     }, (line) => guest.api.write(line), cwd);
     packages = run("interpstack:packages", programs)({
-      __proto__: null, cell: FROM_CELL, address: (path) => addressOf(path).href,
+      __proto__: null, cell: FROM_CELL, forms: JSON.stringify(forms), address: (path) => addressOf(path).href,
       ask: (kind, base, name) => JSON.stringify(ask("N", [kind, base, `${name}`])),
       requireModule: (address) => modules.required(address),
       compile: (filename, text, scope) => compileFunction(text.startsWith("#!") ? `//${text}` : text, ["exports", "require", "module", "__filename", "__dirname"], {

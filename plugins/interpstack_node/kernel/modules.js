@@ -1,11 +1,12 @@
 // Modules of a guest: bundles of the host's loaders, built-in modules, packages, and local files.
 //
-// Runs in the kernel's own realm, with `packages` (packages.js) as its hand in the guest's. The host
-// finds and reads all files; a kernel opens none for an import.
+// Runs in the kernel's own realm, with `packages` (packages.js) as its hand in the guest's. A process of
+// its own finds and reads all files (resolver.js); a kernel opens none for an import.
 (kernel) => {
   "use strict";
   const { vm: { SourceTextModule, SyntheticModule }, context, guest, packages, ask, turn, enter, state, isOurs } = kernel;
   const modules = new Map(), places = new Map(); // by name; how each was found
+  const locals = new Set(); // names of files of the working folder, of earlier cells, too
   const known = new Map(); // by name, for modules of packages: [source, {specifier: [name, kind]}]
   const links = new WeakMap(); // modules whose imports were asked for: whether they are all there
   const LINKS_AT_ONCE = typeof SourceTextModule.prototype.linkRequests === "function"; // Node 24.8 and later
@@ -20,15 +21,16 @@
     return modules.get(name);
   }
   function findFile(base, specifier) {
-    const found = foreseen(base, specifier) ?? ask("N", ["import", base, specifier]);
-    if (found.code !== undefined) throw packages.moduleError(found.code, found.message);
-    const { name, kind } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
+    const found = foreseen(base, specifier) ?? packages.find("import", base, specifier, isPackage(base));
+    const { name, kind, local } = found, key = kind === "builtin:closed" ? `${name}:closed` : name;
     if (!modules.has(key)) {
-      places.set(key, found);
+      places.set(key, { local });
+      if (local) locals.add(name);
       modules.set(key, kind === "module" ? file(name) : made(key, () => packages.imported(name, kind)));
     }
     return modules.get(key);
   }
+  const isPackage = (base) => base !== "" && !locals.has(base);
   // As the host has told with an importer's graph.
   function foreseen(base, specifier) {
     const imports = known.get(base)?.[1];
@@ -49,7 +51,7 @@
     return new SourceTextModule(source, {
       identifier: name, context,
       importModuleDynamically: (wanted) => load(name, wanted),
-      initializeImportMeta: (meta) => packages.fillMeta(meta, name),
+      initializeImportMeta: (meta) => packages.fillMeta(meta, name, isPackage(name)),
     });
   }
   function file(name) {
@@ -158,7 +160,7 @@
     let module;
     try {
       if (!modules.has(address)) {
-        places.set(address, { name: address, kind: "module", local: false });
+        places.set(address, { local: false });
         modules.set(address, file(address));
       }
       module = modules.get(address);

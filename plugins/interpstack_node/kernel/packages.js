@@ -19,20 +19,38 @@
   const define = (target, key, value) => defineProperty(target, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   const pathOf = (address) => decode(slice(address, 7)); // file://
   const folderOf = (path) => slice(path, 0, lastIndexOf(path, "/")) || "/";
-  const ask = (kind, base, name) => parse(host.ask(kind, base, name));
+  const { setPrototypeOf } = Object, bare = (value) => setPrototypeOf(value, null);
+  const ask = (kind, base, name) => bare(parse(host.ask(kind, base, name)));
+  // Names of built-in modules, and their forms for cells and for packages; what only `node:` means.
+  const [forms, prefixed] = parse(host.forms);
+  for (const table of [forms, forms.cell, forms.package, prefixed]) bare(table);
   function moduleError(code, message) {
     const error = new ErrorClass(message);
     define(error, "code", code);
     weakAdd(refusals, error);
     return error;
   }
-  function find(kind, base, specifier) {
-    const found = ask(kind, base, "" + specifier);
+  function nameOf(specifier) {
+    const isPrefixed = slice(specifier, 0, 5) === "node:", name = isPrefixed ? slice(specifier, 5) : specifier;
+    return isPrefixed || prefixed[name] === undefined && forms.cell[name] !== undefined ? name : undefined;
+  }
+  function builtin(name, specifier, forPackage) {
+    const form = forms[forPackage ? "package" : "cell"][name];
+    if (form === undefined) return { __proto__: null, code: "ERR_MODULE_NOT_FOUND", message: `Module not found: ${slice(specifier, 0, 200)}` };
+    if (form === null) return { __proto__: null, code: "ERR_ACCESS_DENIED", message: `Importing module "${specifier}" is not allowed` };
+    return { __proto__: null, name: "node:" + name, kind: "builtin:" + form, local: false };
+  }
+  // The module that a specifier means. The host is asked for all but built-in modules, and may answer
+  // that one of a package's own names means such.
+  function find(kind, base, specifier, forPackage) {
+    const wanted = "" + specifier, name = nameOf(wanted);
+    let found = name === undefined ? ask(kind, base, wanted) : builtin(name, wanted, forPackage);
+    if (found.kind === "builtin") found = builtin(nameOf(found.name), wanted, forPackage);
     if (found.code === undefined) return found;
     // Packages look for these two to learn that an optional part is missing.
     if (found.code === "ERR_DLOPEN_DISABLED") addons[found.message] = true;
     if (kind !== "require" || found.code !== "ERR_MODULE_NOT_FOUND") throw moduleError(found.code, found.message);
-    throw moduleError("MODULE_NOT_FOUND", `Cannot find module '${slice("" + specifier, 0, 200)}'`);
+    throw moduleError("MODULE_NOT_FOUND", `Cannot find module '${slice(wanted, 0, 200)}'`);
   }
 
   // For packages that look at the class while they load.
@@ -81,11 +99,11 @@
   function requireFrom(base) {
     const address = slice(base, 0, 5) === "file:" ? base : "file://" + base;
     const require = { require(specifier) {
-      const { name, kind } = find("require", address, specifier);
+      const { name, kind } = find("require", address, specifier, true);
       return load(name, kind);
     } }.require;
     define(require, "resolve", (specifier) => {
-      const { name } = find("require", address, specifier);
+      const { name } = find("require", address, specifier, true);
       return slice(name, 0, 5) === "file:" ? pathOf(name) : name;
     });
     define(require, "cache", {});
@@ -127,20 +145,21 @@
     } catch { /* a getter that throws */ }
     return error;
   }
-  const resolver = (base) => ({ resolve: (specifier) => find("import", base, specifier).name }).resolve;
-  function fillMeta(meta, address) {
+  const resolver = (base, forPackage) => ({ resolve: (specifier) => find("import", base, specifier, forPackage).name }).resolve;
+  function fillMeta(meta, address, forPackage) {
     define(meta, "url", address);
     if (slice(address, 0, 5) !== "file:") return; // one of a bundle
     define(meta, "filename", pathOf(address));
     define(meta, "dirname", folderOf(pathOf(address)));
     define(meta, "main", false);
-    define(meta, "resolve", resolver(address));
+    define(meta, "resolve", resolver(address, forPackage));
   }
   return {
-    __proto__: null, imported, exported, fillMeta, moduleError,
+    __proto__: null, find, imported, exported, fillMeta, moduleError,
     // As frames of stacks name it: a path for what is required, an address for what is imported.
     fileName: (address) => loaded[address]?.filename ?? address,
-    entryOf: (specifier) => ask("has", "", specifier) ? host.cell + specifier : undefined,
+    // What the cell is to import; other names are for the host's loaders.
+    entryOf: (specifier) => nameOf(specifier) !== undefined || ask("has", "", specifier) ? host.cell + specifier : undefined,
     isRefusal: (error) => weakHas(refusals, error),
     beginCell() { cells++; },
     meta() {
@@ -153,7 +172,7 @@
         define(meta, "dirname", cwd);
       }
       define(meta, "main", true);
-      define(meta, "resolve", resolver(""));
+      define(meta, "resolve", resolver("", false));
       return meta;
     },
   };

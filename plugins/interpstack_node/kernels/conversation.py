@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
@@ -14,7 +16,7 @@ from interpstack_node.kernels.frames import Frame, Frames, MalformedFrame, packe
 from interpstack_node.kernels.stops import Stop
 from interpstack_node.kernels.waiting import KernelWait, Talk
 
-__all__ = ["Callbacks", "CommandExchange", "KernelAnswer", "Peer"]
+__all__ = ["Callbacks", "CommandRoundTrip", "KernelAnswer", "Peer"]
 
 _CHUNK: Final = 2**18
 #: Frames of one answer: lines that a guest prints, and modules that it imports.
@@ -22,6 +24,11 @@ _MOST_FRAMES: Final = 50_000
 #: Frames after which a conversation lets others go on, whose kernel never pauses.
 _FRAMES_AT_ONCE: Final = 64
 _SHOWN_CHARS: Final = 300
+#: Seconds until a question about modules is asked again, while others are answered.
+_MOMENT_SECONDS: Final = 0.002
+#: Seconds that a guest which is to stop waits for an answer nevertheless.
+_STOP_SECONDS: Final = 0.25
+_INTERRUPTED: Final = json.dumps({"code": "ERR_MODULE_NOT_FOUND", "message": "interrupted"})
 
 
 class Peer(TimedKernel, Protocol):
@@ -47,8 +54,10 @@ def _no_modules(base: str, specifier: str) -> Sequence[Any]:
     return "", None, specifier
 
 
-def _no_files(question: Sequence[str]) -> Iterable[Any]:
-    return [{"code": "ERR_MODULE_NOT_FOUND", "message": "Modules are found while a cell runs"}]
+def _no_files(question: Sequence[str]) -> Generator[KernelWait | None, None, str]:
+    yield None
+    message = "Modules are found while a cell runs"
+    return json.dumps({"code": "ERR_MODULE_NOT_FOUND", "message": message})
 
 
 def _unheard(line: str) -> None:
@@ -62,15 +71,14 @@ class Callbacks:
     Attributes:
         is_interrupted: Becomes true when the guest is to be stopped.
         resolve: Name and source of a module as another one imports it, and why there is none.
-        files: Answers a question about built-in modules, packages and files: what is asked, the
-            address of the importing file, the specifier. The last item is the answer; `None`
-            before it says that others may go on meanwhile.
+        files: Answers a question about packages and files with JSON: what is asked, the address of
+            the importing file, the specifier. It yields what to wait for, `None` for a moment.
         printed: Takes each line that the guest prints.
     """
 
     is_interrupted: Callable[[], bool] = _not_interrupted
     resolve: Callable[[str, str], Sequence[Any]] = _no_modules
-    files: Callable[[Sequence[str]], Iterable[Any]] = _no_files
+    files: Callable[[Sequence[str]], Generator[KernelWait | None, None, str]] = _no_files
     printed: Callable[[str], None] = _unheard
 
 
@@ -95,7 +103,7 @@ class KernelAnswer:
     signals_seen: int
 
 
-class CommandExchange:
+class CommandRoundTrip:
     """One command, its answer, and the questions of the kernel in between.
 
     Args:
@@ -187,13 +195,28 @@ class CommandExchange:
                 found = self._callbacks.resolve(base, specifier)
                 yield from self._send("r", json.dumps(list(found)))
             case "N":
-                answer = None
-                for answer in self._callbacks.files(_words(frame.text, 3)):
-                    if answer is None:
-                        yield from self._let_others_go_on()
-                yield from self._send("n", json.dumps(answer))
+                answer = yield from self._found(_words(frame.text, 3))
+                yield from self._send("n", answer)
             case _:
                 raise MalformedFrame(f"a failure of its own: {frame.text[:_SHOWN_CHARS]}")
+
+    def _found(self, question: Sequence[str]) -> Talk[str]:
+        asking = self._callbacks.files(question)
+        moment = KernelWait(self._kernel.connection, sends=False, seconds=_MOMENT_SECONDS)
+        late = math.inf
+        try:
+            while time.monotonic() < late:
+                wait = next(asking) or moment
+                if late == math.inf and self._callbacks.is_interrupted():
+                    # It stops with an answer, whatever that is, once it has seen the signal.
+                    late = time.monotonic() + _STOP_SECONDS
+                yield wait
+        except StopIteration as end:
+            answer: str = end.value
+            return answer
+        finally:
+            asking.close()
+        return _INTERRUPTED
 
     def _send(self, kind: str, text: str) -> Talk[None]:
         data, connection = memoryview(packed(kind, text)), self._kernel.connection

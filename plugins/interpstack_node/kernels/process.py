@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from interpstack_node.kernels.confine import allow_cpu, allow_rest, cpu_clock, seal
-from interpstack_node.kernels.conversation import Callbacks, CommandExchange, KernelAnswer
+from interpstack_node.kernels.conversation import Callbacks, CommandRoundTrip, KernelAnswer
 from interpstack_node.kernels.frames import Frames
 from interpstack_node.kernels.starting.launch import KernelConfig, launch
 from interpstack_node.kernels.starting.launched import error_output, told_end
@@ -114,7 +114,16 @@ class KernelProcess:
 
     # -- asking ----------------------------------------------------------------------------
 
+    @property
+    def is_started(self) -> bool:
+        """Whether it takes commands."""
+        return self._started
+
     def start(self) -> None:
+        """Carry out the start in this thread; see `starting`."""
+        converse_blocking(self.starting())
+
+    def starting(self) -> Talk[None]:
         """Wait until the guest's context is made, then drop the privileges of its process.
 
         No code of a guest runs before that.
@@ -122,9 +131,11 @@ class KernelProcess:
         Raises:
             KernelDied: The process ended, or is not a kernel.
         """
+        if self._started:
+            return
         ends = time.monotonic() + _START_SECONDS
         late = Callbacks(is_interrupted=lambda: time.monotonic() > ends)
-        converse_blocking(CommandExchange(self, Stop(self.stops), None, late).greet())
+        yield from CommandRoundTrip(self, Stop(self.stops), None, late).greet()
         self._started = True
         seal(self.pid, self.config.memory_bytes, self.config.descriptors)
 
@@ -139,7 +150,7 @@ class KernelProcess:
         callbacks: Callbacks | None = None,
         stop: Stop | None = None,
     ) -> Talk[KernelAnswer]:
-        """The conversation about one command; see `CommandExchange.run`.
+        """The conversation about one command; see `CommandRoundTrip.run`.
 
         Args:
             command: Its name and arguments, plain JSON values.
@@ -149,7 +160,7 @@ class KernelProcess:
         """
         yield from self._settle()
         allow_cpu(self.pid, self.cpu_seconds, seconds)
-        conversation = CommandExchange(self, stop or Stop(self.stops), seconds, callbacks)
+        conversation = CommandRoundTrip(self, stop or Stop(self.stops), seconds, callbacks)
         answer = yield from conversation.run(command)
         self._signals_seen = answer.signals_seen
         return answer
@@ -160,7 +171,7 @@ class KernelProcess:
         if self._signals_seen == sent:
             return
         allow_cpu(self.pid, self.cpu_seconds, None)
-        yield from CommandExchange(self, Stop(self.stops), None).run(["settle", sent])
+        yield from CommandRoundTrip(self, Stop(self.stops), None).run(["settle", sent])
         self._signals_seen = sent
 
     def rest(self) -> None:

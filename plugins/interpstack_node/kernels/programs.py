@@ -23,6 +23,7 @@ from interpstack_javascript import (
     kernel_source,
     web_source,
 )
+from interpstack_node.modules.builtin import PREFIXED, forms
 
 __all__ = ["Programs", "guest_programs", "program"]
 
@@ -31,13 +32,13 @@ class Programs:
     """Texts for kernels; equal if the texts are.
 
     Args:
-        setup: The guest's context, as `setUp` in `kernel/main.js` takes it; `None` for no guest.
+        setup: What the main program begins with: for `main.js` the guest's context, as its `setUp`
+            takes it, or `None` for no guest.
+        main: The main program.
     """
 
-    def __init__(self, setup: Mapping[str, Any] | None = None) -> None:
-        self.text = json.dumps(
-            [program("main.js"), program("stops.js"), setup], separators=(",", ":")
-        )
+    def __init__(self, setup: Mapping[str, Any] | None = None, main: str = "main.js") -> None:
+        self.text = json.dumps([program(main), program("stops.js"), setup], separators=(",", ":"))
         self._descriptor: int | None = None
         self._lock = threading.Lock()
 
@@ -99,6 +100,7 @@ def guest_programs(
             "modules": program("modules.js"),
             "builtins": program("builtins.js"),
             "packages": program("packages.js"),
+            "forms": [forms(files=scratch or bool(readable), network=network), PREFIXED],
             "about": {"cwd": cwd, "network": network, "readable": readable, "scratch": scratch},
             "mostBytes": memory_bytes,
             "sources": [{"name": one.name, "source": one.source} for one in (web, *sources)],

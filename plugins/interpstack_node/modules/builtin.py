@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-__all__ = ["POLICY", "Access", "builtin_name", "granted"]
+__all__ = ["POLICY", "PREFIXED", "Access", "forms"]
 
 
 class Access(Enum):
@@ -96,27 +96,28 @@ POLICY: Final[Mapping[str, Access]] = {
     ),
 }
 #: Names that mean a built-in module only with the prefix `node:`.
-_PREFIXED: Final = frozenset({"sea", "sqlite", "test", "test/reporters"})
+PREFIXED: Final = dict.fromkeys(("sea", "sqlite", "test", "test/reporters"), True)
 
 
-def builtin_name(specifier: str) -> str | None:
-    """The built-in module that a specifier means; `None` if it means none."""
-    name = specifier.removeprefix("node:")
-    if name not in POLICY or (name in _PREFIXED and name == specifier):
-        return None
-    return name
+def forms(*, files: bool, network: bool) -> Mapping[str, Mapping[str, str | None]]:
+    """The forms of the built-in modules by name, for a `cell` and for a `package`; `None` refuses.
 
-
-def granted(name: str, *, for_package: bool, files: bool, network: bool) -> str | None:
-    """The form in which an importer gets a built-in module; `None` refuses.
+    A file of the working folder gets what a cell gets.
 
     Args:
-        name: One of `POLICY`.
-        for_package: Whether a package imports it, and no cell or file of the working folder.
         files: Whether the engine's options permit any files.
         network: The engine's option.
     """
-    access = POLICY[name]
+    return {
+        importer: {
+            name: _form(access, for_package=importer == "package", files=files, network=network)
+            for name, access in POLICY.items()
+        }
+        for importer in ("cell", "package")
+    }
+
+
+def _form(access: Access, *, for_package: bool, files: bool, network: bool) -> str | None:
     if (access is Access.NETWORK and network) or (access is Access.FILES and files):
         access = Access.REAL
     elif access is Access.PACKAGES and for_package:

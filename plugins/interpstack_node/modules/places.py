@@ -11,7 +11,7 @@ import attrs
 
 from interpstack import ConfigurationError
 
-__all__ = ["VARIABLE", "Places", "existing", "inside", "packages_beside", "places"]
+__all__ = ["VARIABLE", "Places", "existing", "packages_beside", "places"]
 
 #: Environment variable with folders whose `node_modules` hold packages.
 VARIABLE: Final = "INTERPSTACK_NODE_MODULE_DIRS"
@@ -20,19 +20,30 @@ _PACKAGES: Final = "node_modules"
 
 @attrs.frozen
 class Places:
-    """The folders that modules come from, as paths without symbolic links.
+    """The folders that modules come from.
 
     Attributes:
-        packages: Folders named `node_modules`, in the order of the search.
-        working: The folder whose files code may import by path; `None` for no files.
+        packages: Folders named `node_modules`, in the order of the search. One that is a symbolic
+            link is here only if what it leads to has another name.
+        working: The folder whose files code may import by path, without symbolic links; `None` for
+            no files.
     """
 
     packages: tuple[Path, ...] = ()
     working: Path | None = None
 
-    def root_of(self, path: Path) -> Path | None:
-        """The folder of packages that a real path is inside; `None` if it is in none."""
-        return next((root for root in self.packages if inside(path, root)), None)
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """All that packages are inside of: their folders, and what the links among them lead to."""
+        real = [one.resolve() for one in self.packages]
+        return tuple(dict.fromkeys([*self.packages, *real]))
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The folders to read, without those that are inside of others."""
+        named = [*([self.working] if self.working else []), *self.roots]
+        outer = [one for one in named if not any(other in one.parents for other in named)]
+        return tuple(map(str, dict.fromkeys(outer)))
 
 
 def places(
@@ -115,9 +126,5 @@ def _roots(bases: Sequence[Path]) -> Iterator[Path]:
     for base in bases:
         root = base if base.name == _PACKAGES else base / _PACKAGES
         if root.is_dir():
-            yield root.resolve()
-
-
-def inside(path: Path, folder: Path) -> bool:
-    """Whether a real path is a folder, or inside it."""
-    return path == folder or folder in path.parents
+            real = root.resolve()
+            yield real if real.name == _PACKAGES else root

@@ -2,79 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 
 from interpstack import MODULE, Request, Settlement
-from interpstack_node.modules.finding import ModuleFinder
-from interpstack_node.modules.graph import ModuleGraphs
-from interpstack_node.modules.specifiers import UnresolvedSpecifier
+from interpstack_node.kernels.waiting import KernelWait
+from interpstack_node.modules.places import Places
+from interpstack_node.modules.resolvers import Resolvers
 
 __all__ = ["HostImports", "ModuleQuestions"]
+
+#: What may be the name of a package, or of a module of the host's loaders.
+_NAME: Final = re.compile(r"#?(?:@[^/\s]*/)?[^./\\:%\s][^\\:%\s]*")
 
 
 class ModuleQuestions:
     """Answers the questions of kernels.
 
     Args:
-        finder: Finds and reads modules.
+        places: The folders.
+        network: Whether modules of the network are granted.
+        resolvers: Find and read modules in these folders.
     """
 
-    def __init__(self, finder: ModuleFinder) -> None:
-        self._finder = finder
-        self._graphs = ModuleGraphs(finder)
+    def __init__(self, places: Places, *, network: bool, resolvers: Resolvers) -> None:
+        self._places = places
+        self._network = network
+        self._resolvers = resolvers
 
     @property
     def about(self) -> Mapping[str, Any]:
         """The working folder, and whether there is a network; kernels learn both at their start."""
-        working = self._finder.working
-        cwd = None if working is None else str(working)
-        return {"cwd": cwd, "network": self._finder.network}
+        working = self._places.working
+        return {"cwd": None if working is None else str(working), "network": self._network}
 
     def searched(self, specifier: str) -> str:
         """Words on the folders that have no such package; empty for a specifier of another kind."""
-        return self._finder.searched(specifier)
+        if specifier.startswith(("@/", "#")) or not _NAME.fullmatch(specifier):
+            return ""
+        folders = " or ".join(map(str, self._places.packages))
+        if not folders:
+            return (
+                "no folder of packages is searched: the engine's option module_dirs names folders"
+            )
+        return f"no such package is in {folders} (the engine's option module_dirs names folders)"
 
-    def answers(self, question: Sequence[str]) -> Iterator[Any]:
-        """The answer to one question, after `None` wherever others may go on meanwhile.
+    def answer(self, question: Sequence[str]) -> Generator[KernelWait | None, None, str]:
+        """The answer to one question as JSON; yields what to wait for, `None` for a moment.
 
         Args:
-            question: `graph`, nothing and the address of a package's module; or as `answer` takes
-                it.
+            question: One of `has`, `import`, `require`, `source`, `graph`, `file` and `folder`; the
+                address of the importing file, empty for a cell; the specifier, the address of a
+                module, or the path of a file or folder of a package.
         """
         kind, _, name = question
-        if kind != "graph":
-            yield self.answer(question)
-            return
-        try:
-            yield from self._graphs.answers(name)
-        except UnresolvedSpecifier as error:
-            yield {"code": error.code, "message": str(error)}
-
-    def answer(self, question: Sequence[str]) -> Any:
-        """The answer to one question, as a plain JSON value.
-
-        Args:
-            question: One of `has`, `import`, `require`, `source`, `file` and `folder`; the address
-                of the importing file, empty for a cell; the specifier, the address of a module, or
-                the path of a file or folder of a package.
-        """
-        kind, base, name = question
-        try:
-            if kind == "has":
-                return self._finder.has(name)
-            if kind == "file":
-                return self._finder.own_file(name)
-            if kind == "folder":
-                return self._finder.own_folder(name)
-            if kind == "source":
-                return {"source": self._finder.source(name)}
-            found = self._finder.find(base, name, require=kind == "require")
-        except UnresolvedSpecifier as error:
-            return {"code": error.code, "message": str(error)}
-        return {"name": found.name, "kind": found.kind, "local": found.local}
+        if kind == "has" and not self._places.packages and _NAME.fullmatch(name):
+            return "false"
+        return (yield from self._resolvers.ask(question))
 
 
 class HostImports:

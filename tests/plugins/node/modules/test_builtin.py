@@ -4,49 +4,39 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 
 import pytest
 
 from interpstack_node.engine import NodeEngine
-from interpstack_node.modules.builtin import POLICY, Access, builtin_name, granted
+from interpstack_node.modules.builtin import POLICY, Access, forms
 
 _CLOSED = [name for name, access in POLICY.items() if access is Access.CLOSED]
 _NETWORK = [name for name, access in POLICY.items() if access is Access.NETWORK]
 
 
-@pytest.mark.parametrize(
-    ("specifier", "name"),
-    [
-        ("fs", "fs"),
-        ("node:fs", "fs"),
-        ("node:fs/promises", "fs/promises"),
-        ("node:sqlite", "sqlite"),
-        *((other, None) for other in ("sqlite", "test", "lodash", "node:nope", "NODE:fs", "")),
-        ("node:node:fs", None),
-    ],
-)
-def test_names(specifier: str, name: str | None) -> None:
-    assert builtin_name(specifier) == name
+def _forms(*, files: bool = False, network: bool = False) -> Mapping[str, Mapping[str, str | None]]:
+    return forms(files=files, network=network)
 
 
 @pytest.mark.parametrize("name", ["fs", "process", "module", "worker_threads", *_CLOSED, *_NETWORK])
 def test_cells_are_refused(name: str) -> None:
-    assert granted(name, for_package=False, files=False, network=False) is None
+    assert _forms()["cell"][name] is None
 
 
 @pytest.mark.parametrize("name", [*_CLOSED, *_NETWORK])
 def test_packages_get_exports_that_throw(name: str) -> None:
-    assert granted(name, for_package=True, files=False, network=False) == "closed"
+    assert _forms()["package"][name] == "closed"
 
 
 def test_files_are_an_option() -> None:
-    assert granted("fs", for_package=False, files=True, network=False) == "real"
-    assert granted("fs", for_package=True, files=False, network=False) == "closed"
+    assert _forms(files=True)["cell"]["fs"] == "real"
+    assert _forms()["package"]["fs"] == "closed"
 
 
 @pytest.mark.parametrize("name", _NETWORK)
 def test_the_network_is_an_option(name: str) -> None:
-    assert granted(name, for_package=False, files=False, network=True) == "real"
+    assert _forms(network=True)["cell"][name] == "real"
 
 
 def test_no_module_that_reaches_beyond_the_process_is_granted() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_node.modules.places import VARIABLE, inside, places
+from interpstack_node.modules.places import VARIABLE, places
 
 
 @pytest.fixture
@@ -49,7 +49,14 @@ def test_wrong_folders_are_refused(wrong: list[str] | str) -> None:
         places(None, "/no/such/folder")
 
 
-def test_inside() -> None:
-    assert inside(Path("/a/b"), Path("/a"))
-    assert inside(Path("/a"), Path("/a"))
-    assert not inside(Path("/ab"), Path("/a"))
+def test_a_link_is_searched_by_the_name_that_node_looks_for(tmp_path: Path) -> None:
+    for name, target in (("a", "other"), ("b", "more/node_modules")):
+        (tmp_path / target).mkdir(parents=True)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "node_modules").symlink_to(tmp_path / target)
+    base = tmp_path.resolve()
+    found = places([base / "a", base / "b"], base / "a")
+    link, other, real = base / "a/node_modules", base / "other", base / "more/node_modules"
+    assert found.packages == (link, real)
+    assert found.roots == (link, real, other)
+    assert found.readable == tuple(map(str, (base / "a", real, other)))

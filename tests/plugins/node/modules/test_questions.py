@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from interpstack import GuestError, Request, Settlement
-from interpstack_node.modules.finding import ModuleFinder
 from interpstack_node.modules.places import Places
 from interpstack_node.modules.questions import HostImports, ModuleQuestions
+from interpstack_node.modules.resolvers import Resolvers
 
 
-def test_answers(tmp_path: Path) -> None:
-    (tmp_path / "a.mjs").write_text("export {}", "utf-8")
-    questions = ModuleQuestions(
-        ModuleFinder(Places((), tmp_path.resolve()), files=False, network=False)
-    )
-    name = (tmp_path.resolve() / "a.mjs").as_uri()
-    assert questions.about == {"cwd": str(tmp_path.resolve()), "network": False}
-    assert questions.answer(["has", "", "./a.mjs"]) is True
-    assert questions.answer(["import", "", "./a.mjs"]) == {
-        "name": name,
-        "kind": "module",
-        "local": True,
-    }
-    assert questions.answer(["source", "", name]) == {"source": "export {}"}
-    assert questions.answer(["require", "", "absent"]) == {
-        "code": "ERR_MODULE_NOT_FOUND",
-        "message": "Module not found: absent",
-    }
+def test_kernels_learn_the_working_folder(tmp_path: Path) -> None:
+    about = _questions(Places((), tmp_path)).about
+    assert about == {"cwd": str(tmp_path), "network": False}
+
+
+def test_without_folders_there_is_no_package_to_look_for() -> None:
+    answering = _questions(Places()).answer(["has", "", "lodash"])
+    with pytest.raises(StopIteration) as ended:
+        next(answering)
+    assert ended.value.value == "false"
 
 
 def test_a_missing_package_is_explained_with_the_folders(tmp_path: Path) -> None:
@@ -58,4 +52,4 @@ def test_without_folders_the_option_is_named() -> None:
 
 
 def _questions(places: Places) -> ModuleQuestions:
-    return ModuleQuestions(ModuleFinder(places, files=False, network=False))
+    return ModuleQuestions(places, network=False, resolvers=Resolvers(places))
