@@ -12,12 +12,9 @@ __all__ = ["ProcessQuickJSConformance", "ProcessV8Conformance"]
 
 
 class ProcessQuickJSConformance(EngineConformance):
-    """Conformance tests of `process:quickjs`, with its gaps."""
+    """Conformance tests of `process:quickjs`, which has no gaps."""
 
     guest = JAVASCRIPT
-    gaps: ClassVar[Mapping[str, str]] = {
-        "test_a_rejection_that_no_code_handles_is_reported": "QuickJS reports only failed calls"
-    }
     varying: ClassVar[Mapping[str, str]] = {
         "test_guests_keep_their_memory_elsewhere": (
             "the image of each session is kept in the host, too, to outlive its worker"

@@ -3,7 +3,7 @@
 // Runs after the kernel and takes it, before any guest.
 (kernel) => {
   "use strict";
-  const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+  const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, setPrototypeOf } = Reflect;
   const { reject, guestFrame, findFaultsBy, runningText } = kernel;
   const ErrorClass = Error, InternalErrorClass = InternalError, RangeErrorClass = RangeError;
   const replace = (owner, method) => {
@@ -318,4 +318,24 @@
   replace(globalThis, constructed);
   defineProperty(regexpPrototype, "constructor",
     { __proto__: null, value: constructed, writable: true, enumerable: false, configurable: true });
+
+  // Rejected promises that no code handles yet, each before its reason, and last whether there were any. QuickJS
+  // has them written here; see `heap/rejections.py`, which finds the list by its numbers.
+  const ROOM = 512, FIRST_NUMBER = 1492590337;
+  const rejections = [];
+  setPrototypeOf(rejections, null);
+  for (let i = 0; i <= ROOM; i++) rejections[i] = FIRST_NUMBER + i;
+  const forget = () => {
+    if (rejections[ROOM] !== 0) for (let i = 0; i <= ROOM; i++) rejections[i] = 0;
+  };
+  const reasons = () => {
+    const found = { __proto__: null, length: 0 };
+    if (rejections[ROOM] !== 0)
+      for (let i = 0; i < ROOM; i += 2) if (rejections[i] !== 0) found[found.length++] = rejections[i + 1];
+    return found;
+  };
+  return () => {
+    forget();
+    kernel.trackRejectionsBy({ __proto__: null, forget, reasons });
+  };
 }

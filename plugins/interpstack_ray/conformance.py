@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from interpstack import Engine, InterpreterStack
 from interpstack_testing import JAVASCRIPT, EngineConformance
 
@@ -12,12 +9,9 @@ __all__ = ["RayQuickJSConformance"]
 
 
 class RayQuickJSConformance(EngineConformance):
-    """Conformance tests of `ray:quickjs`, with its gaps."""
+    """Conformance tests of `ray:quickjs`, which has no gaps."""
 
     guest = JAVASCRIPT
-    gaps: ClassVar[Mapping[str, str]] = {
-        "test_a_rejection_that_no_code_handles_is_reported": "QuickJS reports only failed calls"
-    }
 
     def make_engine(self) -> Engine:
         # QuickJS always stops, on a busy machine late; so its actor is not held for dead.

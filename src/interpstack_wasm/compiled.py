@@ -18,6 +18,7 @@ import sys
 import tempfile
 import warnings
 import zlib
+from collections.abc import Callable
 from email.parser import HeaderParser
 from functools import cache
 from importlib.metadata import distribution
@@ -55,15 +56,21 @@ class Compiled:
     source_hash: str
 
 
-def load_module(engine: wasmtime.Engine, path: Path, variant: str = "") -> Compiled:
+def load_module(
+    engine: wasmtime.Engine,
+    path: Path,
+    variant: str = "",
+    edit: Callable[[bytes], bytes] | None = None,
+) -> Compiled:
     """A compiled module, from the cache if it is there.
 
     Args:
         engine: To compile it for.
         path: The WebAssembly file.
         variant: Names the engine's settings, if they are not the usual ones.
+        edit: Changes the file's content before it is compiled.
     """
-    source = path.read_bytes()
+    source = path.read_bytes() if edit is None else edit(path.read_bytes())
     source_hash = hashlib.sha256(source).hexdigest()
     stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{_wasmtime_version()}-{_FORM}"
     name = f"{stem}{variant and f'-{variant}'}.cwasm"

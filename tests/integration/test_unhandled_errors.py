@@ -77,7 +77,7 @@ async def test_calls_that_fail_unawaited_are_named(
         assert (await session.eval("1")).notices == ()
 
 
-@pytest.mark.parametrize("engine", ["v8", "node"])
+@pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
 async def test_rejections_that_a_module_leaves_are_named_once(engine: str) -> None:
     with InterpreterStack(engine, plugins=[_Module()]) as stack:
         session = stack.session("one")

@@ -27,7 +27,7 @@ from interpstack_wasm.compiled import read_cached, write_cached
 __all__ = ["Base", "base_heaps"]
 
 #: Changes whenever the stored form or the code for fresh guests changes.
-_FORMAT = "base 9"
+_FORMAT = "base 10"
 
 
 @attrs.frozen(repr=False)
@@ -100,12 +100,14 @@ def _load(sources: Sequence[GuestSource]) -> Base:
 def _build(sources: Sequence[GuestSource]) -> Base:
     from interpstack_quickjs.heap.allocator import find_allocator
     from interpstack_quickjs.heap.printed import find_printed
+    from interpstack_quickjs.heap.rejections import track_rejections
 
     guest = Guest(None)
     try:
         install = _function(guest, kernel_source(), KERNEL_NAME)
         kernel = _call(guest, install)
-        _call(guest, _function(guest, _builtins_source(), "interpstack:builtins"), kernel)
+        begin = _call(guest, _function(guest, _builtins_source(), "interpstack:builtins"), kernel)
+        track_rejections(guest, begin)
         api = guest.get(kernel, "api")
         web = GuestSource("javascript", "interpstack:web", web_source())
         for source in (web, *sources):

@@ -15,6 +15,10 @@
   (import "guest" "qjs_last_ptr" (func $qjs_last_ptr (result i32)))
   (import "guest" "qjs_last_len" (func $qjs_last_len (result i32)))
   (import "guest" "qjs_result_free" (func $qjs_result_free))
+  (import "guest" "table" (table 0 funcref))
+
+  ;; QuickJS calls this by its place in the table; see `hooks.py`.
+  (elem (i32.const 1023) $track)
 
   ;; Call a function with one argument; the status. The handles of result and argument stay in the
   ;; slots.
@@ -159,4 +163,44 @@
         (local.set $at
           (call $stretch (local.get $at) (local.get $end) (local.get $start) (local.get $size)))
         (br $copying)))
-    (i32.const 1)))
+    (i32.const 1))
+
+  ;; Add to the number of references to a value, if it has one. A value is a number or an address, then
+  ;; a tag; the tags from -9 to -1 are those of what is counted, at the beginning of its memory.
+  (func $count (param $value i64) (param $by i32)
+    (local $address i32)
+    (if (i32.ge_u (i32.wrap_i64 (i64.shr_u (local.get $value) (i64.const 32))) (i32.const -9))
+      (then
+        (local.set $address (i32.wrap_i64 (local.get $value)))
+        (i32.store (local.get $address)
+          (i32.add (i32.load (local.get $address)) (local.get $by))))))
+
+  ;; Note a promise that was rejected while no code handled it, with the reason; or forget one that is
+  ;; handled now, which the guest still refers to. `slots` is the list `rejections` of `builtins.js`: 256
+  ;; promises, each before its reason, and whether there were any. Beyond that, none is noted.
+  (func $track (param $context i32) (param $promise i64) (param $reason i64)
+      (param $handled i32) (param $slots i32)
+    (local $at i32) (local $sought i64)
+    (if (i32.eqz (local.get $slots)) (then (return)))
+    (if (local.get $handled)
+      (then (local.set $sought (local.get $promise))))
+    (local.set $at (local.get $slots))
+    (block $found
+      (loop $seeking
+        (br_if $found (i64.eq (i64.load (local.get $at)) (local.get $sought)))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (br_if $seeking
+          (i32.lt_u (local.get $at) (i32.add (local.get $slots) (i32.const 4096)))))
+      (return))
+    (if (local.get $handled)
+      (then
+        (call $count (i64.load (local.get $at)) (i32.const -1))
+        (call $count (i64.load offset=8 (local.get $at)) (i32.const -1))
+        (i64.store (local.get $at) (i64.const 0))
+        (i64.store offset=8 (local.get $at) (i64.const 0)))
+      (else
+        (call $count (local.get $promise) (i32.const 1))
+        (call $count (local.get $reason) (i32.const 1))
+        (i64.store (local.get $at) (local.get $promise))
+        (i64.store offset=8 (local.get $at) (local.get $reason))
+        (i64.store offset=4096 (local.get $slots) (i64.const 1))))))

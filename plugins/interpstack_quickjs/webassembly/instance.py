@@ -61,6 +61,8 @@ class Instance:
             reason = runtime.host.explained(error)
             raise EngineFailure(f"the guest cannot be started: {reason}") from error
         self._instance = instance
+        # One of them is called by QuickJS itself.
+        self._bundles = bundles_of(self.store, lambda name: export_of(self.store, instance, name))
         self.memory: wasmtime.Memory = export_of(self.store, instance, "memory")
         #: The address of the memory in this process, valid until the guest runs again; its size.
         self.host_address, self._size = memory_place(self.store, self.memory)
@@ -68,7 +70,6 @@ class Instance:
         #: The guest's own stack pointer.
         self.stack = global_reader(self.store, self.stack_pointer)
         self._functions: dict[str, Callable[..., int]] = {}
-        self._bundles: wasmtime.Instance | None = None
         self._narrow = runtime.host.narrow
         self._is_new = True
         #: What the memory is a view of, and where it is in this process.
@@ -102,18 +103,11 @@ class Instance:
         """An exported function, or a bundle of several."""
         found = self._functions.get(name)
         if found is None:
-            owner = self._bundled() if name in BUNDLES else self._instance
+            owner = self._bundles if name in BUNDLES else self._instance
             export = export_of(self.store, owner, name)
             found = raw_call(self.store, export, brief=name in BRIEF)
             self._functions[name] = found
         return found
-
-    def _bundled(self) -> wasmtime.Instance:
-        if self._bundles is None:
-            self._bundles = bundles_of(
-                self.store, lambda name: export_of(self.store, self._instance, name)
-            )
-        return self._bundles
 
     def begin_with(self, template: Template | None) -> bool:
         """Make the memory a template's content, and zeros behind; False if it has to be copied.

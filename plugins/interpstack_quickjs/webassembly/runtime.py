@@ -16,6 +16,7 @@ import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
+from interpstack_quickjs.webassembly.hooks import hooked
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import Ticker, WasmHost, wasm_host
 from interpstack_wasm.stores import WasmLinker
@@ -84,7 +85,7 @@ def guest_runtime() -> GuestRuntime:
 def _make_runtime() -> GuestRuntime:
     host = wasm_host()
     try:
-        compiled = load_module(host.engine, guest_path(), host.variant)
+        compiled = load_module(host.engine, guest_path(), host.variant, hooked)
     except wasmtime.WasmtimeError as error:
         raise EngineFailure(f"the guest cannot be loaded: {host.explained(error)}") from error
     return GuestRuntime(host, compiled, _make_linker(host.engine))

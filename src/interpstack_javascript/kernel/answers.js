@@ -54,7 +54,6 @@
       const error = makeError(entry.site, body.name, body.message, body.data);
       weakSetAdd(callErrors, error);
       if (areLate) reported[reported.length] = error;
-      else noteFailure(entry.promise, error);
       entry.reject(error);
     } else {
       fulfil(entry.resolve, body);

@@ -6,7 +6,7 @@
   const ask = (name, counts, input, second = undefined, third = undefined, fourth = undefined) => {
     const wrong = surplusFault(name, input, second, third, fourth);
     return wrong === null ? request(name, input, '"' + name + '"', counts)
-      : failed(new PromiseClass((resolve, reject) => { reject(wrong); }), wrong);
+      : new PromiseClass((resolve, reject) => { reject(wrong); });
   };
   const notify = (name, input, second = undefined, third = undefined, fourth = undefined) => {
     const wrong = surplusFault(name, input, second, third, fourth);

@@ -7,17 +7,14 @@
   }
   // `written`: the input is JSON text already, made by a guest source of values that are no guest's.
   function request(name, input, quoted = stringify(name), counts = true, written = false) {
-    let entry, error;
-    const promise = new PromiseClass((resolve, reject) => {
+    return new PromiseClass((resolve, reject) => {
       try {
         const text = inputText(name, input, counts, written), site = new ErrorClass();
-        entry = pending[open(quoted, text)] = { __proto__: null, resolve, reject, site, promise: undefined };
+        pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
       } catch (thrown) {
-        reject(error = thrown);
+        reject(thrown);
       }
     });
-    if (entry === undefined) return failed(promise, error);
-    return entry.promise = tracked(promise);
   }
   function inputText(name, input, counts, written) {
     if (!active) throw new ErrorClass(name + " was called after its cell had ended; await it inside the cell");
