@@ -67,10 +67,10 @@ def load_module(
     Args:
         engine: To compile it for.
         path: The WebAssembly file.
-        variant: Names the engine's settings, if they are not the usual ones.
-        edit: Changes the file's content before it is compiled.
+        variant: Names the engine's settings, if they are not the usual ones, and the edit.
+        edit: Changes the file's content before it is compiled; not called if that is in the cache.
     """
-    source = path.read_bytes() if edit is None else edit(path.read_bytes())
+    source = path.read_bytes()
     source_hash = hashlib.sha256(source).hexdigest()
     stem = f"{path.stem.strip('_')}-{source_hash[:32]}-wasmtime-{_wasmtime_version()}-{_FORM}"
     name = f"{stem}{variant and f'-{variant}'}.cwasm"
@@ -80,7 +80,7 @@ def load_module(
             return Compiled(_deserialize(engine, name, data), source_hash)
         except wasmtime.WasmtimeError as error:
             _warn(f"{name} is not usable and is compiled again ({str(error).splitlines()[0]})")
-    module = wasmtime.Module(engine, source)
+    module = wasmtime.Module(engine, source if edit is None else edit(source))
     write_cached(name, bytes(module.serialize()))
     return Compiled(module, source_hash)
 

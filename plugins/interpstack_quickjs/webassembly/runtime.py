@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import wasmtime
 
 from interpstack import EngineFailure
 from interpstack_javascript.guest_files import guest_path
-from interpstack_quickjs.webassembly.hooks import hooked
 from interpstack_wasm.compiled import Compiled, load_module
 from interpstack_wasm.host import Ticker, WasmHost, wasm_host
 from interpstack_wasm.stores import WasmLinker
 
 __all__ = ["GuestRuntime", "current", "guest_runtime"]
+
+
+#: In the name of the compiled module; changes whenever `hooks.py` makes another one.
+_HOOKED: Final = "hooked1"
 
 
 class _Importer(Protocol):
@@ -85,10 +88,16 @@ def guest_runtime() -> GuestRuntime:
 def _make_runtime() -> GuestRuntime:
     host = wasm_host()
     try:
-        compiled = load_module(host.engine, guest_path(), host.variant, hooked)
+        compiled = load_module(host.engine, guest_path(), f"{_HOOKED}{host.variant}", _hooked)
     except wasmtime.WasmtimeError as error:
         raise EngineFailure(f"the guest cannot be loaded: {host.explained(error)}") from error
     return GuestRuntime(host, compiled, _make_linker(host.engine))
+
+
+def _hooked(source: bytes) -> bytes:
+    from interpstack_quickjs.webassembly.hooks import hooked  # where the module is not compiled yet
+
+    return hooked(source)
 
 
 def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:

@@ -42,10 +42,11 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
-def _answer(path: Path) -> int:
+def _answer(path: Path, *more: Any) -> int:
     engine = wasmtime.Engine()
     store = wasmtime.Store(engine)
-    exports = wasmtime.Instance(store, load_module(engine, path).module, []).exports(store)
+    module = load_module(engine, path, *more).module
+    exports = wasmtime.Instance(store, module, []).exports(store)
     return int(exports["f"](store))  # type: ignore[operator]
 
 
@@ -67,6 +68,21 @@ def test_a_hit_compiles_nothing(cache: Path, tiny: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(wasmtime.Module, "serialize", _refuse)
     assert _answer(tiny) == 42
     assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_edit_is_made_only_of_what_is_compiled(cache: Path, tiny: Path) -> None:
+    edited: list[bytes] = []
+
+    def edit(source: bytes) -> bytes:
+        edited.append(source)
+        return source.replace(b"\x41\x2a", b"\x41\x2b")  # 43 in place of 42
+
+    assert [_answer(tiny, "plus1", edit), _answer(tiny, "plus1", edit), _answer(tiny)] == [
+        43,
+        43,
+        42,
+    ]
+    assert edited == [tiny.read_bytes()]
 
 
 def test_files_that_may_not_be_executed_are_copied(
