@@ -334,8 +334,12 @@
       for (let i = 0; i < ROOM; i += 2) if (rejections[i] !== 0) found[found.length++] = rejections[i + 1];
     return found;
   };
+  const leave = (reason) => {
+    for (let i = 0; i < ROOM; i += 2)
+      if (rejections[i] !== 0 && rejections[i + 1] === reason) rejections[i] = rejections[i + 1] = 0;
+  };
   return () => {
     forget();
-    kernel.trackRejectionsBy({ __proto__: null, forget, reasons });
+    kernel.trackRejectionsBy({ __proto__: null, forget, reasons, leave });
   };
 }

@@ -128,14 +128,7 @@ class QuickJSExecution(KernelExecution):
                 self._ended = True
                 return Progress(exhausted=True, cpu_seconds=spent)
             guest.set_time(_DRAIN_SECONDS, ended)
-            try:
-                if not guest.has_room():
-                    return self._overfull(spent)
-                return self._settled(self._live.dispatch("drain"), spent)
-            except OutOfRoom:
-                return self._overfull(spent)
-            except Trapped as trap:
-                return self._recover(trap, spent)
+            return self._drain(spent)
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         super().settle([fitting_answer(settlement) for settlement in settlements])
@@ -181,6 +174,21 @@ class QuickJSExecution(KernelExecution):
         self._live.guest.interrupt()
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _drain(self, spent: float) -> Progress:
+        """Take what the guest did in a poll."""
+        guest = self._live.guest
+        try:
+            if not guest.has_room():
+                return self._overfull(spent)
+            return self._settled(self._live.dispatch("drain"), spent)
+        except OutOfRoom:
+            if not guest.interrupted:
+                return self._overfull(spent)
+            self._ended = True  # such as by a getter of what a promise was rejected with
+            return Progress(exhausted=True, cpu_seconds=spent)
+        except Trapped as trap:
+            return self._recover(trap, spent)
 
     def _offered(self) -> BridgeSet | None:
         return self._live.bridges

@@ -18,10 +18,13 @@ export const made = 7;
 
 
 class _Module:
+    def __init__(self, source: str = _MODULE) -> None:
+        self._source = source
+
     @hookimpl
     def interpstack_resolve_module(self) -> ModuleLoader:
         async def load() -> ModuleBundle:
-            return ModuleBundle("rejecting.js", {"rejecting.js": _MODULE})
+            return ModuleBundle("rejecting.js", {"rejecting.js": self._source})
 
         return load
 
@@ -88,3 +91,17 @@ async def test_rejections_that_a_module_leaves_are_named_once(engine: str) -> No
         "2 promises that the code did not wait for were rejected: Error: at once; Error: later.",
     )
     assert second.notices == ()
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "v8", "node"])
+@pytest.mark.parametrize("source", ["throw new Error('boom')", "await 0; throw new Error('boom')"])
+async def test_the_error_of_a_module_is_named_only_if_no_code_handles_it(
+    engine: str, source: str
+) -> None:
+    with InterpreterStack(engine, plugins=[_Module(source)]) as stack:
+        session = stack.session("one")
+        caught = await session.eval("await import('rejecting').catch(error => error.message)")
+        assert (caught.text, caught.notices) == ("boom", ())
+        left = await session.eval("import('rejecting'); await null; await 0; 7")
+    shown = (left.error.message if left.error else "") + "".join(left.notices)
+    assert shown.count("boom") == 1

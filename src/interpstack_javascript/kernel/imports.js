@@ -13,6 +13,7 @@
     try {
       module = await import(entry);
     } catch (error) {
+      if (unhandled?.leave !== undefined) unhandled.leave(error);
       throw await faultOf(error) ?? moduleError(error);
     } finally { // not reached when the code is stopped
       if (mine === cell) importing--;

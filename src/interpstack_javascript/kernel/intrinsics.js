@@ -8,7 +8,8 @@
 //   compareBuiltins()        an engine without images: an export names built-ins that code has replaced
 //   forgetAbsent()           the engine has removed globals after `seal`: they are no losses
 //   trackRejectionsBy(tracker)  an engine tracks rejected promises that no code handles: forget() begins a
-//                            cell, reasons() -> their reasons
+//                            cell, reasons() -> their reasons; leave(reason), if there is one, forgets those of
+//                            a module that throws, which no code could handle
 //   recognizePromisesBy(test) guests get promises of another realm: test(value) -> whether it is one
 //   recognizeProxiesBy(test)  an engine recognizes proxies: test(value) -> whether it is one; else an export saves
 //                            what a proxy shows

@@ -19,7 +19,7 @@
   let drains = 0;             // how often that was
   let completion = "";        // JSON text, once the cell has ended
   let findFault = () => undefined; // places of syntax errors, from an engine
-  let unhandled;              // {forget(), reasons()} of an engine that tracks rejected promises without handlers
+  let unhandled;              // {forget(), reasons(), leave?(reason)} of an engine that tracks rejected promises without handlers
   let script = "", label = ""; // the engine's name for cells in stack traces, and the one to show
   let importing = 0;          // modules that the running cell waits for
   let engineModules;          // {entryOf(specifier), isRefusal(error), meta()} of an engine that finds modules by itself

@@ -184,7 +184,7 @@ async def test_a_deep_copy_of_the_tool_is_the_same_interpreter(talk: Any) -> Non
         assert type(copied) is type(original)
         assert copied.metadata == original.metadata
         assert copied.metadata is not original.metadata
-        assert copied._evaluate == original._evaluate
+        assert copied.evals is original.evals
     assert copy.deepcopy({"tools": [original, original]})["tools"][0].name == "eval"
     chat.agent.nodes["tools"].bound._tools_by_name["eval"] = copy.deepcopy(original)
     assert await chat.run("6 * 7") == ["<result>42</result>"]

@@ -101,3 +101,18 @@ async def test_a_stored_state_has_no_rejections_of_an_earlier_cell() -> None:
         assert kept is not None
         assert plain is not None
         assert len(kept.data) < len(plain.data) + 5_000
+
+
+_ENDLESS = "{ get name() { for (;;); }, get message() { for (;;); } }"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [_ENDLESS, "Object.defineProperties(new Error('x'), {message: {get() { for (;;); } } })"],
+)
+def test_a_reason_whose_text_never_comes_is_a_time_limit(session: Session, reason: str) -> None:
+    assert session.eval_sync("var before = 1").ok
+    outcome = session.eval_sync(f"before = 2; Promise.reject({reason}); 7")
+    assert outcome.error is not None
+    assert outcome.error.name == "Timeout"
+    assert session.eval_sync("1").text == "1"
