@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from interpstack import GuestLanguage, run_sync
+from interpstack import EngineUnavailable, GuestLanguage, run_sync
 from interpstack_js_repl.freeform import as_custom_tool, raw_text, with_custom_answers
 from interpstack_js_repl.inputs import InputFault, check_fields, read_input
 from interpstack_js_repl.prompt import DESCRIPTION, RESET_DESCRIPTION, JsReplShown
-from interpstack_langchain.api import Evals, EvalTool, Options, Surface
+from interpstack_langchain.api import EvalCall, Evals, EvalTool, Options, Surface
 
 __all__ = ["JsReplSurface", "JsReplTool", "ResetTool"]
 
@@ -95,7 +95,7 @@ class JsReplTool(EvalTool):
             raise ToolException(str(fault)) from None
         seconds = self.cell_seconds if given.timeout_ms is None else given.timeout_ms / 1000
         running.limit_wall(seconds)
-        return await self.evals.run(given.source, running)
+        return await _run(self.evals, given.source, running)
 
 
 class ResetTool(EvalTool):
@@ -124,10 +124,22 @@ class ResetTool(EvalTool):
         given = running.request.tool_call["args"]
         if given:
             raise ToolException(f"{self.name} takes no arguments; got: {', '.join(given)[:100]}")
-        message = await self.evals.run("", running, fresh=True)
+        message = await _run(self.evals, "", running, fresh=True)
         if message.status == "error":
             return message
         return message.model_copy(update={"content": self.answer})
+
+
+async def _run(evals: Evals, code: str, running: EvalCall, *, fresh: bool = False) -> ToolMessage:
+    """Run code; without an engine, the answer of each call says what was tried.
+
+    Raises:
+        ToolException: This machine lacks the engine's program.
+    """
+    try:
+        return await evals.run(code, running, fresh=fresh)
+    except EngineUnavailable as error:
+        raise ToolException(str(error)) from error
 
 
 class JsReplSurface(Surface):

@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from interpstack import ConfigurationError
+from interpstack import EngineUnavailable
 
 __all__ = [
     "FLOOR",
@@ -67,7 +67,7 @@ def find_node(node_path: str | None = None) -> NodeRuntime:
         node_path: The engine's option.
 
     Raises:
-        ConfigurationError: There is none; the message lists every place that was tried, and the
+        EngineUnavailable: There is none; the message lists every place that was tried, and the
             command that installs a Node.
     """
     refusals = []
@@ -82,7 +82,7 @@ def find_node(node_path: str | None = None) -> NodeRuntime:
         if binding:
             break
     floor = ".".join(map(str, FLOOR[:2]))
-    raise ConfigurationError(
+    raise EngineUnavailable(
         f"engine 'node' needs Node {floor} or later, and found none. Tried: "
         f"{'; '.join(refusals)}. Install one with: {_INSTALL}; or name one by the option "
         f"node_path or the environment variable {VARIABLE}"

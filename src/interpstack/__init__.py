@@ -76,6 +76,7 @@ __all__ = [
     "EditorRules",
     "Engine",
     "EngineFailure",
+    "EngineUnavailable",
     "ErrorValue",
     "Execution",
     "GuestBridge",

@@ -9,6 +9,7 @@ InterpstackError
 │   ├── UnknownEngine
 │   ├── UnknownPlugin
 │   ├── PluginLoadError           known, but its code or a package it needs cannot be imported
+│   ├── EngineUnavailable         a program that the engine runs is missing, or too old
 │   └── SourceTooLarge            code of the guest is above `Limits.source_bytes`
 ├── BridgeError                   a bridge cannot be offered
 │   └── BridgeNameClash
@@ -31,6 +32,7 @@ __all__ = [
     "BridgeNameClash",
     "ConfigurationError",
     "EngineFailure",
+    "EngineUnavailable",
     "ImageError",
     "InterpstackError",
     "PluginLoadError",
@@ -96,6 +98,10 @@ class PluginLoadError(ConfigurationError):
             if not command or command not in message:
                 message += "; install what it needs" + (f" with: {command}" if command else "")
         super().__init__(message)
+
+
+class EngineUnavailable(ConfigurationError):
+    """Raised when a session is opened on an engine whose program this machine does not have."""
 
 
 class SourceTooLarge(ConfigurationError):

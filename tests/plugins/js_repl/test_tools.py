@@ -142,6 +142,12 @@ async def test_without_a_node_each_cell_says_what_was_tried_and_what_to_install(
         assert "pip install 'interpstack[node]'" in answer.text
 
 
+async def test_without_a_node_a_reset_says_so_too(repl: Any) -> None:
+    chat = repl(options={"node_path": "/nowhere/node"})
+    (answer,) = await chat.messages(reset())
+    assert (answer.status, "needs Node 22.17 or later" in answer.text) == ("error", True)
+
+
 async def test_a_source_has_a_bounded_length(repl: Any) -> None:
     (answer,) = await repl().messages(f"1 /* {'x' * 2**20} */")
     assert answer.status == "error"
