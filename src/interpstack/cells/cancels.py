@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -52,19 +50,13 @@ class Cancels:
     def _asked(self, request_id: int) -> bool:
         return request_id in self.tasks or self._cell.cancelling() > self._before
 
-    @contextmanager
-    def only_of_host(self, request_id: int) -> Iterator[None]:
-        """A block that runs a handler, whose own cancellations are forgotten at its end.
+    def forget_own(self, task: asyncio.Task[Any], request_id: int) -> None:
+        """Forget what the handler of a request did to its task, once it has ended.
 
         Before Python 3.13, a task group that fails leaves its task as if it had been cancelled.
         """
-        task = _task()
-        before = task.cancelling()
-        try:
-            yield
-        finally:
-            while task.cancelling() > before and not self._asked(request_id):
-                task.uncancel()
+        while task.cancelling() and not self._asked(request_id):
+            task.uncancel()
 
     def is_for_host(self, error: BaseException, request_id: int = 0) -> bool:
         """Whether an exception is meant for the caller of the program, not for the code."""

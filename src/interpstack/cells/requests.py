@@ -283,8 +283,11 @@ class Requests:
                 message = f"there is no module {specifier!r} to import"
                 return Settlement(request.id, error=GuestError("ModuleNotFound", message))
             async with self._slots:
-                with self._cancels.only_of_host(request.id):
+                try:
                     bundle = await load()
+                finally:
+                    if (task := asyncio.current_task()) and task.cancelling():
+                        self._cancels.forget_own(task, request.id)
             files = {str.__str__(name): str.__str__(text) for name, text in bundle.files.items()}
             return Settlement(request.id, json.dumps(bundle.entry), modules=files)
         except GuestException as error:
@@ -305,12 +308,15 @@ class Requests:
             given = await arguments(bridge, request, self.bridges.language)
             self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
-            with self._cancels.only_of_host(request.id):
+            try:
                 value = self._called(bridge, given, context)
                 if isinstance(value, Awaitable):
                     value = await value
                 if isinstance(value, Awaitable):  # rare, and may have no end
                     value = await _value(value)
+            finally:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    self._cancels.forget_own(task, request.id)
         self.begun[request.id] = True
         try:
             return await answer_text(bridge.name, value, self.limits.value_bytes)

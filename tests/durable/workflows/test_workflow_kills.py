@@ -220,5 +220,8 @@ def test_of_two_runners_one_is_killed(runs: Runs, processes: SimpleQueue[Process
         check(whole, shared)
         return not done
 
-    seeds = range(1000, 1000 + max(2, SEEDS // 10))
-    assert sum(each(seeds, runs, AT_ONCE // 2, kill_one)), "no process was killed in time"
+    last = 1000 + max(2, SEEDS // 10)
+    deaths = sum(each(range(1000, last), runs, AT_ONCE // 2, kill_one))
+    if not deaths:  # chance let the few of a short run all end before their death
+        deaths = sum(each(range(last, last + 12), runs, AT_ONCE // 2, kill_one))
+    assert deaths, "no process was killed in time"
