@@ -16,6 +16,7 @@ from interpstack.contracts.errors import ConfigurationError
 __all__ = [
     "Value",
     "expect",
+    "is_async_function",
     "is_plain_function",
     "listed",
     "most_memory_bytes",
@@ -133,10 +134,14 @@ def expect(value: Any, kind: type | tuple[type, ...], accepted: str) -> None:
         raise ConfigurationError(f"{accepted}; got {shown(value)}")
 
 
+def is_async_function(value: Any) -> bool:
+    """Return whether a value is an async function, or an object whose call is one."""
+    return any(map(iscoroutinefunction, (value, getattr(type(value), "__call__", None))))  # noqa: B004
+
+
 def is_plain_function(value: Any) -> bool:
     """Return whether a value can be called, and nobody has to await its answer."""
-    calls = (value, getattr(type(value), "__call__", None))  # noqa: B004
-    return callable(value) and not any(map(iscoroutinefunction, calls))
+    return callable(value) and not is_async_function(value)
 
 
 def takes(accepted: str, *kinds: type, fits: Any = None, of: Any, error: Any) -> Any:

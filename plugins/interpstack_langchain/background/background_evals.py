@@ -299,12 +299,13 @@ class TerminateSchema(BaseModel):
 class CellTool(InterpreterTool):
     """A tool for cells in the background."""
 
+    description: str = ""
     _evals: BackgroundEvals = PrivateAttr()
 
     @classmethod
     def of(cls, name: str, evals: BackgroundEvals) -> Self:
         """The tool of an interpreter, with this name."""
-        tool = cls(name=name, description=cls.model_fields["description"].default)
+        tool = cls(name=name)
         tool._evals = evals
         return tool
 

@@ -107,7 +107,8 @@ def _build(sources: Sequence[GuestSource]) -> Base:
         install = _function(guest, kernel_source(), KERNEL_NAME)
         kernel = _call(guest, install)
         begin = _call(guest, _function(guest, _builtins_source(), "interpstack:builtins"), kernel)
-        track_rejections(guest, begin)
+        track_rejections(guest)
+        _call(guest, begin)
         api = guest.get(kernel, "api")
         web = GuestSource("javascript", "interpstack:web", web_source())
         for source in (web, *sources):

@@ -21,7 +21,7 @@ from interpstack import EngineFailure
 from interpstack_quickjs.guest import Guest
 from interpstack_quickjs.guest_memory import Heap
 
-__all__ = ["Ear", "find_printed", "read_printed"]
+__all__ = ["Ear", "find_printed", "place_of", "read_printed"]
 
 #: As in `kernel/console.js`.
 _PIECES: Final = 32
@@ -46,13 +46,17 @@ def find_printed(heap: Heap) -> int:
     Raises:
         EngineFailure: They are not there, or more than once.
     """
-    numbers = range(_FIRST_NUMBER, _FIRST_NUMBER + _SLOTS)
-    pattern = b"".join(_VALUE.pack(number, _INTEGER) for number in numbers)
-    memory = bytes(heap.memory)
-    address = memory.find(pattern)
-    if address < 0 or memory.find(pattern, address + 1) >= 0:
+    address = place_of(bytes(heap.memory), range(_FIRST_NUMBER, _FIRST_NUMBER + _SLOTS))
+    if address == 0:
         raise EngineFailure("the kernel's console output has no place in the guest's memory")
     return address
+
+
+def place_of(memory: bytes, numbers: range) -> int:
+    """Address of the first value of a list of these numbers; 0 unless there is exactly one."""
+    pattern = b"".join(_VALUE.pack(number, _INTEGER) for number in numbers)
+    address = memory.find(pattern)
+    return address if address > 0 and memory.find(pattern, address + 1) < 0 else 0
 
 
 def read_printed(guest: Guest, address: int, taken: int) -> tuple[str, int]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from interpstack import EngineFailure
-from interpstack_quickjs.guest import STATUS_OK, Guest
+from interpstack_quickjs.guest import Guest
+from interpstack_quickjs.heap.printed import place_of
 from interpstack_quickjs.webassembly.hooks import HANDLER, HANDLER_AT
 
 __all__ = ["track_rejections"]
@@ -23,28 +24,25 @@ _LIMIT: Final = 0x3EED1234
 _LIMIT_AT: Final = 28
 #: Before the limit there are five functions, by their places in the table, and two counts.
 _FUNCTIONS: Final = struct.Struct("<5I8x")
+#: The handler and its argument.
+_HANDLER: Final = struct.Struct("<II")
 
 
-def track_rejections(guest: Guest, begin: int) -> None:
-    """Have rejected promises noted from now on.
+def track_rejections(guest: Guest) -> None:
+    """Have rejected promises noted, once the function that `builtins.js` returns was called.
 
     Args:
         guest: A fresh guest, with a kernel.
-        begin: Handle of the function that `builtins.js` returns.
 
     Raises:
         EngineFailure: QuickJS has another form than this was made for.
     """
     memory = bytes(guest.heap().memory)
-    pattern = b"".join(struct.pack("<Ii", number, 0) for number in _NUMBERS)
-    slots = list(_places(memory, pattern))
-    runtime = _runtime(guest, memory)
-    if len(slots) != 1 or runtime == 0 or any(memory[runtime + HANDLER_AT :][:8]):
+    slots, runtime = place_of(memory, _NUMBERS), _runtime(guest, memory)
+    handler = runtime + HANDLER_AT
+    if slots == 0 or runtime == 0 or any(memory[handler : handler + _HANDLER.size]):
         raise EngineFailure("the list of rejected promises has no place in the guest's memory")
-    guest.write(struct.pack("<II", HANDLER, slots[0]), runtime + HANDLER_AT)
-    status, _ = guest.invoke(begin)
-    if status != STATUS_OK:
-        raise EngineFailure("the guest cannot track rejected promises")
+    guest.write(_HANDLER.pack(HANDLER, slots), handler)
 
 
 def _runtime(guest: Guest, before: bytes) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from interpstack import ConfigurationError
-from interpstack.checks import shown
+from interpstack.checks import is_async_function, shown
 from interpstack_workflows.agents.agent import Agent, AgentAnswer, AgentCall, AgentFailed
 
 __all__ = ["FunctionAgent", "agent_of"]
@@ -80,7 +80,4 @@ def agent_of(target: Any) -> Agent | None:
     """Return the agent that a target is or makes; `None` for a target of another kind."""
     if isinstance(target, Agent):
         return target
-    call = getattr(type(target), "__call__", None)  # noqa: B004 - the method itself is wanted
-    if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(call):
-        return FunctionAgent(target)
-    return None
+    return FunctionAgent(target) if is_async_function(target) else None

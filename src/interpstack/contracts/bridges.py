@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, overload
 
 import attrs
 
-from interpstack.checks import Value, expect, shown, takes
+from interpstack.checks import Value, expect, is_async_function, shown, takes
 from interpstack.contracts.errors import BridgeError, BridgeNameClash
 from interpstack.contracts.languages import GuestLanguage
 from interpstack.contracts.protocol import MODULE, TIMER
@@ -111,8 +110,7 @@ class Bridge(GuestBridge):
 
     @on_loop.default
     def _is_async(self) -> bool:
-        call = getattr(type(self.handler), "__call__", None)  # noqa: B004 - may be an async method
-        return inspect.iscoroutinefunction(self.handler) or inspect.iscoroutinefunction(call)
+        return is_async_function(self.handler)
 
     def arguments(
         self, value: Any, language: GuestLanguage = _NEUTRAL
