@@ -87,7 +87,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             agent has had no tool of a name, or none with the metadata.
         ptc_only: Whether the model does not see the tools that code may call.
         interrupt_on: Tools whose calls from code need an approval, in the forms that `ptc` has.
-            Those with `requires_approval=True` always do.
+            Those with `requires_approval=True` always do. Approvals need the plugin `durable`.
         mode: How long variables live: `thread` for the conversation, `turn` for one question of the
             user, `call` for one eval, or a mode of another plugin.
         store: A `StateStore` or the URL of one, such as `evals.db` or `postgresql://…`. By default,
@@ -196,7 +196,11 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             MemoryStore() if store is None else store, lease_seconds=lease_seconds
         )
         self._evals = AgentEvals(
-            self._stack, LiveSessions(self._stack, made), conversations, tool_name
+            self._stack,
+            LiveSessions(self._stack, made),
+            conversations,
+            tool_name,
+            can_ask="durable" in has,
         )
         self._tool = EvalToolOptions(
             self._evals, tool_name, ptc, interrupt_on, ptc_only, self._conversation_of

@@ -83,6 +83,8 @@ class AgentEvals:
         sessions: Its sessions, by conversation.
         conversations: The stored conversations.
         tool_name: Name of the eval tool.
+        can_ask: Whether a cell can pause for an approval: only a record of its calls keeps those
+            that were made from being made again.
     """
 
     def __init__(
@@ -91,8 +93,11 @@ class AgentEvals:
         sessions: LiveSessions,
         conversations: Conversations,
         tool_name: str,
+        *,
+        can_ask: bool,
     ) -> None:
         self.stack, self.sessions, self.conversations = stack, sessions, conversations
+        self._can_ask = can_ask
         journals = Journals(lambda host: host.journal if isinstance(host, EvalRun) else None)
         self._offers = OfferBuilder(
             convert=host_tool,
@@ -106,7 +111,11 @@ class AgentEvals:
 
         Raises:
             ConfigurationError: Code cannot call some of the tools.
+            UserError: A tool needs an approval, for which code cannot pause.
         """
+        for name, tool in tools.items():
+            if tool.tool_def.kind == "unapproved":
+                self._check_asking(name)
         return self._offers.prompt(self.stack, self._offer(tools))
 
     async def run(
@@ -121,7 +130,8 @@ class AgentEvals:
 
         Raises:
             ApprovalRequired: Calls wait for decisions; the metadata name them.
-            UserError: The decisions do not fit the open questions.
+            UserError: The decisions do not fit the open questions, or a tool asks for an approval
+                for which code cannot pause.
             Exception: A tool raised it, and it is not for the model.
         """
         call = CodeCall.of(ctx)
@@ -140,6 +150,7 @@ class AgentEvals:
             try:
                 return await self._ran(code, call, run, conversation, memory)
             except DecisionNeeded as needed:
+                self._check_asking(needed.questions[0].tool)
                 memory.leave(call, needed.questions)
                 await conversation.save()
                 raise ApprovalRequired(metadata_of(list(needed.questions))) from needed
@@ -187,6 +198,14 @@ class AgentEvals:
             if not keeps:
                 await self.sessions.end_turn(owner, close=True)
         return with_texts(text, outcome, self.stack.limits.result_chars), outcome, record
+
+    def _check_asking(self, tool: str) -> None:
+        if not self._can_ask:
+            raise UserError(
+                f"tool {tool!r} asks for an approval, for which code needs the plugin 'durable', "
+                "which the preset leaves out: without a record, calls that were made would be made "
+                "again; leave the tool out of ptc, or use the plugin"
+            )
 
     def _offer(self, tools: Mapping[str, ToolsetTool[Any]]) -> HostOffer:
         return self._offers.offer([tool.tool_def for tool in tools.values()])

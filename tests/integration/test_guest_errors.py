@@ -99,6 +99,11 @@ async def _refuses(value: int) -> None:
             "throw new AggregateError([Object.assign(new Error('y'), {status: 402})])",
             ["[errors]: Error: y {status: 402}"],
         ),
+        (
+            "const a = {[Symbol.dispose]() { throw Object.assign(new Error('late'), {n: 1}) }}; "
+            "{ using b = a; throw new TypeError('first') }",
+            ["[error]: Error: late {n: 1}", "[suppressed]: TypeError: first"],
+        ),
         ("throw Object.defineProperty(new Error('x'), 'hidden', {value: 1})", []),
         (
             "throw Object.defineProperty(new Error('x'), 'n', "

@@ -95,11 +95,14 @@
   };
   // Objects of classes that JSON does not know, as plain data; `seen` gets the places of what has others.
   // A message takes all values: what cannot be carried is named in it.
-  // Options take plain data alone: a function that JSON leaves out would be an option without effect.
+  // Options take plain data alone: a function that JSON leaves out would be an option without effect, and
+  // a limit that is NaN would be none.
   function carried(seen, message, options) {
     return function (key, value) {
-      if (options && (typeof value === "function" || typeof value === "symbol"))
+      if (options && (typeof value === "function" || typeof value === "symbol" || value === undefined && isArray(this)))
         throw wrong("it has " + kindOf(value) + where(seen, this, key) + "; use plain data");
+      if (options && typeof value === "number" && !isFiniteNumber(value))
+        throw wrong("it has " + value + where(seen, this, key) + "; use a finite number, or leave it out");
       if (typeof value === "bigint" && message) return value + "n";
       if (typeof value === "bigint") throw wrong("it has a BigInt" + where(seen, this, key) + "; " + REMEDIES.BigInt);
       if (!isObject(value)) return value;

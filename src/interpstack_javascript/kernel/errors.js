@@ -11,14 +11,15 @@
   }
   function describe(error) {
     let stack = textOf(error, "stack", "");
-    const title = textOf(error, "name", "Error") + ": " + textOf(error, "message", "");
+    const name = textOf(error, "name", "Error"), message = textOf(error, "message", ""), title = name + ": " + message;
     if (slice(stack, 0, title.length) === title) stack = slice(stack, title.length + 1); // as V8 writes it
+    else if (stack === name) stack = "";
     else if (slice(stack, 0, 7) !== "    at ") { // it had another title when it was made
       const frames = indexOf(stack, "\n    at ");
       if (frames >= 0) stack = slice(stack, frames + 1);
     }
     stack = guestFrames(stack);
-    return { __proto__: null, name: textOf(error, "name", "Error"), message: textOf(error, "message", ""), stack };
+    return { __proto__: null, name, message, stack };
   }
   // Why an error came about, in a line for each cause: `fetch` of Node, for example, says it nowhere else.
   function causesOf(error) {
@@ -35,12 +36,22 @@
     }
     return text;
   }
-  // The first errors of an `AggregateError`, in a line each: its own message seldom says why.
+  // What an error has in a field of the language, which is not enumerable; `undefined` for nothing.
+  function hiddenField(error, key) {
+    const found = getOwnPropertyDescriptor(error, key);
+    return found === undefined || found.enumerable ? undefined : found.value;
+  }
+  // The first errors of an `AggregateError`, and both of a `SuppressedError`, in a line each: their own messages
+  // seldom say why.
   function gatheredIn(error) {
     let text = "";
     try {
-      const found = getOwnPropertyDescriptor(error, "errors"), errors = found === undefined || found.enumerable ? undefined : found.value;
-      if (!isArray(errors)) return "";
+      for (let i = 0; i < SUPPRESSED_FIELDS.length; i++) {
+        const value = hiddenField(error, SUPPRESSED_FIELDS[i]);
+        if (value !== undefined) text += "\n    [" + SUPPRESSED_FIELDS[i] + "]: " + thrownLine(value);
+      }
+      const errors = hiddenField(error, "errors");
+      if (!isArray(errors)) return text;
       const count = errors.length;
       for (let i = 0; i < count && i < 3; i++) text += "\n    [errors]: " + thrownLine(errors[i]);
       return count > 3 ? text + "\n    [errors]: " + (count - 3) + " more" : text;
@@ -48,6 +59,7 @@
       return text; // a getter or a proxy that throws
     }
   }
+  const SUPPRESSED_FIELDS = ["error", "suppressed"]; // of a `SuppressedError`
   const callErrors = new WeakSet(); // with which calls of the host failed
   // The own fields of an error, such as `{status: 402}`, but for those that are shown beside it. A getter is not
   // called: it might take for ever, and the error would be a time limit.

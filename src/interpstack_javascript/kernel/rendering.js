@@ -188,6 +188,7 @@
     const kind = typeof tag === "string" && tag !== "" ? slice(tag, 0, 40) : "Function";
     return "[" + kind + (name === "" ? " (anonymous)" : ": " + name) + "]";
   }
+  const ERROR_FIELDS = ["errors", "error", "suppressed"]; // of an `AggregateError`, and of a `SuppressedError`
   function showError(value, view, level) {
     const error = describe(value);
     const title = error.name + (error.message === "" ? "" : ": " + error.message);
@@ -201,8 +202,10 @@
     }
     const cause = getOwnPropertyDescriptor(value, "cause");
     if (cause !== undefined && cause.enumerable === false) parts[parts.length] = "[cause]: " + show(cause.value, view, level + 1);
-    const errors = getOwnPropertyDescriptor(value, "errors"); // of an AggregateError
-    if (errors !== undefined && errors.enumerable === false) parts[parts.length] = "[errors]: " + show(errors.value, view, level + 1);
+    for (let i = 0; i < ERROR_FIELDS.length; i++) {
+      const found = hiddenField(value, ERROR_FIELDS[i]);
+      if (found !== undefined) parts[parts.length] = "[" + ERROR_FIELDS[i] + "]: " + show(found, view, level + 1);
+    }
     return spend(view, clip(text, view)) + (parts.length === 0 ? "" : " {" + join(parts, ", ") + "}");
   }
   function more(view, done, total) {

@@ -22,7 +22,7 @@ from pydantic_ai_scripts import Make, Script, results
 from pydantic_core import to_json
 
 from interpstack import ConfigurationError
-from interpstack_pydantic_ai import CodeInterpreter, answers, questions
+from interpstack_pydantic_ai import PRESET, CodeInterpreter, answers, questions
 
 PAY = (
     "let said = await tools.look({euros: 1});"
@@ -369,3 +369,26 @@ async def test_a_result_for_another_tool_travels_beside_the_decisions(interprete
     made = answers(run.output, {question.id: True}, other)
     assert made.approvals == {"other": True, "c0": True}
     assert made.metadata["other"] == {"a": 1}
+
+
+@pytest.mark.parametrize("marked", [True, False])
+async def test_without_a_record_no_tool_that_asks_can_be_called(
+    interpreter: Make, marked: bool
+) -> None:
+    made: list[int] = []
+
+    async def pay(ctx: RunContext[Any], euros: int) -> str:
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        made.append(euros)
+        return "paid"
+
+    agent: Agent[Any, Any] = Agent(
+        Script("await tools.pay({euros: 1})").model,
+        output_type=[str, DeferredToolRequests],
+        tools=[Tool(pay, requires_approval=marked)],
+        capabilities=[interpreter(preset=PRESET.without("durable"))],
+    )
+    with pytest.raises(UserError, match="tool 'pay' asks for an approval, for which code needs"):
+        await agent.run("go")
+    assert made == []

@@ -7,8 +7,11 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack.checks import shown
+from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.agents.selectors import ModelChoice, Models, SelectorFault
 from interpstack_workflows.runs.failures import StepFailed
+from interpstack_workflows.runs.verbs.wait_options import LONGEST_WAIT_MS
 
 __all__ = ["AgentOptions", "OptionFault", "Retry"]
 
@@ -69,6 +72,9 @@ class Retry:
             raise OptionFault(text, "maxAttempts", attempts)
         if not _is_whole(backoff) or backoff < 0:
             text = "agent retry.backoffMs must be a non-negative integer"
+            raise OptionFault(text, "backoffMs", backoff)
+        if backoff > LONGEST_WAIT_MS:
+            text = f"agent retry.backoffMs must be at most {LONGEST_WAIT_MS}, 365 days"
             raise OptionFault(text, "backoffMs", backoff)
         return cls(int(attempts), backoff / 1000)
 
@@ -151,11 +157,15 @@ def _is_whole(value: Any) -> bool:
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
+def _got(value: Any) -> str:
+    return f"got {shown(value, JAVASCRIPT.literal)}"
+
+
 def _text(options: Mapping[str, Any], name: str) -> str | None:
     value = options.get(name)
     if value is None or isinstance(value, str):
         return value
-    raise OptionFault(f"agent option {name} takes a string; got {value!r:.100}", name, value)
+    raise OptionFault(f"agent option {name} takes a string; {_got(value)}", name, value)
 
 
 def _model(options: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]) -> ModelChoice:
@@ -170,7 +180,7 @@ def _max_tokens(options: Mapping[str, Any]) -> int | None:
     if value is None:
         return None
     if not _is_whole(value) or not 1 <= value <= _MAX_TOKENS:
-        text = f"agent option maxTokens takes a positive whole number; got {value!r:.100}"
+        text = f"agent option maxTokens takes a positive whole number; {_got(value)}"
         raise OptionFault(text, "maxTokens", value)
     return int(value)
 
@@ -178,7 +188,7 @@ def _max_tokens(options: Mapping[str, Any]) -> int | None:
 def _isolated(options: Mapping[str, Any]) -> bool:
     value = options.get("isolation")
     if value not in (None, "worktree"):
-        text = f"agent option isolation takes 'worktree'; got {value!r:.100}"
+        text = f"agent option isolation takes 'worktree'; {_got(value)}"
         raise OptionFault(text, "isolation", value)
     return value is not None
 
@@ -186,6 +196,6 @@ def _isolated(options: Mapping[str, Any]) -> bool:
 def _priority(options: Mapping[str, Any]) -> int:
     value = options.get("priority", 0)
     if type(value) is not int:
-        text = f"agent option priority takes a whole number; got {value!r:.100}"
+        text = f"agent option priority takes a whole number; {_got(value)}"
         raise OptionFault(text, "priority", value)
     return value

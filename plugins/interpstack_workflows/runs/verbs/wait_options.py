@@ -10,14 +10,15 @@ from interpstack.values import same_json
 from interpstack_javascript import JAVASCRIPT
 from interpstack_workflows.runs.failures import StepFailed
 
-__all__ = ["wait_seconds"]
+__all__ = ["LONGEST_WAIT_MS", "wait_seconds"]
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "ask": ("choices", "default", "key", "timeoutMs"),
     "wait": ("default", "key", "timeoutMs"),
 }
-#: Milliseconds that a question or a signal is waited for at most, as long as a sleep may last.
-_MOST_MS: Final = 365 * 24 * 60 * 60 * 1000
+#: Milliseconds that a question, a signal or the next attempt of an agent is waited for at most, as
+#: long as a sleep may last.
+LONGEST_WAIT_MS: Final = 365 * 24 * 60 * 60 * 1000
 
 
 def wait_seconds(kind: str, options: Mapping[str, Any]) -> float | None:
@@ -57,8 +58,8 @@ def _timeout(given: Any) -> float | None:
         return None
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
         raise _wrong("timeoutMs takes milliseconds, 0 or more", given)
-    if given > _MOST_MS:
-        raise _wrong(f"timeoutMs takes at most {_MOST_MS}, 365 days", given)
+    if given > LONGEST_WAIT_MS:
+        raise _wrong(f"timeoutMs takes at most {LONGEST_WAIT_MS}, 365 days", given)
     return given / 1000
 
 

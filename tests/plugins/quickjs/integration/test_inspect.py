@@ -136,6 +136,8 @@ _TABLE = [
     ("new TypeError('x', {cause: 1})", "TypeError: x\n    at <cell> (cell:1:5) {[cause]: 1}"),
     ("Object.assign(new Error('x'), {code: 5})", "Error: x\n    at <cell> (cell:1:19) {code: 5}"),
     ("new AggregateError([1], 'm')", "AggregateError: m\n    at <cell> (cell:1:5) {[errors]: [1]}"),
+    ("new SuppressedError(1, {a: 2}, 'm')",
+     "SuppressedError: m\n    at <cell> (cell:1:5) {[error]: 1, [suppressed]: {a: 2}}"),
     ("const bare = new Error('x'); bare.stack = ''; [bare]", "[[Error: x]]"),
     ("(() => { function inner() { return new RangeError('r'); } return inner(); })()",
      "RangeError: r\n    at inner (cell:1:40)\n    at <anonymous> (cell:1:66)\n    at <cell> (cell:1:75)"),
