@@ -268,7 +268,7 @@ class NodeExecution(KeepableExecution):
         self._completed = self._completed or progress.completion is not None
         if self._completed:
             self._realm.ended(answer.values)
-        return attrs.evolve(progress, cpu_seconds=spent, notices=notices)
+        return attrs.evolve(progress, cpu_seconds=spent, notices=(*notices, *progress.notices))
 
     def _progress(self, answer: KernelAnswer) -> Progress:
         if not answer.drained:

@@ -106,7 +106,8 @@ class V8Execution(KeepableExecution):
         if self._gone:
             return progress  # no caller reads it; the next cell reports the loss
         spent = progress.cpu_seconds + preparation
-        return attrs.evolve(progress, notices=self._heap.take_notices(), cpu_seconds=spent)
+        notices = (*self._heap.take_notices(), *progress.notices)
+        return attrs.evolve(progress, notices=notices, cpu_seconds=spent)
 
     def abort(self, reason: str) -> Progress:
         if self._kept:

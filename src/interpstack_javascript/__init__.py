@@ -35,6 +35,7 @@ _PARTS: Final = (
     "rendering",  # values as text for a reader
     "places",  # places in stacks as the user wrote them
     "errors",  # errors and their stacks as data
+    "promises",  # promises of calls, whose value the code took for the value of the call
     "requests",  # calls of bridges, and timers
     "console",  # output, readable in memory when the guest was stopped
     "imports",  # the functions that an `import` in a cell calls

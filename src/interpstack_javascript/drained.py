@@ -43,6 +43,7 @@ def _is_sound(drained: Any) -> bool:
         and _all(drained.get("requests"), _is_request)
         and _all(drained.get("cancelled"), _is_id)
         and _all(drained.get("rejected"), _is_reason)
+        and _is_promises(drained.get("promises"))
         and type(drained.get("importing")) is int
         and type(drained.get("idle")) is bool
         and _is_completion(drained.get("completion", 0))
@@ -72,6 +73,22 @@ def _is_id(item: Any) -> bool:
 
 
 def _is_reason(item: Any) -> bool:
+    return type(item) is str and len(item) <= _REASON_CHARS
+
+
+def _is_promises(item: Any) -> bool:
+    """Whether it is two counts with names of calls, or there is none, as from older images."""
+    if item is None:
+        return True
+    return (
+        type(item) is list
+        and 2 <= len(item) <= 7
+        and all(type(count) is int and 0 <= count < 2**53 for count in item[:2])
+        and _all(item[2:], _is_name)
+    )
+
+
+def _is_name(item: Any) -> bool:
     return type(item) is str and len(item) <= _REASON_CHARS
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from interpstack.checks import listed
 from interpstack.contracts.bridges import Bridge, BridgeSet
 from interpstack.contracts.errors import EngineFailure
 from interpstack.contracts.limits import Limits
@@ -96,6 +97,28 @@ def value_completion(data: Mapping[str, Any]) -> Completion:
     )
 
 
+def _notices(promises: Sequence[Any] | None) -> tuple[str, ...]:
+    """The notice about promises that are shown in place of values, if there are any.
+
+    Args:
+        promises: Their number, the number of those of calls, and names of some of these calls.
+    """
+    if not promises:
+        return ()
+    count, of_calls, *names = promises
+    of = ""
+    if of_calls:
+        of = f" of {listed(names, len(names))}"
+        if of_calls < count:
+            of = f", {of_calls}{of},"
+    if count == 1:
+        return (f"A promise{of} is shown, not its value: put await before it.",)
+    return (
+        f"{count} promises{of} are shown, not their values: put await before each, or around all: "
+        "await Promise.all(list).",
+    )
+
+
 def drained_progress(
     drained: Mapping[str, Any], completion: Completion | None, cpu_seconds: float = 0.0
 ) -> Progress:
@@ -111,6 +134,7 @@ def drained_progress(
         requests=[Request(*item) for item in drained["requests"]],
         cancelled=drained["cancelled"],
         rejected=drained["rejected"],
+        notices=_notices(drained.get("promises")),
         completion=completion,
         cpu_seconds=cpu_seconds,
     )

@@ -12,6 +12,7 @@
     begin(words, command) {
       forget();
       beginRejections();
+      beginPromises();
       before = -1;
       calls = list(); completion = "";
       live = command.live === true;

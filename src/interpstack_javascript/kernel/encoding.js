@@ -244,7 +244,7 @@
     if (job.quiet) meetAccessors(value, job);
     if (isError(value)) return copiedError(value, job);
     if (job.quiet) refuseChanged(depth, job); // it only inherits from a built-in class
-    if (isPromise(value)) refuse("a promise cannot be passed to the host; await it first", depth, job);
+    if (isPromise(value)) refuse("a promise" + ofCall(value) + " cannot be passed to the host; await it first", depth, job);
     const boxed = unbox(value);
     if (boxed !== undefined) return copied(boxed.value, depth + 1, job);
     const toJSON = value.toJSON;

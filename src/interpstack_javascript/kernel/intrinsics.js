@@ -32,7 +32,7 @@
 () => {
   "use strict";
   const globals = globalThis;
-  const { apply, construct, defineProperty, deleteProperty, getOwnPropertyDescriptor,
+  const { apply, construct, defineProperty, deleteProperty, get, getOwnPropertyDescriptor,
     getPrototypeOf, isExtensible, ownKeys } = Reflect;
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const getter = (object, key) => {
@@ -86,7 +86,8 @@
   const typedBuffer = uncurry(getter(typedPrototype, "buffer"));
   const typedOffset = uncurry(getter(typedPrototype, "byteOffset"));
   const typedBytes = uncurry(getter(typedPrototype, "byteLength"));
-  const weakMapHas = uncurry(WeakMap.prototype.has), weakSetHas = uncurry(WeakSet.prototype.has), weakSetAdd = uncurry(WeakSet.prototype.add);
+  const weakMapHas = uncurry(WeakMap.prototype.has), weakMapGet = uncurry(WeakMap.prototype.get), weakMapSet = uncurry(WeakMap.prototype.set);
+  const weakSetHas = uncurry(WeakSet.prototype.has), weakSetAdd = uncurry(WeakSet.prototype.add);
   const weakRefDeref = uncurry(WeakRef.prototype.deref);
   const valueOfNumber = uncurry(Number.prototype.valueOf);
   const valueOfString = uncurry(String.prototype.valueOf);

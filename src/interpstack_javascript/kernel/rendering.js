@@ -108,7 +108,10 @@
       const extra = members(value, view, level, list(), boxed.kind === "String" ? boxed.value.length : 0);
       return extra === "" ? text : text + " {" + extra + "}";
     }
-    if (isPromise(value)) return spend(view, className(value, prototype, "Promise") + " {…}");
+    if (isPromise(value)) {
+      notePromise(value);
+      return spend(view, className(value, prototype, "Promise") + " {…}");
+    }
     if (hasBrand((v) => weakMapHas(v, view), value)) return spend(view, "WeakMap {<items unknown>}");
     if (hasBrand((v) => weakSetHas(v, view), value)) return spend(view, "WeakSet {<items unknown>}");
     if (hasBrand(weakRefDeref, value)) return "WeakRef {" + show(weakRefDeref(value), view, level + 1) + "}";

@@ -7,7 +7,7 @@
   }
   // `written`: the input is JSON text already, made by a guest source of values that are no guest's.
   function request(name, input, quoted = stringify(name), counts = true, written = false) {
-    return new PromiseClass((resolve, reject) => {
+    return promiseOfCall(name, (resolve, reject) => {
       try {
         const text = inputText(name, input, counts, written), site = new ErrorClass();
         pending[open(quoted, text)] = { __proto__: null, resolve, reject, site };
