@@ -33,6 +33,7 @@ _PARTS: Final = (
     "encoding",  # values of the guest as JSON text
     "decoding",  # JSON text of the host as values
     "rendering",  # values as text for a reader
+    "shortening",  # values that are too long for their reader, cut by structure
     "places",  # places in stacks as the user wrote them
     "errors",  # errors and their stacks as data
     "promises",  # promises of calls, whose value the code took for the value of the call

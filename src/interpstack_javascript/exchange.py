@@ -34,6 +34,7 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
     given = {
         "consoleChars": limits.console_chars,
         "valueChars": limits.value_bytes,
+        "resultChars": limits.result_chars,
         "renderChars": max(8192, 2 * limits.result_chars),
         "timers": limits.timers,
         "requests": limits.requests,

@@ -49,10 +49,11 @@
     let text, handle = false, exact = true, omitted = 0;
     try {
       if (typeof value === "string") {
-        text = slice(value, 0, limits.renderChars);
-        omitted = value.length - text.length;
+        const short = value.length > limits.resultChars ? shortenedJSON(value, limits.resultChars) : undefined;
+        text = short === undefined ? slice(value, 0, limits.renderChars) : short;
+        omitted = short === undefined ? value.length - text.length : 0;
       } else {
-        const options = { chars: limits.renderChars, depth: 50, cut: false };
+        const options = { chars: limits.renderChars, depth: 50, most: limits.resultChars, cut: false };
         text = inspect(value, options);
         exact = !options.cut;
         omitted = options.cut ? 1 : 0;

@@ -1,12 +1,18 @@
   // -- rendering, in the notation of Node's inspector --------------------------------------
 
-  // Options: chars, the size at which to stop; depth, the levels to show.
+  // Options: chars, the size at which to stop; depth, the levels to show; most, a text longer than which is
+  // shortened, see `shortened`.
   function inspect(value, options) {
     const chars = options && options.chars || limits.renderChars;
-    const view = { __proto__: null, left: chars, depth: options && options.depth || 50, path: list(), cut: false };
+    const view = newView(chars, options && options.depth || 50);
     const text = show(value, view, 0);
-    if (options) options.cut = view.cut;
-    return text;
+    if (!options) return text;
+    const short = options.most > 0 && (view.cut || text.length > options.most) ? shortened(value, options) : undefined;
+    options.cut = short === undefined && view.cut;
+    return short === undefined ? text : short;
+  }
+  function newView(chars, depth) {
+    return { __proto__: null, left: chars, depth, path: list(), cut: false, most: null };
   }
   function spend(view, text) {
     view.left -= text.length;
@@ -22,7 +28,8 @@
   }
   function show(value, view, level) {
     switch (typeof value) {
-      case "string": return quote(value, view);
+      case "string": return view.most === null || value.length <= view.most.texts ? quote(value, view)
+        : spend(view, stringify(beginning(value, view.most.texts)) + moreOf(value.length - view.most.texts, "character"));
       case "number": return spend(view, value === 0 && 1 / value < 0 ? "-0" : "" + value);
       case "bigint": return spend(view, clip(showBigint(value), view));
       case "symbol": return spend(view, clip(symbolToString(value), view));
@@ -77,8 +84,13 @@
     if (level >= view.depth) return spend(view, "[" + className(value, prototype, "Object") + "]");
     const size = attempt(mapSize, value);
     if (size !== undefined) {
-      const parts = list(), entries = entriesOf(value, 2 * view.left);
+      const most = view.most === null ? size : view.most.items;
+      const parts = list(), entries = entriesOf(value, 2 * (most < view.left ? most : view.left));
       for (let i = 0; i < size && more(view, i, size); i++) {
+        if (i === most) {
+          parts[i] = spend(view, moreOf(size - i, "entry", "entries"));
+          break;
+        }
         parts[i] = show(entries[2 * i], view, level + 1) + " => " + show(entries[2 * i + 1], view, level + 1);
         view.left -= 8;
       }
@@ -86,10 +98,15 @@
     }
     const count = attempt(setSize, value);
     if (count !== undefined) {
-      const parts = list(), found = itemsOf(value, view.left);
+      const most = view.most === null ? count : view.most.items;
+      const parts = list(), found = itemsOf(value, most < view.left ? most : view.left);
       for (let i = 0; i < count && more(view, i, count); i++) {
+        if (i === most) {
+          parts[i] = spend(view, moreOf(count - i, "item"));
+          break;
+        }
         parts[i] = show(found[i], view, level + 1);
-        view.left -= 8;
+        view.left -= view.most === null ? 8 : 2;
       }
       return className(value, prototype, "Set") + "(" + count + ") {" + members(value, view, level, parts, 0) + "}";
     }
@@ -217,9 +234,13 @@
     return false;
   }
   function items(value, view, level, extras) {
-    const parts = list(), length = value.length;
+    const parts = list(), length = value.length, { first, from } = shownItems(length, view);
     let present = 0;
     for (let i = 0; i < length && more(view, i, length); i++) {
+      if (i === first) {
+        parts[parts.length] = spend(view, moreOf(from - i, "item") + (from < length ? " …" : ""));
+        if ((i = from) === length) break;
+      }
       const item = value[i];
       if (item === undefined && getOwnPropertyDescriptor(value, i) === undefined) {
         // Skip a gap in one step: guests can make arrays of 4 billion holes for nothing.
@@ -233,7 +254,7 @@
       parts[parts.length] = show(item, view, level + 1);
       view.left -= 2;
     }
-    return extras ? members(value, view, level, parts, present) : join(parts, ", ");
+    return extras && first === length ? members(value, view, level, parts, present) : join(parts, ", ");
   }
   function nextIndex(value, from, length) {
     const step = from + 64 < length ? from + 64 : length;
@@ -249,9 +270,13 @@
     return next;
   }
   function typedItems(value, view) {
-    const parts = list(), length = typedLength(value);
+    const parts = list(), length = typedLength(value), { first, from } = shownItems(length, view);
     for (let i = 0; i < length && more(view, i, length); i++) {
-      parts[i] = show(value[i], view, 1);
+      if (i === first) {
+        parts[parts.length] = spend(view, moreOf(from - i, "item") + (from < length ? " …" : ""));
+        if ((i = from) === length) break;
+      }
+      parts[parts.length] = show(value[i], view, 1);
       view.left -= 2;
     }
     return join(parts, ", ");
@@ -259,12 +284,17 @@
   // Appends `key: value` for own properties, or only for those with names; those of an array come behind
   // its `indices` items.
   function members(value, view, level, parts, indices, named) {
-    const names = ownKeys(value), array = isArray(value);
+    const names = keysOf(value, view), array = isArray(value);
+    let fields = view.most === null ? names.length : view.most.fields;
     for (let i = indices; i < names.length; i++) {
       const key = names[i];
       if (array && typeof key === "string" && (key === "" + i || isIndex(key))) continue; // the first is quick
       if (!propertyIsEnumerable(value, key) || named && typeof key === "symbol") continue;
       if (!more(view, i, names.length)) break;
+      if (fields-- === 0) {
+        parts[parts.length] = spend(view, moreOf(names.length - i, "key"));
+        break;
+      }
       parts[parts.length] = member(value, key, view, level);
     }
     return join(parts, ", ");
@@ -273,7 +303,8 @@
     const shown = spend(view, fieldText(key, view));
     let text;
     try {
-      text = show(value[key], view, level + 1);
+      text = view.most !== null && getOwnPropertyDescriptor(value, key)?.get !== undefined ? spend(view, "[Getter]") // it ran once
+        : show(value[key], view, level + 1);
     } catch (error) {
       text = spend(view, "[Throws: " + slice(thrownText(error), 0, 200) + "]");
     }

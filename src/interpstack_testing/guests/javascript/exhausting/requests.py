@@ -146,7 +146,13 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "calls/many arguments": Attack(
         "host.echo.apply(null, {length: 1e5})", (VALUE, "TypeError", "RangeError")
     ),
-    **group("promises", {k: Attack(v, shows=shown) for k, (v, shown) in _PROMISES.items()}),
+    **group(
+        "promises",
+        {
+            k: Attack(v, shows=shown, noticed=shown is not None and "Promise {" in shown)
+            for k, (v, shown) in _PROMISES.items()
+        },
+    ),
     **group("promises", {v: Attack(v, ("Deadlock",)) for v in _NEVER}),
     "promises/that waits for itself": Attack(
         "let p; p = (async () => { await null; await p; })(); await p", ("Deadlock", "TypeError")
