@@ -64,7 +64,7 @@
   // The own fields of an error, such as `{status: 402}`, but for those that are shown beside it. A getter is not
   // called: it might take for ever, and the error would be a time limit.
   function fieldsOf(error, chars) {
-    const view = { __proto__: null, left: chars, depth: 4, path: list(), cut: false }, parts = list();
+    const view = newView(chars, 4), parts = list();
     view.path[0] = error;
     try {
       const names = ownKeys(error), ofCall = weakSetHas(callErrors, error);
