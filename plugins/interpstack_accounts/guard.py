@@ -133,7 +133,7 @@ class AccountGuard(CellGuard):
         body = outcome.text if error is None else f"{error.message}\n{error.stack}".rstrip("\n")
         sizes = [
             len(_bytes(body[: limits.result_chars])),
-            len(_bytes(outcome.console[: limits.console_chars])),
+            len(_bytes(outcome.console[: limits.console_chars])) + len(_bytes(outcome.console_end)),
         ]
         granted = int(self.account.take("output_bytes", sum(sizes)))
         if granted >= sum(sizes):
@@ -144,8 +144,10 @@ class AccountGuard(CellGuard):
         outcome = attrs.evolve(
             outcome,
             console=console,
+            console_end="",
             console_omitted_chars=outcome.console_omitted_chars
             + len(outcome.console)
+            + len(outcome.console_end)
             - len(console),
             notices=(*outcome.notices, notice),
         )

@@ -182,6 +182,8 @@ def show_remarks(outcome: Outcome) -> None:
         write(f"Note: {text}", err=True, colour="yellow")
     if outcome.console_omitted_chars:
         _omitted(f"{outcome.console_omitted_chars} characters of console output")
+    if outcome.console_end:  # was not written while the cell ran
+        write(outcome.console_end)
     if outcome.omitted_chars:
         least = "" if outcome.omitted_exact else "more than "
         _omitted(f"{least}{outcome.omitted_chars} characters of the result")

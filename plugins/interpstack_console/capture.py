@@ -16,20 +16,23 @@ _OWNER: Final = "interpstack_console"
 def _take(value: Any, context: CellContext) -> None:
     """Keep one delivery of the guest's console buffer: `{"text": str, "omitted": int}`.
 
+    The last one of a cell may have `end`, the last lines, behind what was omitted.
+
     Raises:
         ValueError: The delivery has another shape; the whole delivery is dropped.
     """
-    text, omitted = _checked(value)
-    context.write_console(text, omitted)
+    context.write_console(*_checked(value))
 
 
-def _checked(value: Any) -> tuple[str, int]:
-    if not isinstance(value, dict) or value.keys() != {"text", "omitted"}:
+def _checked(value: Any) -> tuple[str, int, str]:
+    if not isinstance(value, dict) or value.keys() | {"end"} != {"text", "omitted", "end"}:
         raise ValueError("console output must be an object of text and omitted")
-    text, omitted = value["text"], value["omitted"]
+    text, omitted, end = value["text"], value["omitted"], value.get("end", "")
     if not isinstance(text, str) or type(omitted) is not int or omitted < 0:
         raise ValueError("console output must be a text and a count of omitted characters")
-    return text, omitted
+    if not isinstance(end, str):
+        raise ValueError("the end of console output must be a text")
+    return text, omitted, end
 
 
 #: Guest code has no name for it: only the kernel delivers, once a cell.

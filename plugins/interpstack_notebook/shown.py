@@ -25,7 +25,7 @@ class CellView:
     """The value of a cell, as the output of the cell.
 
     Attributes:
-        outcome: The outcome, whose console output was shown while the cell ran.
+        outcome: The outcome, whose console output was shown while the cell ran, but for its end.
         rows: The value, if it is a list of records.
     """
 
@@ -50,12 +50,16 @@ def outcome_bundle(outcome: Outcome) -> dict[str, str]:
     console, result = outcome.console, "" if outcome.undefined else outcome.text
     if error is not None:
         result = _error_text(error)
-    plain = "\n".join(text for text in (*outcome.notices, console, result) if text)
+    plain = "\n".join(
+        text for text in (*outcome.notices, console, outcome.console_end, result) if text
+    )
     parts = [*map(_note, outcome.notices)]
     if console:
         parts.append(_PRE.format(escaped(console)))
     if outcome.console_omitted_chars:
         parts.append(_note(f"{outcome.console_omitted_chars} characters of output were left out"))
+    if outcome.console_end:
+        parts.append(_PRE.format(escaped(outcome.console_end)))
     if result:
         parts.append(_PRE.format(escaped(result)))
     if outcome.omitted_chars:

@@ -64,7 +64,7 @@ def limits_hit(outcome: Outcome, time: Limit | None, *, computed: bool) -> tuple
     error = outcome.error
     if not found and error is not None and (outcome.stopped or not computed):
         found += [_STOPPED[error.name]] if error.name in _STOPPED else []
-    if outcome.omitted_chars:
+    if outcome.omitted_chars or outcome.shortened:
         found.append("result_chars")
     if outcome.console_omitted_chars:
         found.append("console_chars")

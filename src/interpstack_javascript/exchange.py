@@ -93,6 +93,7 @@ def value_completion(data: Mapping[str, Any]) -> Completion:
         text=data["text"],
         omitted_chars=data["omitted"],
         omitted_exact=data["exact"],
+        shortened=data.get("shortened") is True,
         handle=data["handle"],
         undefined=data["undefined"],
     )

@@ -179,6 +179,7 @@ class _Loop:
                     undefined=done.undefined,
                     omitted_chars=done.omitted_chars,
                     omitted_exact=done.omitted_exact,
+                    shortened=done.shortened,
                 )
             step = await self.steps.next()
             if step is None:

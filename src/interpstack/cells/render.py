@@ -27,7 +27,9 @@ def render(outcome: Outcome, *, result_chars: int = 4000, console_chars: int = 4
     """
     parts = [f"<notice>{_escape(text)}</notice>" for text in outcome.notices]
     if outcome.console or outcome.console_omitted_chars:
-        body = _cut(outcome.console, console_chars, outcome.console_omitted_chars)
+        end = outcome.console_end[: console_chars // 2]
+        body = _cut(outcome.console, console_chars - len(end), outcome.console_omitted_chars)
+        body += f" …\n{_escape(end)}" if end else ""
         parts.append(f"<stdout>\n{body}\n</stdout>")
     if outcome.error is not None:
         parts.append(_render_error(outcome.error, result_chars))

@@ -49,7 +49,8 @@ class Outcome(Value):
         error: Why the cell failed, or `None`. Its `data` name the `tool` of a failed request that
             code did not catch, and the `kind` of exception, if the tool raised one.
         console: Console output, lines joined by newlines.
-        console_omitted_chars: Characters of console output that were dropped.
+        console_omitted_chars: Characters of console output that were dropped, behind `console`.
+        console_end: The last lines of too much output, behind what was dropped.
         stopped: The host or the engine ended the cell, not its code.
         state: The state of variables: `kept` as the cell left them, `undone` to their values before
             the cell, or `lost` together with the variables of earlier cells.
@@ -58,6 +59,7 @@ class Outcome(Value):
         undefined: There is no value; `text` is the guest's word for that.
         omitted_chars: Characters of `text` that the guest omitted.
         omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
+        shortened: `text` lacks parts of the value, and says where.
         notices: Notices about the session for the reader, such as lost state.
         attachments: Objects that bridges attached, in order.
         usage: The resources that the cell used.
@@ -70,10 +72,12 @@ class Outcome(Value):
     loss: str = ""
     console: str = ""
     console_omitted_chars: int = 0
+    console_end: str = ""
     handle: bool = False
     undefined: bool = False
     omitted_chars: int = 0
     omitted_exact: bool = True
+    shortened: bool = False
     notices: tuple[str, ...] = ()
     attachments: tuple[Any, ...] = ()
     usage: Usage = attrs.field(factory=Usage)
@@ -119,6 +123,7 @@ class CellContext:
     listener: Listener | None = None
     host: Any = None
     _console: list[tuple[str, int]] = attrs.field(factory=list)
+    _endings: list[str] = attrs.field(factory=list)
     attachments: list[Any] = attrs.field(factory=list)
 
     def for_request(self, request_id: int, call_key: str, plain_input: bool = False) -> CellContext:
@@ -133,17 +138,26 @@ class CellContext:
             self.listener,
             self.host,
             self._console,
+            self._endings,
             self.attachments,
         )
 
-    def write_console(self, text: str, omitted_chars: int = 0) -> None:
+    def write_console(self, text: str, omitted_chars: int = 0, end: str = "") -> None:
         """Add lines to the cell's console output, or note that some were dropped.
 
+        Args:
+            text: The lines.
+            omitted_chars: The number of characters that were dropped behind them.
+            end: The last lines of all output, behind what was dropped.
+
         Raises:
-            ConfigurationError: The text is not a string.
+            ConfigurationError: A text is not a string.
         """
         expect(text, str, "write_console takes a string")
+        expect(end, str, "write_console takes a string as end")
         self._console.append((text, omitted_chars))
+        if end:
+            self._endings.append(end)
         if self.listener is not None and (text or not omitted_chars):
             failure = self.listener.delivered(text)
             if failure is not None:
@@ -161,10 +175,14 @@ class CellContext:
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
         """The outcome with the collected additions."""
         console = "\n".join(text for text, count in self._console if text or not count)
-        omitted = sum(count for _, count in self._console) + max(0, len(console) - limit_chars)
+        omitted = sum(count for _, count in self._console)
+        omitted += max(0, len(console) - limit_chars)
+        ends = "\n".join(self._endings)
+        end = ends[max(0, len(ends) - limit_chars) :]
         return Outcome(
             console=console[:limit_chars],
-            console_omitted_chars=omitted,
+            console_omitted_chars=omitted + len(ends) - len(end),
+            console_end=end,
             attachments=tuple(self.attachments),
             **fields,
         )

@@ -174,6 +174,7 @@ class Completion(Value):
         text: The value of the last expression, rendered in the guest.
         omitted_chars: Characters of `text` that were cut in the guest.
         omitted_exact: Whether that count is exact or only a lower bound.
+        shortened: Whether `text` lacks parts of the value, and says where.
         handle: Whether the value has no data form (a function, a symbol).
         undefined: Whether there is no value; `text` may still be the guest's word for that.
         error: Set when the cell threw; the other fields then hold their defaults. An error of a
@@ -184,6 +185,7 @@ class Completion(Value):
     text: str = ""
     omitted_chars: int = 0
     omitted_exact: bool = True
+    shortened: bool = False
     handle: bool = False
     undefined: bool = False
     error: GuestError | None = None

@@ -46,16 +46,18 @@
   }
   function succeed(value, mine) {
     if (mine !== cell || !active) return;
-    let text, handle = false, exact = true, omitted = 0;
+    let text, handle = false, exact = true, omitted = 0, isShort = false;
     try {
       if (typeof value === "string") {
         const short = value.length > limits.resultChars ? shortenedJSON(value, limits.resultChars) : undefined;
+        isShort = short !== undefined;
         text = short === undefined ? slice(value, 0, limits.renderChars) : short;
         omitted = short === undefined ? value.length - text.length : 0;
       } else {
         const options = { chars: limits.renderChars, depth: 50, most: limits.resultChars, cut: false };
         text = inspect(value, options);
         exact = !options.cut;
+        isShort = options.shortened === true;
         omitted = options.cut ? 1 : 0;
         handle = typeof value === "symbol" || typeof value === "function";
         if (text.length > 2 * limits.renderChars) { // many short parts
@@ -69,7 +71,7 @@
       return;
     }
     try {
-      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"handle":' + handle + ',"undefined":' + (value === undefined) + "}";
+      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"shortened":' + isShort + ',"handle":' + handle + ',"undefined":' + (value === undefined) + "}";
     } catch {
       completion = noRoom;
     }

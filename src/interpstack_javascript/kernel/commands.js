@@ -18,8 +18,7 @@
       live = command.live === true;
       valueName = typeof command.valueName === "string" ? command.valueName : "";
       if (lastValue === undefined) lastValue = getOwnPropertyDescriptor(globals, valueName)?.value; // restored
-      delivered = 0;
-      clearConsole();
+      beginConsole();
       requested = uncounted = called = imported = importing = 0;
       cell++;
       active = accepting = true;

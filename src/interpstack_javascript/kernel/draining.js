@@ -18,7 +18,7 @@
   }
   function drain(flush) {
     drains++;
-    if (flush || live || completion !== "") takeConsole();
+    if (flush || live || completion !== "") takeConsole(flush || completion !== "");
     const text = '{"calls":[' + joined(calls) + '],"requests":[' + joinedRequests() + '],"cancelled":['
       + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"rejected":[' + rejectedTexts() + '],"promises":' + (shown === 0 || completion === "" ? "null" : shownPromises()) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     completion = "";

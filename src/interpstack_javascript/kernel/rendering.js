@@ -9,6 +9,7 @@
     if (!options) return text;
     const short = options.most > 0 && (view.cut || text.length > options.most) ? shortened(value, options) : undefined;
     options.cut = short === undefined && view.cut;
+    options.shortened = short !== undefined;
     return short === undefined ? text : short;
   }
   function newView(chars, depth) {

@@ -107,7 +107,11 @@ _METHODS = ("log", "warn", "error", "debug", "dir", "table", "group", "count", "
 
 
 def _thrown(source: str, shown: str | None) -> dict[str, Attack]:
-    found = {how: Attack(how.format(f"({source})"), (ANY_ERROR,), message=shown) for how in _HOW}
+    noticed = shown is not None and "Promise {" in shown
+    found = {
+        how: Attack(how.format(f"({source})"), (ANY_ERROR,), message=shown, noticed=noticed)
+        for how in _HOW
+    }
     found["result"] = Attack(f"({source})", (VALUE, ANY_ERROR))
     sent = f"try {{ await host.echo({source}); }} catch {{}}; 'sent'"
     found["argument"] = Attack(sent, shows="sent")
