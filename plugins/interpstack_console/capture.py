@@ -28,10 +28,9 @@ def _checked(value: Any) -> tuple[str, int, str]:
     if not isinstance(value, dict) or value.keys() | {"end"} != {"text", "omitted", "end"}:
         raise ValueError("console output must be an object of text and omitted")
     text, omitted, end = value["text"], value["omitted"], value.get("end", "")
-    if not isinstance(text, str) or type(omitted) is not int or omitted < 0:
-        raise ValueError("console output must be a text and a count of omitted characters")
-    if not isinstance(end, str):
-        raise ValueError("the end of console output must be a text")
+    texts = isinstance(text, str) and isinstance(end, str)
+    if not texts or type(omitted) is not int or omitted < 0:
+        raise ValueError("console output must be texts and a count of omitted characters")
     return text, omitted, end
 
 

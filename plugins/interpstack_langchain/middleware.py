@@ -87,6 +87,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             `None`: no limit.
         tool_errors: The treatment of a tool's exception that code does not catch: `tell` the model,
             or `raise` it out of the eval, as it leaves a call by the model.
+        unhandled: The treatment of calls that fail, and of promises that are rejected, without that
+            the code awaits or handles it: `tell` the model, with the status `error`; `raise` the
+            first as the error of the eval; or `ignore` them.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All other names must be those of tools that the agent has when code runs.
         tools_only: Whether the model sees only the interpreter's own tool. The agent's other tools
@@ -146,6 +149,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         pause_grace: float = 5.0,
         lock_timeout: float | None = None,
         tool_errors: Literal["tell", "raise"] = "tell",
+        unhandled: Literal["tell", "raise", "ignore"] = "tell",
         late_tools: Collection[str] = (),
         tools_only: bool = False,
         attachments: Literal["auto", "always", "never"] = "auto",
@@ -181,6 +185,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 pause_grace=pause_grace,
                 lock_timeout=lock_timeout,
                 tool_errors=tool_errors,
+                unhandled=unhandled,
                 background=background,
                 tools_only=tools_only,
                 every_tool=ptc is None,

@@ -99,6 +99,11 @@ def _tool_errors(instance: object, attribute: attrs.Attribute[Any], value: Any) 
         raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {shown(value)}")
 
 
+def _unhandled(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if value not in ("tell", "raise", "ignore"):
+        raise ConfigurationError(f"unhandled takes 'tell', 'raise' or 'ignore'; got {shown(value)}")
+
+
 def _attachments(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
     if value not in ("auto", "always", "never"):
         raise ConfigurationError(
@@ -199,6 +204,9 @@ class Options:
         default=None, validator=_number(float, least=0, optional=True)
     )
     tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
+    unhandled: Literal["tell", "raise", "ignore"] = attrs.field(
+        default="tell", validator=_unhandled
+    )
     background: BackgroundOptions | None = attrs.field(default=None, converter=_background)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False

@@ -45,6 +45,7 @@ _OF_STACK: Final = {
     "bridges": "bridges",
     "options": "options",
     "capture_console": "plugins=[…, 'console']",
+    "unhandled": "unhandled",
 }
 _OF_LIMITS: Final = {
     "memory_limit": "memory_bytes",
@@ -117,6 +118,7 @@ class StackArguments:
             bridges=self.bridges,
             options=self.options,
             limits=options.limits(),
+            unhandled=options.unhandled,
             **live,
         )
 
@@ -205,7 +207,7 @@ class StackArguments:
         }
         own["preset"] = PRESET
         given = [name for name, default in own.items() if getattr(self, name) != default]
-        names = (*_OF_LIMITS, "capture_console")
+        names = (*_OF_LIMITS, "capture_console", "unhandled")
         given += [name for name in names if getattr(options, name) != getattr(defaults, name)]
         for name in given:
             place = _OF_STACK.get(name) or f"limits=Limits({_OF_LIMITS[name]}=…)"

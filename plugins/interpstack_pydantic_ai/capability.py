@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import attrs
 from pydantic_ai import RunContext, UserError
@@ -100,6 +100,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         memory_limit: Bytes of the memory of one conversation.
         max_ptc_calls: Calls of tools in one eval; `None` for no limit.
         max_result_chars: Characters of the result that the model sees.
+        unhandled: See `InterpreterStack`.
         max_snapshot_bytes: Bytes of the largest state that is stored; `None` for `memory_limit`.
         snapshot_signing_key: Signs stored variables, and refuses unsigned ones.
         lease_seconds: Seconds for which other processes wait for a conversation whose process died.
@@ -128,6 +129,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         memory_limit: int = 64 * 2**20,
         max_ptc_calls: int | None = 256,
         max_result_chars: int = 4000,
+        unhandled: Literal["tell", "raise", "ignore"] = "tell",
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: bytes | None = None,
         lease_seconds: float = _LEASE_SECONDS,
@@ -170,7 +172,11 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             snapshot_signing_key=snapshot_signing_key,
         )
         self._stack = InterpreterStack(
-            engine, [*preset.plugins, *plugins], options=options, limits=bounds.limits
+            engine,
+            [*preset.plugins, *plugins],
+            options=options,
+            limits=bounds.limits,
+            unhandled=unhandled,
         )
         most = memory_limit if max_snapshot_bytes is None else max_snapshot_bytes
         made = persistence_mode(self._stack, mode)(max_bytes=most, signing_key=snapshot_signing_key)

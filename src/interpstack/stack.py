@@ -37,6 +37,9 @@ class InterpreterStack(SyncToo):
         options: Keyword arguments for the engine's class.
         unawaited: The treatment of requests that are open when their cell ends: `finish` lets them
             finish before the answer, `cancel` cancels them.
+        unhandled: The treatment of calls that fail, and of promises that are rejected, without that
+            the code awaits or handles it: `tell` adds a notice and counts them, `raise` makes the
+            first of them the error of the cell, `ignore` says nothing.
         max_live_sessions: Sessions that stay live; beyond that, those idle longest hibernate to
             an image of their state, a few kilobytes for a small one.
 
@@ -53,6 +56,7 @@ class InterpreterStack(SyncToo):
         limits: Limits | None = None,
         options: Mapping[str, Any] | None = None,
         unawaited: Literal["finish", "cancel"] = "finish",
+        unhandled: Literal["tell", "raise", "ignore"] = "tell",
         max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
@@ -62,12 +66,17 @@ class InterpreterStack(SyncToo):
         expect(limits, (Limits, NoneType), "limits takes a Limits object")
         if unawaited not in ("finish", "cancel"):
             raise ConfigurationError(f"unawaited takes 'finish' or 'cancel'; got {unawaited!r}")
+        if unhandled not in ("tell", "raise", "ignore"):
+            raise ConfigurationError(
+                f"unhandled takes 'tell', 'raise' or 'ignore'; got {shown(unhandled)}"
+            )
         if type(max_live_sessions) is not int or max_live_sessions < 1:
             raise ConfigurationError(
                 f"max_live_sessions takes a whole number above 0; got {max_live_sessions!r}"
             )
         self.limits = limits or Limits()
         self.unawaited: str = unawaited
+        self.unhandled: str = unhandled
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
         self.engine = self._make_engine(engine, dict(options or {}))

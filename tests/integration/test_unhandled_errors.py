@@ -105,3 +105,49 @@ async def test_the_error_of_a_module_is_named_only_if_no_code_handles_it(
         left = await session.eval("import('rejecting'); await null; await 0; 7")
     shown = (left.error.message if left.error else "") + "".join(left.notices)
     assert shown.count("boom") == 1
+
+
+_LOST = {
+    "a call": (
+        "shop.pay({item: 'tea'}); 'published'",
+        "A call that the code did not wait for failed",
+    ),
+    "an async function": (
+        "(async () => { await 1; throw new TypeError('lost') })(); await 0; 'published'",
+        "A promise that the code did not wait for was rejected: TypeError: lost",
+    ),
+}
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(("code", "told"), _LOST.values(), ids=_LOST)
+async def test_what_nobody_handles_is_told_raised_or_ignored(
+    on_engine: OnEngine, code: str, told: str
+) -> None:
+    @bridge("shop.pay")
+    async def pay(item: str) -> None:
+        await asyncio.sleep(0.01)
+        raise OSError("disk quota exceeded")
+
+    outcomes = {}
+    for treatment in ("tell", "raise", "ignore"):
+        stack = InterpreterStack(on_engine.name, bridges=[pay], unhandled=treatment)  # type: ignore[arg-type]
+        with stack:
+            outcomes[treatment] = await stack.session("one").eval(code)
+    tell, raised, ignored = outcomes.values()
+    assert (tell.text, tell.ok, tell.clean, tell.unhandled) == ("published", True, False, 1)
+    assert tell.notices[0].startswith(told)
+    assert raised.error is not None
+    assert raised.error.name == "UnhandledRejection"
+    assert raised.error.message.startswith(told)
+    assert (raised.text, raised.notices) == ("", ())
+    assert (ignored.text, ignored.clean, ignored.notices) == ("published", True, ())
+
+
+@pytest.mark.engines("javascript")
+async def test_an_error_of_the_cell_is_louder(on_engine: OnEngine) -> None:
+    code = "(async () => { throw new TypeError('lost') })(); throw new RangeError('mine')"
+    with InterpreterStack(on_engine.name, unhandled="raise") as stack:
+        outcome = await stack.session("one").eval(code)
+    assert outcome.error is not None
+    assert outcome.error.name == "RangeError"

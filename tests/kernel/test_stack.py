@@ -263,6 +263,7 @@ def test_two_distributions_with_one_plugin_name_are_reported(
         ({"limits": {"cpu_seconds": 1}}, "limits takes a Limits object; got {'cpu_seconds': 1}"),
         ({"options": "size=1"}, "options takes a mapping; got 'size=1'"),
         ({"unawaited": "wait"}, "unawaited takes 'finish' or 'cancel'; got 'wait'"),
+        ({"unhandled": "log"}, "unhandled takes 'tell', 'raise' or 'ignore'; got 'log'"),
         ({"max_live_sessions": 0}, "max_live_sessions takes a whole number above 0; got 0"),
         ({"max_live_sessions": True}, "max_live_sessions takes a whole number above 0; got True"),
     ],

@@ -277,7 +277,7 @@ class Evals:
             content=eval_content(text, outcome, self.stack.limits.result_chars),
             tool_call_id=running.id,
             name=running.request.tool_call["name"],
-            status="success" if outcome.ok else "error",
+            status="success" if outcome.clean else "error",
         )
         calls = {} if running.limits is None else running.limits.update()
         own = {**ended.update, **spent, **calls, **running.own}

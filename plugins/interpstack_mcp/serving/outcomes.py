@@ -68,7 +68,7 @@ def outcome_result(
         structured["error"] = {"name": sendable(error.name), "message": _cut(error.message)}
     structured["notices"] = [sendable(notice) for notice in outcome.notices]
     return types.CallToolResult(
-        content=content, structured_content=structured, is_error=not outcome.ok
+        content=content, structured_content=structured, is_error=not outcome.clean
     )
 
 

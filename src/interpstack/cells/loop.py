@@ -50,6 +50,8 @@ _CONSOLE_CHARS: Final = 100
 #: Calls that a notice lists, and characters of each.
 _UNSEEN: Final = 5
 _REASON_CHARS: Final = 200
+#: The name of the error of a cell whose code did not handle a failure.
+_UNHANDLED: Final = "UnhandledRejection"
 #: Seconds that a guest gets to end by itself when the wall time of its cell is up.
 _LATE_SECONDS: Final = 0.25
 
@@ -83,6 +85,7 @@ async def run_cell(
     extensions: Extensions,
     limits: Limits,
     unawaited: str = "finish",
+    unhandled: str = "tell",
     resolve_module: Callable[[str], ModuleLoader | None] = lambda specifier: None,
     began: Callable[[Execution], None] = lambda execution: None,
 ) -> Outcome:
@@ -94,6 +97,7 @@ async def run_cell(
         extensions: The plugins' extensions of the run.
         limits: See `Limits`.
         unawaited: Whether to `finish` or `cancel` requests that are still open when the cell ends.
+        unhandled: Whether to `tell`, `raise` or `ignore` failures that the code does not handle.
         resolve_module: Finds the loader of a module; `None` for unavailable modules.
         began: Called with the execution before any code runs.
     """
@@ -107,7 +111,7 @@ async def run_cell(
     clock = CellClock(limits, guards)
     cell_run = CellRun(start.realm, requests, context, clock, resumed=start.resumed)
     first = Step(steps.begin(cell_run))
-    run = _Loop(cell_run, execution, steps, limits, unawaited, start.undo, first)
+    run = _Loop(cell_run, execution, steps, limits, unawaited, unhandled, start.undo, first)
     try:
         outcome = await run.drive()
         await requests.close()
@@ -144,6 +148,7 @@ class _Loop:
     steps: StepSource
     limits: Limits
     unawaited: str
+    unhandled: str
     undo: bool
     step: Step
     polls: int = 0
@@ -171,6 +176,8 @@ class _Loop:
             if progress.completion is not None:
                 await self._finish_unawaited()
                 done = progress.completion
+                if self.unhandled == "raise" and done.error is None and self._failures():
+                    return self._outcome(error=GuestError(_UNHANDLED, self._failures()[0][:-1]))
                 return self._outcome(
                     text=done.text,
                     error=self._traced(done.error),
@@ -270,10 +277,13 @@ class _Loop:
             self.notices += (_not_fired(timers),)
         if cancelled:
             self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
-        if self.unseen:
-            self.notices += (_not_awaited(self.unseen, ("failed", "failed")),)
-        if self.rejected:
-            self.notices += (_not_handled(self.rejected),)
+        if self.unhandled == "tell":
+            self.notices += self._failures()
+
+    def _failures(self) -> tuple[str, ...]:
+        """A sentence about failed calls, and one about rejected promises, that nothing handled."""
+        calls = (_not_awaited(self.unseen, ("failed", "failed")),) if self.unseen else ()
+        return calls + ((_not_handled(self.rejected),) if self.rejected else ())
 
     async def _abort(self, reason: str) -> str:
         """End the execution; returns the change of the guest's state, if there is one."""
@@ -315,6 +325,7 @@ class _Loop:
         return self.run.context.outcome(
             self.limits.console_chars,
             usage=usage,
+            unhandled=len(self.unseen) + len(self.rejected) if self.unhandled == "tell" else 0,
             notices=self.notices,
             state=self.state,
             loss=self.loss,

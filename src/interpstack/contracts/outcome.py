@@ -60,6 +60,8 @@ class Outcome(Value):
         omitted_chars: Characters of `text` that the guest omitted.
         omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
         shortened: `text` lacks parts of the value, and says where.
+        unhandled: The number of calls that failed and of promises that were rejected without that
+            the code awaited or handled it.
         notices: Notices about the session for the reader, such as lost state.
         attachments: Objects that bridges attached, in order.
         usage: The resources that the cell used.
@@ -78,6 +80,7 @@ class Outcome(Value):
     omitted_chars: int = 0
     omitted_exact: bool = True
     shortened: bool = False
+    unhandled: int = 0
     notices: tuple[str, ...] = ()
     attachments: tuple[Any, ...] = ()
     usage: Usage = attrs.field(factory=Usage)
@@ -86,6 +89,11 @@ class Outcome(Value):
     def ok(self) -> bool:
         """Whether the cell ended without an error."""
         return self.error is None
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing failed: neither the cell, nor anything that its code did not handle."""
+        return self.error is None and not self.unhandled
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data, for logs and `--json`; attachments by their type only."""

@@ -22,10 +22,12 @@ class StackView(Protocol):
     Attributes:
         limits: The limits of each cell.
         unawaited: `finish` or `cancel`: the treatment of requests that are open when a cell ends.
+        unhandled: `tell`, `raise` or `ignore`: the treatment of failures that code does not handle.
     """
 
     limits: Limits
     unawaited: str
+    unhandled: str
 
     @property
     def engine(self) -> Engine:

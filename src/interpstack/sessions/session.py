@@ -154,7 +154,8 @@ class _Runner:
             return Outcome(error=error.error)
         try:
             find, began = session.stack.hook.interpstack_resolve_module, self.queue.began
-            more = (session.stack.unawaited, lambda n: find(specifier=n, session=session), began)
+            stack, resolve = session.stack, lambda n: find(specifier=n, session=session)
+            more = (stack.unawaited, stack.unhandled, resolve, began)
             with guards.running():
                 outcome = await run_cell(start, context, extensions, limits, *more)
             extensions.steps.ended()

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -50,6 +51,9 @@ _PER_PAUSE: Final = 4096
 _SMALL: Final = 16_384
 #: Characters of the JSON text of a tree that is read with an eye on its size.
 _LARGE_TREE: Final = 2**18
+#: Literals of a large tree that are held back at most: no node but a list or a call has so many.
+_HELD: Final = 64
+_HELD_BACK: Final = object()
 _TOKEN: Final = re.compile(r'[{}\[\]]|(?P<text>"(?:[^"\\]|\\.)*+"|[^{}\[\],:\s"]++)')
 
 
@@ -160,8 +164,8 @@ def parse(
             and `.mjs` are modules, `.tsx` and `.jsx` have JSX, too.
         seconds: CPU time for it on an idle machine; ten seconds at most.
         pause: Called at intervals; an exception from it ends the work.
-        whole: Whether a large tree has all of its literals, in place of those that are text or
-            regular expressions.
+        whole: Whether a large tree has all of its literals. Otherwise it has `None` for items of
+            lists, and for keys and values of fields, unless these are text or regular expressions.
 
     Returns:
         The tree. A source that is too large or too deeply nested is reported as a fault.
@@ -232,20 +236,46 @@ def _loads(text: str, pause: Callable[[], None], whole: bool) -> Any:
 
 
 class _Pruning:
-    """Drops literals of a large tree, unless it is wanted whole: numbers take most of a table."""
+    """Drops items and fields of a large tree that are literals, unless it is wanted whole.
+
+    Numbers take most of a table. A node is made after its parts, so a literal is held back until
+    the node around it is made, which takes it back unless it is a list or a field. That node is
+    made soon after, but for lists and the arguments of a call.
+    """
 
     def __init__(self, pause: Callable[[], None], whole: bool) -> None:
         self._pause = pause
         self._whole = whole
         self._count = 0
+        self._held: deque[Node] = deque(maxlen=_HELD)
 
-    def __call__(self, node: Node) -> Node | None:
+    def __call__(self, node: Node) -> Any:
         self._count += 1
         if self._count % _PER_PAUSE == 0:
             self._pause()
-        if self._whole or node.get("type") != "Literal":
+        if self._whole:
             return node
-        return node if isinstance(node.get("value"), str) or node.get("regex") else None
+        kind = node.get("type")
+        if kind == "Literal" and not (isinstance(node.get("value"), str) or node.get("regex")):
+            self._held.append(node)
+            return _HELD_BACK
+        if self._held and kind is not None:
+            self._take_back(node, drop=kind in ("ArrayExpression", "Property"))
+        return node
+
+    def _take_back(self, node: Node, *, drop: bool) -> None:
+        """Give a node its literals, the last ones that were held back, or drop them."""
+        for key, value in reversed(node.items()):
+            if value is _HELD_BACK:
+                node[key] = self._literal(drop)
+            elif isinstance(value, list):
+                for index in range(len(value) - 1, -1, -1):
+                    if value[index] is _HELD_BACK:
+                        value[index] = self._literal(drop)
+
+    def _literal(self, drop: bool) -> Node | None:
+        held = self._held.pop() if self._held else None
+        return None if drop else held
 
 
 def _deep(text: str, pause: Callable[[], None]) -> Any:

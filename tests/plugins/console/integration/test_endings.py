@@ -63,7 +63,8 @@ async def test_one_very_long_line_keeps_its_ends(on_engine: OnEngine, live: bool
 
 
 async def test_output_over_several_turns_has_one_end(on_engine: OnEngine) -> None:
-    code = "for (let i = 0; i < 400; i++) { console.log('turn ' + i); if (i % 50 === 0) await sleep(0) }"
+    step = "console.log('turn ' + i); if (i % 50 === 0) await sleep(0)"
+    code = f"for (let i = 0; i < 400; i++) {{ {step} }}"
     heard: list[str] = []
     for listener in (None, heard.append):
         async with (
