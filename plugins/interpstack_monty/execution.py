@@ -10,7 +10,6 @@ import attrs
 import pydantic_monty
 
 from interpstack import Cell, Completion, Execution, GuestError, Progress, Settlement
-from interpstack.guests import naming_missing
 from interpstack_monty.crossing.errors import describe, is_memory_limit, is_time_limit, placed
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved
@@ -32,6 +31,11 @@ _GRACE_SECONDS: Final = 0.25
 #: Share of the time limit that must be used up before Monty is believed that it is: its clock
 #: and that of this process differ a little.
 _BELIEVED: Final = 0.95
+#: Errors that may be about something that is not there.
+_ADVISED: Final = frozenset(
+    {"AttributeError", "ImportError", "IndexError", "KeyError", "ModuleNotFoundError", "NameError"}
+    | {"PermissionError", "TypeError"}
+)
 #: Names of replaced bridges in a notice, at most.
 _TAKEN: Final = 5
 
@@ -187,7 +191,7 @@ class MontyExecution(Execution):
         except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
             if self._given_up(error):
                 raise
-            return Completion(error=self._described(error))
+            return Completion(error=self._described(error, worker))
         return None if done is None else completion_of(done.output, shown_chars(self._state.limits))
 
     def _timeout(self, cpu_seconds: float | None) -> float | None:
@@ -232,14 +236,17 @@ class MontyExecution(Execution):
         failure = failure_of(error, self._state.limits)
         return self._end(Progress(failure=failure, state="undone", cpu_seconds=spent))
 
-    def _described(self, error: pydantic_monty.MontyError) -> GuestError:
+    def _described(self, error: pydantic_monty.MontyError, worker: MontyWorker) -> GuestError:
         described = describe(error, self._cell.name, self._turns.named, self._lines)
         missing = described.message.partition("'")[2].partition("'")[0]
         why = self._state.saved.lost.get(missing)
         if described.name == "NameError" and why is not None:
             message = f"Value for {missing!r} was not restored because {why}."
             return attrs.evolve(described, message=message)
-        described = naming_missing(described, self._cell, self._state.bridges)
+        if isinstance(error, pydantic_monty.MontyRuntimeError) and described.name in _ADVISED:
+            from interpstack_monty.running.advice import with_advice  # loaded for an error only
+
+            described = with_advice(described, error, self._cell, self._state.bridges, worker)
         return placed(described, error, self._cell.source)
 
     def _commit(self, worker: MontyWorker) -> None:

@@ -27,7 +27,7 @@ from interpstack_javascript.cells import (
     load,
     prepared,
 )
-from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.exchange import MEMBER_SECONDS, drained_progress
 from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
 from interpstack_node.endings import is_overfull, lost, remains, undone
 from interpstack_node.errors import guest_error
@@ -128,7 +128,8 @@ class NodeExecution(KeepableExecution):
             answer = await converse(self._talk(now, cpu_seconds), self._stop_guest)
         except KernelDied as death:
             return self._lost(death)
-        if sum(map(len, answer.drained)) <= _SMALL:
+        small = sum(map(len, answer.drained)) <= _SMALL
+        if small and not any(map(self._may_look, answer.drained)):
             return check(self._read(answer))
         return await run_guest(lambda: check(self._read(answer)), lambda: None)
 
@@ -185,6 +186,16 @@ class NodeExecution(KeepableExecution):
 
     def _offered(self) -> BridgeSet:
         return self._realm.bridges
+
+    def _ask(self, *command: Any) -> str | None:
+        kernel = self._kernel
+        if kernel is None or self._gone:
+            return None
+        try:
+            answer = kernel.ask("say", json.dumps(command), seconds=MEMBER_SECONDS)
+        except KernelDied:
+            return None
+        return None if answer.stopped else "".join(answer.drained)
 
     def _make_ready(self, cpu_seconds: float | None) -> None:
         """Prepare the source and the kernel, before the first poll.
@@ -276,7 +287,8 @@ class NodeExecution(KeepableExecution):
         if len(answer.drained) > 1:
             raise EngineFailure("the kernel answers twice")
         drained = self._drained(answer.drained[0])
-        return drained_progress(drained, self._completion(drained["completion"]))
+        completion = self._completion(drained["completion"])
+        return drained_progress(drained, completion, notices=self._notices)
 
     def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         shifts = () if self._prepared is None else self._prepared.shifts

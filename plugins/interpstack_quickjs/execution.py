@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -27,7 +27,7 @@ from interpstack_javascript.cells import (
     load,
     prepared,
 )
-from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.exchange import MEMBER_SECONDS, drained_progress
 from interpstack_javascript.execution import KernelExecution
 from interpstack_quickjs.guest import from_column_one
 from interpstack_quickjs.guest_memory import Heap, OutOfRoom
@@ -193,6 +193,16 @@ class QuickJSExecution(KernelExecution):
     def _offered(self) -> BridgeSet | None:
         return self._live.bridges
 
+    def _ask(self, *command: Any) -> str | None:
+        guest = self._live.guest
+        if self._undone or not guest.has_room():
+            return None
+        guest.set_time(MEMBER_SECONDS)
+        try:
+            return self._live.dispatch(*command)
+        except (CpuLimitReached, OutOfRoom):
+            return None
+
     def _keep_before(self) -> Heap:
         """The guest's memory before the cell, copied before the cell does anything."""
         if self._known_before is None:
@@ -265,7 +275,7 @@ class QuickJSExecution(KernelExecution):
         if completion is not None:
             self._ended = True
             self._live.runs(None)
-        progress = drained_progress(drained, completion, spent)
+        progress = drained_progress(drained, completion, spent, self._notices)
         return attrs.evolve(progress, state="undone") if self._undone else progress
 
     def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:

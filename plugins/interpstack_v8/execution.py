@@ -17,7 +17,7 @@ from interpstack_javascript.cells import (
     load,
     prepared,
 )
-from interpstack_javascript.exchange import drained_progress
+from interpstack_javascript.exchange import MEMBER_SECONDS, drained_progress
 from interpstack_javascript.kept_realms.keepable_execution import KeepableExecution
 from interpstack_javascript.modules import ModuleTable
 from interpstack_v8.context import SCRIPT
@@ -78,6 +78,14 @@ class V8Execution(KeepableExecution):
 
     def _offered(self) -> BridgeSet:
         return self._heap.bridges
+
+    def _ask(self, *command: Any) -> str | None:
+        if self._isolate is None:
+            return None
+        try:
+            return self._isolate.enter("say", json.dumps(command), seconds=MEMBER_SECONDS).text
+        except CellTimeout:
+            return None
 
     def _poll(self, now: float, cpu_seconds: float | None) -> Progress:
         if self._interrupted:
@@ -258,7 +266,8 @@ class V8Execution(KeepableExecution):
 
     def _progress(self, text: str) -> Progress:
         drained = self._drained(text)
-        return drained_progress(drained, self._completion(drained["completion"]))
+        completion = self._completion(drained["completion"])
+        return drained_progress(drained, completion, notices=self._notices)
 
     def _error(self, report: Mapping[str, str], place: Sequence[int] | None) -> GuestError:
         shifts = () if self._prepared is None else self._prepared.shifts

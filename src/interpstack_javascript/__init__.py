@@ -48,6 +48,7 @@ _PARTS: Final = (
     "draining",  # all that a cell has queued, as one text
     "declaring",  # variables that a cell declares
     "variables",  # names and values of the guest's globals, both ways
+    "looking",  # what the guest has along a path, for errors that name what is missing
     "commands",  # the commands of the host, and the end of the installation
 )
 

@@ -122,7 +122,10 @@ def _notices(promises: Sequence[Any] | None) -> tuple[str, ...]:
 
 
 def drained_progress(
-    drained: Mapping[str, Any], completion: Completion | None, cpu_seconds: float = 0.0
+    drained: Mapping[str, Any],
+    completion: Completion | None,
+    cpu_seconds: float = 0.0,
+    notices: Sequence[str] = (),
 ) -> Progress:
     """The guest's progress since it was entered, as the kernel's `drain` returns it.
 
@@ -130,13 +133,14 @@ def drained_progress(
         drained: The kernel's answer.
         completion: The engine's form of the kernel's `completion`.
         cpu_seconds: The guest's computing time meanwhile.
+        notices: What a reader of the cell's value should know.
     """
     return Progress(
         notifications=[Notification(name, wire) for name, wire in drained["calls"]],
         requests=[Request(*item) for item in drained["requests"]],
         cancelled=drained["cancelled"],
         rejected=drained["rejected"],
-        notices=_notices(drained.get("promises")),
+        notices=(*notices, *_notices(drained.get("promises"))),
         completion=completion,
         cpu_seconds=cpu_seconds,
     )

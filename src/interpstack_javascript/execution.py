@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -11,13 +12,14 @@ import attrs
 
 from interpstack.contracts.bridges import BridgeSet
 from interpstack.contracts.engine import Execution
+from interpstack.contracts.errors import EngineFailure
 from interpstack.contracts.protocol import Cell, Completion, GuestError, Progress, Settlement
-from interpstack.guests import naming_missing
 from interpstack_javascript.cells import fault_of, is_plain
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.errors import SourceError
 from interpstack_javascript.exchange import (
     answer_text,
+    read_answer,
     resume_text,
     seed_words,
     value_completion,
@@ -26,6 +28,7 @@ from interpstack_javascript.modules import ModuleTable
 from interpstack_javascript.turns.guest_threads import guest_threads
 
 if TYPE_CHECKING:
+    from interpstack.guests import Looked
     from interpstack_javascript.edits import Shifts
 
 __all__ = ["KernelExecution"]
@@ -35,6 +38,14 @@ _CLOSED: Final = (
     "Object.prototype takes no new properties here, because every object would inherit them, "
     "answers of tools included; write a function or a class"
 )
+#: Errors that may be about something that is not there.
+_MISSING: Final = ("ReferenceError", "TypeError")
+#: Characters at the end of a cell that tell whether its value is a property.
+_TAIL: Final = 200
+#: How a cell ends whose value is a property: with a name or an index.
+_ENDS_WITH_MEMBER: Final = re.compile(r"[.\[].*[\w$\]][\s;]*\Z|\.\s*[\w$]+[\s;)]*\Z", re.DOTALL)
+#: How a list begins whose first item is `undefined`, as the kernel shows it.
+_NOTHING_FIRST: Final = re.compile(r"\[\s*undefined\b")
 
 
 class KernelExecution(Execution):
@@ -52,6 +63,7 @@ class KernelExecution(Execution):
         self._script = script
         self._importing = False
         self._answers: list[str] = []
+        self._notices: tuple[str, ...] = ()  # about the value of the cell
 
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
@@ -81,6 +93,10 @@ class KernelExecution(Execution):
 
     def _offered(self) -> BridgeSet | None:
         """The functions on offer; `None` if errors should not name the nearest of them."""
+        return None
+
+    def _ask(self, *command: Any) -> str | None:
+        """The kernel's answer to a command at the end of the cell; `None` if there is none."""
         return None
 
     def _begin_arguments(self, now_ms: float, *, live: bool) -> tuple[list[int], dict[str, Any]]:
@@ -148,10 +164,54 @@ class KernelExecution(Execution):
         if report is None:
             return None
         if "error" not in report:
-            return value_completion(report)
+            completion = value_completion(report)
+            if completion.undefined or completion.text.startswith("["):
+                self._notices = self._remarks(completion)
+            return completion
         error = self._error(report["error"], report.get("place"))
         error = _naming_closed(error, self._cell)
-        return Completion(error=naming_missing(error, self._cell, self._offered()))
+        bridges = self._offered()
+        missing = "ModuleNotFound" if bridges is None else bridges.error_name("ModuleNotFound")
+        if error.name in _MISSING or error.name == missing:
+            from interpstack_javascript.advice.advising import advised  # loaded for an error only
+
+            error = advised(error, self._cell, bridges, self._look)
+        return Completion(error=error)
+
+    def _may_look(self, drained: str) -> bool:
+        """Whether `_completion` may ask the kernel once more, after this answer to `drain`."""
+        if '"completion":{"error"' in drained:
+            return True
+        is_undefined = '"undefined":true' in drained
+        return (is_undefined and self._ends_with_member()) or '"text":"[' in drained
+
+    def _ends_with_member(self) -> bool:
+        return _ENDS_WITH_MEMBER.search(self._cell.source[-_TAIL:]) is not None
+
+    def _remarks(self, completion: Completion) -> tuple[str, ...]:
+        """A notice for a value that is `undefined` because a property is missing."""
+        if completion.undefined:
+            may_miss = self._ends_with_member()
+        else:
+            may_miss = _NOTHING_FIRST.match(completion.text) is not None
+        if not may_miss:
+            return ()
+        from interpstack_javascript.advice.advising import noticed
+
+        notice = noticed(self._cell, completion, self._look)
+        return (notice,) if notice else ()
+
+    def _look(self, paths: Sequence[Sequence[str | int | None]]) -> Sequence[Looked]:
+        """What the guest has along these paths; nothing where it cannot tell."""
+        text = self._ask("look", list(paths))
+        if text is None:
+            return ()
+        from interpstack.guests import Looked
+
+        try:
+            return Looked.read(read_answer(text), len(paths))
+        except EngineFailure:
+            return ()
 
 
 def _naming_closed(error: GuestError, cell: Cell) -> GuestError:

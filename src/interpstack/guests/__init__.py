@@ -1,8 +1,7 @@
 """Helpers for engines.
 
 `GuestClock` is a clock for guests without one of their own, `place_at` turns an offset of a source
-into the `Place` that a reader is shown, and `naming_missing` adds the name of a missing function to
-an error.
+into the `Place` that a reader is shown, and the rest finds what code names that is not there.
 """
 
 from __future__ import annotations
@@ -13,16 +12,40 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack.guests.guest_clock import GuestClock
-    from interpstack.guests.missing_members import naming_missing
+    from interpstack.guests.missing_names import (
+        Looked,
+        cut,
+        lacking,
+        meant_name,
+        members,
+        missing_function,
+        shown_functions,
+    )
     from interpstack.guests.places import place_at
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "GuestClock": "guest_clock",
-            "naming_missing": "missing_members",
+            "Looked": "missing_names",
+            "cut": "missing_names",
+            "lacking": "missing_names",
+            "meant_name": "missing_names",
+            "members": "missing_names",
+            "missing_function": "missing_names",
             "place_at": "places",
+            "shown_functions": "missing_names",
         },
     )
 
-__all__ = ["GuestClock", "naming_missing", "place_at"]
+__all__ = [
+    "GuestClock",
+    "Looked",
+    "cut",
+    "lacking",
+    "meant_name",
+    "members",
+    "missing_function",
+    "place_at",
+    "shown_functions",
+]

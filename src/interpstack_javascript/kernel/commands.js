@@ -46,6 +46,7 @@
     },
     names: () => stringify(ownNames()),
     members: (path) => stringify(memberNames(path)),
+    look,
     values: (only) => exportValues(only),
     load: (values) => importValues(values),
   };

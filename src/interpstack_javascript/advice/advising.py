@@ -1,0 +1,317 @@
+"""Advice for a cell that failed, or that ended with `undefined`.
+
+What decides is the class of the error, its place, the tree of the cell there, and what the guest
+has; a stack may name any place, so what the tree names there is always looked at in the guest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import attrs
+
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.protocol import Cell, Completion, GuestError
+from interpstack.guests import (
+    Looked,
+    cut,
+    lacking,
+    meant_name,
+    members,
+    missing_function,
+    shown_functions,
+)
+from interpstack_javascript.advice.absent_globals import instead_of, instead_of_module
+from interpstack_javascript.advice.named_paths import FaultPlace, Path, Suspect, last_path, suspects
+from interpstack_javascript.parser.parsing import Node, children, parse, units_of
+
+__all__ = ["Look", "advised", "noticed"]
+
+#: Asks the guest what it has along these paths; none where it cannot be asked.
+Look = Callable[[Sequence[Path]], Sequence[Looked]]
+
+_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+#: Characters of a cell that is read again, and seconds for that.
+_CHARS: Final = 200_000
+_SECONDS: Final = 0.25
+#: Steps of a path that are shown.
+_SHOWN: Final = 12
+#: The guest's words for kinds of values, as they are shown.
+_KINDS: Final = {
+    "array": "an array",
+    "bigint": "a bigint",
+    "boolean": "a boolean",
+    "function": "a function",
+    "Map": "a Map",
+    "number": "a number",
+    "object": "an object",
+    "Promise": "a promise",
+    "Set": "a Set",
+    "string": "a string",
+    "symbol": "a symbol",
+}
+_ITERABLE: Final = frozenset({"array", "Map", "Set", "string"})
+#: Members of values that are no plain objects, which a missing name may be meant for.
+_MEMBERS: Final = {
+    "array": (
+        "at concat entries every fill filter find findIndex findLast findLastIndex flat flatMap "
+        "forEach includes indexOf join keys lastIndexOf length map pop push reduce reduceRight "
+        "reverse shift slice some sort splice toReversed toSorted toSpliced unshift values with"
+    ),
+    "string": (
+        "at charAt charCodeAt codePointAt concat endsWith includes indexOf lastIndexOf length "
+        "localeCompare match matchAll normalize padEnd padStart repeat replace replaceAll search "
+        "slice split startsWith substring toLowerCase toUpperCase trim trimEnd trimStart"
+    ),
+    "Map": "clear delete entries forEach get has keys set size values",
+    "Set": "add clear delete entries forEach has keys size values",
+    "number": "toFixed toPrecision toString",
+    "Promise": "then catch finally",
+}
+_OF_ARRAYS: Final = frozenset(_MEMBERS["array"].split()) - {"keys", "values", "entries"}
+_IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
+
+
+def advised(error: GuestError, cell: Cell, bridges: BridgeSet | None, look: Look) -> GuestError:
+    """The error of a cell with what is missing, and what is there instead, if that can be told.
+
+    Args:
+        error: A `TypeError`, a `ReferenceError`, or that of a missing module.
+        cell: The cell, as the user wrote it.
+        bridges: The functions on offer.
+        look: Asks the guest.
+    """
+    units = units_of(cell.source) if len(cell.source) <= _CHARS else ""
+    place = _place(error.stack, cell.name, units) if units else None
+    program = None if place is None else _tree(cell)
+    if place is None or program is None:
+        return error
+    if error.name not in ("ReferenceError", "TypeError"):
+        advice = _about_module(program, place, bridges)
+    else:
+        found = suspects(program, units, place)
+        if error.name == "ReferenceError":
+            advice = _about_name(found, program, bridges, look)
+        else:
+            advice = _about_value(found, place, bridges, look)
+    return attrs.evolve(error, message=error.message + advice) if advice else error
+
+
+def noticed(cell: Cell, completion: Completion, look: Look) -> str:
+    """A notice for a cell whose value is `undefined` because a property is missing; or nothing."""
+    if len(cell.source) > _CHARS:
+        return ""
+    program = _tree(cell)
+    path, is_list = ((), False) if program is None else last_path(program, units_of(cell.source))
+    if not path or is_list is completion.undefined:
+        return ""
+    answers = look([path])
+    if not answers or answers[0].found != "missing" or not answers[0].every:
+        return ""
+    return _missing(answers[0])
+
+
+def _tree(cell: Cell) -> Node | None:
+    for ending in ("js", "mjs", "ts", "mts"):
+        if cell.language == "typescript" and ending in ("js", "mjs"):
+            continue
+        parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS)
+        if not parsed.faults:
+            return parsed.program
+    return None
+
+
+def _place(stack: str, name: str, units: str) -> FaultPlace | None:
+    """The place that the first line of a stack names in the cell; `None` if it names none."""
+    top = stack.partition("\n")[0]
+    pattern = rf"\(?{re.escape(name)}(?::(\d{{1,9}}))?(?::(\d{{1,9}}))?\)?\s*"
+    start = top.rfind(f"({name}") if f"({name}" in top else top.rfind(name)
+    found = re.fullmatch(pattern, top[start:]) if start >= 0 else None
+    if found is None or not top.lstrip().startswith("at "):
+        return None
+    if found[1] is None:
+        return FaultPlace(0, len(units), None, has_line=False)
+    ends = [0, *(each.end() for each in _BREAK.finditer(units)), len(units) + 1]
+    line = int(found[1])
+    if not 0 < line < len(ends):
+        return None
+    start, end = ends[line - 1], ends[line] - 1
+    at = None if found[2] is None else start + int(found[2]) - 1
+    return FaultPlace(start, end, at if at is None or at <= end + 1 else None)
+
+
+# -- a name that is not there --------------------------------------------------------------------
+
+
+def _about_name(
+    found: Sequence[Suspect], program: Node, bridges: BridgeSet | None, look: Look
+) -> str:
+    names = dict.fromkeys(str(one.path[0]) for one in found if one.use == "name")
+    answers = look([(name,) for name in names]) if names else ()
+    for name, answer in zip(names, answers, strict=False):
+        if answer.found == "missing":
+            hint = _instead(name, program, bridges, answer)
+            return f"; {hint}" if hint else ""
+    return ""
+
+
+def _instead(name: str, program: Node, bridges: BridgeSet | None, answer: Looked) -> str:
+    own = answer.keys[: max(answer.count, 0)]
+    there = [key for key in answer.keys if not key.startswith("$")]
+    meant = meant_name(name, bridges)
+    if meant and _same(meant.rpartition(".")[2], name):
+        return f"did you mean {meant}?"
+    functions = shown_functions(bridges)
+    if name == "require" and (specifier := _required(program)):
+        hint = instead_of_module(specifier, functions)
+        if hint:
+            return hint
+    hint = instead_of(name, functions, there)
+    if hint:
+        return hint
+    meant = meant_name(name, bridges, there)
+    if meant:
+        return f"did you mean {meant}?"
+    if 0 < len(own) <= _SHOWN:
+        return f"the variables are {', '.join(map(cut, own))}"
+    return ""
+
+
+def _same(one: str, other: str) -> bool:
+    return one.replace("_", "").casefold() == other.replace("_", "").casefold()
+
+
+def _required(program: Node) -> str:
+    """The first text that `require` is called with."""
+    for node in _nodes(program):
+        if node["type"] == "CallExpression" and node["callee"].get("name") == "require":
+            value = node["arguments"][0].get("value") if node["arguments"] else None
+            return value if isinstance(value, str) else ""
+    return ""
+
+
+def _about_module(program: Node, place: FaultPlace, bridges: BridgeSet | None) -> str:
+    for node in _nodes(program):
+        if node["type"] not in ("ImportDeclaration", "ImportExpression"):
+            continue
+        if node["start"] <= place.end and node["end"] >= place.start:
+            value = node["source"].get("value")
+            if isinstance(value, str):
+                hint = instead_of_module(value, shown_functions(bridges))
+                if hint:
+                    return f"; {hint}"
+    return ""
+
+
+def _nodes(program: Node) -> Sequence[Node]:
+    found, waiting = list[Node](), [program]
+    while waiting and len(found) < _CHARS // 4:
+        node = waiting.pop()
+        found.append(node)
+        waiting += reversed(list(children(node)))
+    return found
+
+
+# -- a value that is not there -------------------------------------------------------------------
+
+
+def _about_value(
+    found: Sequence[Suspect], place: FaultPlace, bridges: BridgeSet | None, look: Look
+) -> str:
+    found = [one for one in found if one.use != "name"]
+    paths = list(dict.fromkeys(path for one in found for path in (one.path, one.source) if path))
+    answers = dict(zip(paths, look(paths), strict=False)) if paths else {}
+    for one in found:
+        for path in (one.path, one.source):
+            said = missing_function(path, bridges)
+            if said:
+                return f": {said}"
+        said = _failing(one, answers)
+        if said:
+            return f": {said}"
+        is_alone = place.at is None and place.has_line and len(found) == 1
+        is_there = (place.at == one.mark or is_alone) and one.text and one.use == "read"
+        if is_there and (not one.path or one.path not in answers):
+            return _as_written(one)
+        if is_there and answers[one.path].found == "unknown":
+            return _as_written(one)
+    return ""
+
+
+def _as_written(one: Suspect) -> str:
+    if one.called:  # which of both, no engine's class of error tells
+        return f": {one.text} is undefined or null, or has no function {cut(one.called)!r}"
+    return f": {one.text} is undefined or null"
+
+
+def _failing(one: Suspect, answers: dict[Path, Looked]) -> str:
+    """What a part of a cell fails with, as the guest is now; empty if it does not fail."""
+    answer = answers.get(one.path)
+    if answer is None or answer.found == "unknown":
+        return ""
+    if answer.found == "value":
+        if one.use == "call" and answer.kind != "function":
+            return f"{_shown(answer.at)} is {_kind(answer)}, not a function"
+        if one.use == "iterate" and answer.kind not in _ITERABLE and answer.kind != "object":
+            return f"{_shown(answer.at)} is {_kind(answer)}, which has no elements"
+        if one.use == "iterate" and answer.kind == "object" and answer.keys:
+            has = members(answer.keys, answer.more)
+            return f"{_shown(answer.at)} is an object, not an array; it has {has}"
+        return ""
+    if answer.found == "missing":
+        if len(answer.at) == 1:
+            return ""  # no variable: a `ReferenceError` says so
+        return _missing(answer)
+    said = f"{_shown(answer.at)} is {answer.found}"
+    source = answers.get(one.source)
+    if source is not None and len(answer.at) == 1 and source.found == "missing":
+        return f"{said}: {_missing(source)}" if len(source.at) > 1 else said
+    return said
+
+
+def _missing(answer: Looked) -> str:
+    """Say that something lacks the last step, and what it has."""
+    holder, name = _shown(answer.at[:-1]), answer.at[-1]
+    if answer.kind == "array" and isinstance(name, int):
+        return f"{holder} is an array of {answer.count}; it has no [{name}]"
+    if answer.kind == "object":
+        if not answer.keys:
+            return f"{holder} has no {cut(str(name))!r}; it is an empty object"
+        is_method = name in _OF_ARRAYS and name not in answer.keys
+        called = f"{holder} is an object, not an array; it" if is_method else holder
+        return lacking(called, str(name), answer.keys, answer.more)
+    if answer.kind == "Promise":
+        return f"{holder} is a promise; await it, as in (await {holder}){_shown(('', name))}"
+    known = _MEMBERS.get(answer.kind, "").split()
+    text = lacking(f"{holder} is {_kind(answer)}; it", str(name), known, lists=False)
+    if text.endswith("?"):
+        return text
+    if answer.kind == "Map":
+        return f"{text}; {holder}.get(key) reads its entries"
+    if answer.kind == "string" and answer.head in ("{", "["):
+        return f"{text}; JSON.parse({holder}) reads it"
+    if answer.kind == "function":
+        return f"{text}; call it first"
+    return text
+
+
+def _kind(answer: Looked) -> str:
+    text = _KINDS.get(answer.kind, f"of type {cut(answer.kind)}")
+    return f"{text} of {answer.count}" if answer.kind in ("array", "Map", "Set") else text
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    """A path as code writes it."""
+    parts = []
+    for index, step in enumerate(path[:_SHOWN]):
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        elif index == 0:
+            parts.append(cut(step))
+        elif _IDENTIFIER.fullmatch(step):
+            parts.append(f".{cut(step)}")
+        else:
+            parts.append(f'["{cut(step)}"]')
+    return "".join(parts) + ("…" if len(path) > _SHOWN else "")
