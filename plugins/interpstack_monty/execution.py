@@ -10,7 +10,13 @@ import attrs
 import pydantic_monty
 
 from interpstack import Cell, Completion, Execution, GuestError, Progress, Settlement
-from interpstack_monty.crossing.errors import describe, is_memory_limit, is_time_limit, placed
+from interpstack_monty.crossing.errors import (
+    describe,
+    is_memory_limit,
+    is_time_limit,
+    naming_language,
+    placed,
+)
 from interpstack_monty.crossing.results import UNDONE, completion_of, failure_of, shown_chars
 from interpstack_monty.images import Saved
 from interpstack_monty.preparation.sources import prepared_source
@@ -247,7 +253,8 @@ class MontyExecution(Execution):
             from interpstack_monty.running.advice import with_advice  # loaded for an error only
 
             described = with_advice(described, error, self._cell, self._state.bridges, worker)
-        return placed(described, error, self._cell.source)
+        described = placed(described, error, self._cell.source)
+        return naming_language(described, self._cell.source)
 
     def _commit(self, worker: MontyWorker) -> None:
         """Store the state, and add notices for the parts that are not stored."""

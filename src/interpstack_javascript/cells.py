@@ -77,9 +77,11 @@ def prepared(
 
 
 def fault_of(source: str) -> SourceError | None:
-    """The fault of a plain source that an engine refuses; `None` if the parser finds none."""
-    from interpstack_javascript.preparation import prepare
+    """The fault of a source that an engine refuses; `None` if the engine's own words are best."""
+    from interpstack_javascript.preparation import prepare, unseen_fault
 
+    if not is_plain(source):
+        return unseen_fault(escape(source))
     try:
         prepare(escape(source), None, ENDLESS)
     except SourceError as error:

@@ -14,7 +14,7 @@ from interpstack.contracts.bridges import BridgeSet
 from interpstack.contracts.engine import Execution
 from interpstack.contracts.errors import EngineFailure
 from interpstack.contracts.protocol import Cell, Completion, GuestError, Progress, Settlement
-from interpstack_javascript.cells import fault_of, is_plain
+from interpstack_javascript.cells import fault_of
 from interpstack_javascript.drained import read_drained
 from interpstack_javascript.errors import SourceError
 from interpstack_javascript.exchange import (
@@ -141,8 +141,8 @@ class KernelExecution(Execution):
             return None
         from interpstack_javascript.positions import faulty, offset_in
 
-        fault = fault_of(self._cell.source) if is_plain(self._cell.source) else None
-        if fault is not None:  # in the words, and at the place, of a cell that was prepared
+        fault = fault_of(self._cell.source)
+        if fault is not None:  # in the words, and at the place, of a cell that is not run
             return faulty(self._cell, fault.offset, "SyntaxError", str(fault))
         offset = offset_in(self._cell.source, shifts, *place)
         if offset is None:

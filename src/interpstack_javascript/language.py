@@ -105,6 +105,7 @@ TYPESCRIPT: Final = _JavaScript(
     title="TypeScript",
     aliases=("ts",),
     endings=(".ts", ".mts", ".cts"),
+    fences=("tsx",),
     words=PromptWords(
         cells="Top-level `await` works; a promise as last expression is awaited. `let`, `const`, "
         "`class` and `function` may be declared again.",
@@ -163,5 +164,6 @@ JAVASCRIPT: Final = attrs.evolve(
     title="JavaScript",
     aliases=("js",),
     endings=(".js", ".mjs", ".cjs"),
+    fences=("bun", "deno", "ecmascript", "es6", "jsx", "node", "nodejs"),
     dialects=(TYPESCRIPT,),
 )

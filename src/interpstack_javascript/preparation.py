@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final
 
 import attrs
@@ -25,9 +26,16 @@ from interpstack_javascript.parser.parsing import (
     text_of,
     units_of,
 )
+from interpstack_javascript.readings import (
+    Reading,
+    ending_with_object,
+    may_be_object,
+    other_reading,
+    telling_faults,
+)
 from interpstack_javascript.scripts import ENDLESS, Clock, Prepared
 
-__all__ = ["join_cells", "offset_shown", "prepare"]
+__all__ = ["join_cells", "offset_shown", "prepare", "unseen_fault"]
 
 #: The function around a cell that awaits, which stack traces show as the cell; and the variable in
 #: it that holds the value of the cell.
@@ -51,6 +59,8 @@ _TEXT: Final = re.compile(r"[^\n\r\u2028\u2029]")
 _FUNCTIONS: Final = frozenset(
     {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
 )
+#: Values of variables that are named like functions and classes, which have no value either.
+_DEFINING: Final = frozenset({"ArrowFunctionExpression", "ClassExpression", "FunctionExpression"})
 _BLOCKS: Final = frozenset(
     {"BlockStatement", "ForInStatement", "ForOfStatement", "ForStatement", "StaticBlock"}
     | {"CatchClause", "SwitchStatement", "ClassDeclaration", "ClassExpression"}
@@ -108,57 +118,125 @@ def _prepare_small(source: str, language: str | None, for_quickjs: bool) -> Prep
 
 
 def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool) -> Prepared:
-    parsed, is_typescript = _tree(source, language, clock)
+    reading = _reading(source, language, clock)
     seen = _Seen(clock)
-    seen.look(parsed.program)
-    if seen.names_await and not parsed.is_module:
+    seen.look(reading.program)
+    if seen.names_await and not reading.ending.startswith("m"):
         # `await (x)` is a call in a script. A cell means to wait unless it declares the name.
-        module = _parsed(source, "cell.mts" if is_typescript else "cell.mjs", clock)
-        if not module.faults:
-            parsed, seen = module, _Seen(clock)
-            seen.look(parsed.program)
+        module = _module_reading(source, reading, clock)
+        if module is not None:
+            reading, seen = module, _Seen(clock)
+            seen.look(reading.program)
+    if seen.names_await:
+        _refuse_calls_of_await(source, reading.program)
+    program = reading.program
     units = units_of(source)
     types: list[Edit] = []
-    if is_typescript or seen.has_decorators:  # which are refused there
-        types = _type_edits(parsed.program, source, units, clock)
+    if reading.is_typescript or seen.has_decorators:  # which are refused there
+        types = _type_edits(program, source, units, clock)
     mended = LoopEdits()
     if for_quickjs:
-        fault = shared_parameter(parsed.program, seen.with_defaults, len(units), clock.pause)
+        fault = shared_parameter(program, seen.with_defaults, len(units), clock.pause)
         if fault is not None:
             raise SourceError(fault.message, _index(source, fault.start))
         if seen.with_sets is not None:
             raise SourceError(NO_SETS, _index(source, seen.with_sets["start"]))
         if seen.has_async_loops or _CONTINUE in source:
-            mended = loop_edits(parsed.program, source, clock.pause)
-    return _Script(units, parsed.program, seen, types, mended, for_quickjs).prepared()
+            mended = loop_edits(program, source, clock.pause)
+    return _Script(units, reading, seen, types, mended, for_quickjs).prepared()
 
 
-def _tree(source: str, language: str | None, clock: Clock) -> tuple[Parsed, bool]:
-    """The tree of a cell, and whether it is TypeScript: what parses first.
+def _refuse_calls_of_await(source: str, program: Node) -> None:
+    """Refuse `await (x)` in a function that is not async, where it is a call in every source."""
+    from interpstack_javascript.advice.refused import awaiting_advice, first_call_of_await
+
+    start = first_call_of_await(program)
+    advice = "" if start is None else awaiting_advice(source, program, start)
+    if start is not None and advice:
+        raise SourceError(advice, _index(source, start))
+
+
+def unseen_fault(source: str) -> SourceError | None:
+    """The `await` of a prepared source that is in no async function, if there is one.
+
+    The parser reads parameters and fields of a script as if they were the cell's own.
+    """
+    if _AWAIT.search(source) is None:
+        return None
+    from interpstack_javascript.advice.refused import awaiting_advice
+
+    for ending in ("mjs", "mts"):
+        parsed = _parsed(source, f"cell.{ending}", ENDLESS)
+        for fault in parsed.faults[:1]:
+            advice = awaiting_advice(source, parsed.recovered(ENDLESS.pause), fault.start)
+            if advice:
+                return SourceError(advice, offset_shown(source, fault))
+    return None
+
+
+def _reading(source: str, language: str | None, clock: Clock) -> Reading:
+    """How to read a cell: as what parses first.
 
     Raises:
         SourceError: Nothing does.
     """
     endings = ["ts", "mts"] if language == "typescript" else ["js", "mjs", "ts", "mts"]
     awaits = _AWAIT.search(source) is not None
-    first: SourceFault | None = None
-    best: SourceFault | None = None
+    tried: list[tuple[str, Parsed]] = []
     for ending in endings:
         if ending[0] == "m" and not awaits:
             continue  # only `await` means something else in modules
         parsed = _parsed(source, f"cell.{ending}", clock)
         if not parsed.faults:
-            return parsed, ending.endswith("ts")
-        fault = parsed.faults[0]
-        first, best = first or fault, best if best and best.start >= fault.start else fault
-    if first is None or best is None:
-        raise SourceError("the source does not parse", 0)
+            return _whole(source, Reading(parsed.program, ending, parsed.is_module), clock)
+        tried.append((ending, parsed))
+    found = other_reading(source, tried, clock)
+    if found is None:
+        raise _fault(source, tried, clock)
+    return found
+
+
+def _whole(source: str, reading: Reading, clock: Clock) -> Reading:
+    """A reading with the object that it may end with."""
+    body = reading.program["body"]
+    if body and may_be_object(body[-1]):
+        return ending_with_object(source, reading, clock)
+    return reading
+
+
+def _module_reading(source: str, reading: Reading, clock: Clock) -> Reading | None:
+    """The reading of a cell as a module; `None` if it is none."""
+    ending = f"m{reading.ending}"
+    parsed = _parsed(source, f"cell.{ending}", clock)
+    if not parsed.faults:
+        return _whole(source, Reading(parsed.program, ending, is_module=True), clock)
+    other = reading.returns or reading.final is not None
+    return other_reading(source, [(ending, parsed)], clock) if other else None
+
+
+def _fault(source: str, tried: Sequence[tuple[str, Parsed]], clock: Clock) -> SourceError:
+    """Why a source does not parse."""
+    from interpstack_javascript.advice.refused import awaiting_advice, block_advice, foreign_advice
+
+    faults = [telling_faults(source, parsed)[0] for _, parsed in tried]
+    first, best = faults[0], max(faults, key=attrgetter("start"))
     if _TAG.search(source) is not None and not _parsed(source, "cell.tsx", clock).faults:
-        raise SourceError(
+        return SourceError(
             "JSX is not supported; write texts or objects", offset_shown(source, first)
         )
+    advice = block_advice(source, [ending for ending, _ in tried], clock)
+    if advice is not None:
+        return advice
+    offset = offset_shown(source, best)
+    for fault, (_, parsed) in zip(faults, tried, strict=True):
+        if fault.start == best.start:
+            text = awaiting_advice(source, parsed.recovered(clock.pause), best.start)
+            if text:
+                return SourceError(text, offset)
     text = best.message.removesuffix(".")
-    raise SourceError(f"{text}. {best.advice}" if best.advice else text, offset_shown(source, best))
+    foreign = foreign_advice(source, offset)
+    told = (foreign, text) if foreign else (text, best.advice)
+    return SourceError(". ".join(filter(None, told)), offset)
 
 
 def offset_shown(source: str, fault: SourceFault) -> int:
@@ -197,17 +275,23 @@ def _type_edits(program: Node, source: str, units: str, clock: Clock) -> list[Ed
 def join_cells(sources: Sequence[str]) -> str:
     """One source that does what these cells do in turn: a cell cannot declare a name twice.
 
-    Names that several of them declare become variables by `var`.
+    Names that several of them declare become variables by `var`. A `return` inside a block stays.
     """
-    trees = [_tree(source, None, ENDLESS)[0].program["body"] for source in sources]
+    readings = [_reading(source, None, ENDLESS) for source in sources]
+    trees = [reading.program["body"] for reading in readings]
     counted = Counter(
         name for body in trees for name in {name for each in body for name in _declared(each)}
     )
     again = {name for name, count in counted.items() if count > 1}
     parts = []
-    for source, body in zip(sources, trees, strict=True):
+    for source, reading in zip(sources, readings, strict=True):
         edits: list[Edit] = []
-        for each in body:
+        for each in reading.program["body"]:
+            if each["type"] == "ReturnStatement":  # the rest does not run
+                units, value = units_of(source), each["argument"]
+                text = f"({units[value['start'] : value['end']]});" if value else ""
+                edits.append((each["start"], len(units), text))
+                break
             if again.isdisjoint(_declared(each)):
                 continue
             start, end = each["start"], each["end"]
@@ -215,6 +299,7 @@ def join_cells(sources: Sequence[str]) -> str:
                 edits += [(start, start, f"var {each['id']['name']} = "), (end, end, ";")]
             elif each["type"] == "VariableDeclaration":
                 edits.append((start, start + len(each["kind"]), "var"))
+        edits += _object_edits(reading)
         text = text_of(edited(units_of(source), edits).text)
         parts.append(f";{text}" if text.startswith(_JOINING) else text)
     return "\n".join(parts)
@@ -466,7 +551,7 @@ class _Script:
 
     Args:
         units: The source, a character for each UTF-16 code unit.
-        program: Its tree.
+        reading: How it is read.
         seen: What is in the tree.
         types: Edits that remove types.
         mended: Edits of loops that QuickJS would run in another way.
@@ -476,21 +561,22 @@ class _Script:
     def __init__(
         self,
         units: str,
-        program: Node,
+        reading: Reading,
         seen: _Seen,
         types: list[Edit],
         mended: LoopEdits,
         for_quickjs: bool,
     ) -> None:
         self._units = units
-        self._body: list[Node] = program["body"]
+        self._reading = reading
+        self._body: list[Node] = reading.program["body"]
         self._seen = seen
         self._types = types
         self._mended = mended
         self._for_quickjs = for_quickjs
         self._ends: list[Edit] = []  # closed statements, inner ones first
         self._dropped = {edit[0] for edit in types}  # where imports of types begin
-        self._hashbang: Node | None = program.get("hashbang")
+        self._hashbang: Node | None = reading.program.get("hashbang")
         self._kinds: dict[str, str] = {}
         self._lexical: dict[str, int] = {}  # where `let`, `const` and classes are declared
         self._imports = [each for each in self._body if each["type"] == "ImportDeclaration"]
@@ -504,15 +590,23 @@ class _Script:
         """
         for statement in self._body:
             self._declare(statement)
-        wrapped = self._seen.awaits or self._is_strict or any(map(self._is_kept, self._imports))
+        wrapped = self._seen.awaits or self._is_strict or bool(self._reading.returns)
+        wrapped = wrapped or any(map(self._is_kept, self._imports))
         for node, _ in self._seen.variables:
             self._note_vars(node)
         edits = [*self._common_edits()]
         if wrapped:
             return self._wrapped(edits)
         # a statement may begin where another one ends
-        made = edited(self._units, [*self._ends, *self._plain_edits(), *edits])
-        return Prepared(text_of(made.text), shifts=made.shifts, declared=self._declared())
+        plain = [*self._plain_edits(), *_object_edits(self._reading)]
+        last = [*self._declared_value("; {}")]
+        made = edited(self._units, [*self._ends, *plain, *edits, *last])
+        return Prepared(
+            text_of(made.text),
+            declares=bool(last),
+            shifts=made.shifts,
+            declared=self._declared(),
+        )
 
     def _declared(self) -> dict[str, list[str]]:
         declared: dict[str, list[str]] = {}
@@ -679,6 +773,8 @@ class _Script:
         outside += [edit for edit in ends if not _within(edit, functions, is_end=True)]
         outside += wrapping
         outside += [edit for edit in edits if not _within(edit, functions)]
+        last = [*self._declared_value(f"; {_VALUE} = ({{}});")]
+        outside += last
         made = edited(_blanked(self._units, functions, keep=False), outside)
         first: Edited | None = None
         if functions:
@@ -687,8 +783,9 @@ class _Script:
         for node, _, scope in self._seen.block_functions:
             if self._is_hoisted(node, scope):
                 declared.setdefault("var", []).append(node["id"]["name"])
+        box = f"{{__proto__: null, value: {_VALUE}{', asIs: true' if last else ''}}}"
         return Prepared(
-            text_of(made.text) + f"\nreturn {{__proto__: null, value: {_VALUE}}}; }}; {_NAME}() }}",
+            text_of(made.text) + f"\nreturn {box}; }}; {_NAME}() }}",
             functions="" if first is None else text_of(first.text),
             function_shifts=() if first is None else first.shifts,
             awaits=True,
@@ -716,7 +813,31 @@ class _Script:
             if self._is_hoisted(node, scope):
                 name = node["id"]["name"]
                 yield node["end"], node["end"], f" globalThis.{name} = {name};"
+        for statement in self._reading.returns:
+            yield from self._return_edits(statement)
         yield from self._value_edits()
+
+    def _return_edits(self, statement: Node) -> Iterator[Edit]:
+        """`return a` ends the function around the cell with the value in a box, as its end does."""
+        value, end = statement["argument"], statement["start"] + len("return")
+        if value is None:
+            yield end, end, " {__proto__: null, value: void 0};"
+        else:
+            yield value["start"], value["start"], "{__proto__: null, value: ("
+            self._ends.append((value["end"], value["end"], ")}"))
+
+    def _declared_value(self, form: str) -> Iterator[Edit]:
+        """The value of a cell that ends with a declaration: what that declares, or binds.
+
+        A promise is not waited for: the code goes on to use it as one.
+
+        Args:
+            form: The statement that gives the cell a value, with `{}` in its place.
+        """
+        ends = (each for each in reversed(self._body) if each["type"] != "EmptyStatement")
+        last = next(ends, None)
+        if last is not None and (value := _value_declared(last)):
+            yield last["end"], last["end"], form.format(value)
 
     def _value_edits(self) -> Iterator[Edit]:
         """Keep the value of the last statement that has one, as a script keeps it.
@@ -806,6 +927,30 @@ class _Script:
                 return False
             outer = outer.outer
         return True
+
+
+def _object_edits(reading: Reading) -> list[Edit]:
+    """Make an expression of an object that a script would read as a block."""
+    final = reading.final
+    if final is None:
+        return []
+    start, end = final["start"], final["end"]
+    return [(start, start, ";("), (end, end, ")")]
+
+
+def _value_declared(statement: Node) -> str:
+    """The expression for what a declaration declares last; empty for functions and classes."""
+    if statement["type"] != "VariableDeclaration" or statement.get("declare"):
+        return ""
+    if statement["kind"] not in ("let", "const", "var"):
+        return ""
+    last = statement["declarations"][-1]
+    if (last.get("init") or {}).get("type") in _DEFINING:
+        return ""
+    names = ", ".join(bound["name"] for bound, _ in _bound(last["id"]))
+    if last["id"]["type"] == "ArrayPattern":
+        return f"[{names}]"
+    return names if last["id"]["type"] == "Identifier" else f"({{{names}}})"
 
 
 def _initialized(statement: Node) -> Iterator[Edit]:

@@ -75,6 +75,7 @@ class Prepared:
         source: A script for the built-in `eval`.
         functions: A script to run before it: the function declarations of a cell that awaits.
         awaits: Whether the value of `source` is a promise of the cell's value, in a box.
+        declares: Whether the value of `source` is that of a declaration, which a promise stays.
         shifts: The kernel's table that leads from columns of `source` back to those of the cell;
             empty if no column has moved, `None` if too many have. `kernel/places.js` describes it.
         function_shifts: The same for `functions`.
@@ -85,6 +86,7 @@ class Prepared:
     source: str
     functions: str = ""
     awaits: bool = False
+    declares: bool = False
     shifts: Shifts = ()
     function_shifts: Shifts = ()
     declared: dict[str, list[str]] = attrs.Factory(dict)
@@ -94,6 +96,8 @@ class Prepared:
         data: dict[str, Any] = {"source": self.source}
         if self.awaits:
             data["awaits"] = True
+        if self.declares:
+            data["declares"] = True
         if self.declared:
             data["declared"] = self.declared
         if self.shifts != ():

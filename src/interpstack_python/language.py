@@ -71,6 +71,7 @@ PYTHON: Final = _PythonLanguage(
     title="Python",
     aliases=("py",),
     endings=(".py",),
+    fences=("ipython", "py3", "python3"),
     words=PromptWords(
         cells="Top-level `await` works; a coroutine as last expression is awaited.",
         modules="packages",

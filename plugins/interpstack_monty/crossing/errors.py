@@ -26,6 +26,7 @@ __all__ = [
     "fault",
     "is_memory_limit",
     "is_time_limit",
+    "naming_language",
     "placed",
     "syntax_error",
     "thrown",
@@ -149,6 +150,19 @@ def placed(described: GuestError, error: pydantic_monty.MontyError, source: str)
         else described.message
     )
     return attrs.evolve(described, message=message, place=place)
+
+
+def naming_language(described: GuestError, source: str) -> GuestError:
+    """A syntax error that says so first, if the source is in another language."""
+    if described.name != "SyntaxError" or described.place is None:
+        return described
+    from interpstack_javascript.shapes import looks_like_javascript  # for such errors only
+
+    lines = source.split("\n")
+    if not looks_like_javascript(lines, min(described.place.line, len(lines)) - 1):
+        return described
+    why = "this looks like JavaScript; cells are Python"
+    return attrs.evolve(described, message=f"{why}. {described.message}")
 
 
 def fault(error: pydantic_monty.MontyError, source: str) -> Place | None:

@@ -34,8 +34,9 @@ def prepare(
 ) -> str:
     """The source with its last statement, if that is an expression, passed to the kernel's `show`.
 
-    Otherwise it ends with `None`, so that no cell gives a raw value. Lines stay where they are.
-    It takes time in proportion to the source: at most about a second a MiB.
+    If that assigns to names, what they hold is passed, and not waited for. Otherwise the source
+    ends with `None`, so that no cell gives a raw value. Lines stay where they are. It takes time in
+    proportion to the source: at most about a second a MiB.
 
     Args:
         source: Without characters that UTF-8 lacks.
@@ -62,14 +63,16 @@ def prepare(
             f"the sandbox's Python never calls {name}; give the method another name, and call it",
             _line(source, at),
         )
-    if found is None or found.value is None:
+    if found is None or not (found.value or found.assigned):
         return f"{source}\nNone"
-    start, end = found.value
-    value = f"({source[start:end]})"
+    start, end = found.value or (len(source), len(source))
+    value = f"({source[start:end]})" if found.value else found.assigned
     if value_name:
         value = f"(None if ({_VALUE} := {value}) is None else ({value_name} := {_VALUE}))"
-    shown = f"{_SHOWN} = await __interpstack_show__({value}, {chars:d})"
-    return f"{source[:start]}{shown}{source[end:]}\n{_TEXT}"
+    shown = f"{_SHOWN} = await __interpstack_show__({value}, {chars:d}"
+    if found.value:
+        return f"{source[:start]}{shown}){source[end:]}\n{_TEXT}"
+    return f"{source}\n{shown}, False); {_TEXT}"
 
 
 def _line(source: str, position: int) -> int:

@@ -63,6 +63,14 @@ _NO_VALUES: Final = frozenset(
     {"assert", "break", "continue", "del", "from", "global", "import"}
     | {"nonlocal", "pass", "raise", "return", "yield"}
 )
+#: The targets of an assignment to names: all of them, or one with its annotation or operator.
+_ASSIGNED: Final = re.compile(
+    r"([^\W\d]\w*+(?:[ \t]*+,[ \t]*+[^\W\d]\w*+)*+)[ \t]*+"
+    r"(?::[^=\n\r\"'#(){}]++)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)[ \t]*+"
+)
+_LAMBDA: Final = re.compile(r"\(*+lambda(?!\w)")
+#: Names of words that only look like a target, and those that no code may read.
+_WORDS: Final = re.compile(r"\b(?:match|case|type|else|try|finally)\b")
 _PREFIXES: Final = "rRbBuUfFtT"
 _PREFIX: Final = re.compile(rf"(?:\A|[^\w])([{_PREFIXES}]{{1,2}})\Z")
 _WITH_FIELDS: Final = frozenset("fFtT")
@@ -79,6 +87,7 @@ class ScanResult:
 
     Attributes:
         value: Start and end of the expression that the source ends with, if it does.
+        assigned: The names that its last statement assigns to, as code; empty if there is none.
         returns: The position of the first `return` outside a function, if there is one.
         ignored: Name and position of the first method that Monty would not call, if there is one.
     """
@@ -86,6 +95,7 @@ class ScanResult:
     value: tuple[int, int] | None
     returns: int | None
     ignored: tuple[str, int] | None = None
+    assigned: str = ""
 
 
 def scan(source: str, pause: Callable[[], None]) -> ScanResult | None:
@@ -113,6 +123,7 @@ class _Scan:
         _start: Start of the statement in it.
         _plain: Whether the statement can still be an expression.
         _value: The last statement, if it is an expression of the top level.
+        _other: Where the last statement begins, if it is another one of the top level.
         _functions: Columns of the heads of functions and classes around the line.
         _classes: Which of these columns are of classes.
         _begins: Where the statement's first token may be, if that was not seen; else -1.
@@ -127,6 +138,7 @@ class _Scan:
         self._plain = True
         self._lambdas = 0
         self._value: tuple[int, int] | None = None
+        self._other: int | None = None
         self._returns: int | None = None
         self._ignored: tuple[str, int] | None = None
 
@@ -163,7 +175,16 @@ class _Scan:
         if self._brackets:
             raise _Unclear
         self._end_statement(len(source))
-        return ScanResult(self._value, self._returns, self._ignored)
+        return ScanResult(self._value, self._returns, self._ignored, self._assigned())
+
+    def _assigned(self) -> str:
+        """The names that the last statement assigns to; empty for a function without a name."""
+        if self._other is None:
+            return ""
+        found = _ASSIGNED.match(self._source, self._other)
+        if found is None or _WORDS.search(found[1]) or _LAMBDA.match(self._source, found.end()):
+            return ""
+        return f"({found[1]})" if "," in found[1] else found[1]
 
     # -- tokens: each returns where to go on, if that is not at its end --------------------------
 
@@ -306,15 +327,18 @@ class _Scan:
         start = _behind_lead(text, 0) if text[:1] in _LEADS else 0
         if start == len(text):
             return
-        self._value = None
-        if not plain or self._column:
+        self._value = self._other = None
+        if self._column:
             return
         head = _WORD.match(text, start)
         if head is not None and head[0] in _NO_VALUES:
             return
         line = _WORD.match(self._source, self._line)
         if line is None or line[0] not in _COMPOUND:
-            self._value = (self._start + start, self._start + len(text))
+            if plain:
+                self._value = (self._start + start, self._start + len(text))
+            else:
+                self._other = self._start + start
 
 
 def _behind_lead(source: str, at: int) -> int:

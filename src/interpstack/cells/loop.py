@@ -66,6 +66,7 @@ class Start:
         resumed: Whether the realm is in the middle of the cell, where the run continues.
         before: The realm's image from before the cell, if the run is resumed.
         undo: Whether to undo the cell's changes to the realm if the run ends early.
+        bare: The cell without the fence that it was written in; `None` if there was none.
     """
 
     realm: Realm
@@ -73,10 +74,14 @@ class Start:
     resumed: bool = False
     before: Image | None = None
     undo: bool = False
+    bare: Cell | None = None
 
     def execution(self, cell: Cell) -> Execution:
         """The execution of the cell; preparing one may take long."""
-        return self.realm.resume(self.before) if self.resumed else self.realm.start(cell)
+        if self.resumed:
+            return self.realm.resume(self.before)
+        bare = self.bare
+        return self.realm.start(cell if bare is None else attrs.evolve(bare, seed=cell.seed))
 
 
 async def run_cell(

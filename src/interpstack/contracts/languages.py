@@ -109,6 +109,7 @@ class GuestLanguage(Value):
         title: The name for the model and people; by default `name`.
         aliases: Other names that people may type.
         endings: Endings of its files, with the dot; saved files get the first.
+        fences: More words for it behind the marks of a fence of Markdown around a cell.
         dialects: Variants with names and file endings of their own, as TypeScript.
         words: For prompts.
         editor: For the REPL.
@@ -125,6 +126,7 @@ class GuestLanguage(Value):
     title: str = attrs.field(default=attrs.Factory(lambda self: self.name, takes_self=True))
     aliases: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
+    fences: tuple[str, ...] = ()
     dialects: tuple[GuestLanguage, ...] = ()
     words: PromptWords = PromptWords()
     editor: EditorRules = EditorRules()

@@ -77,11 +77,16 @@ class _Runner:
         self, session: Session, cell: Cell, listener: ConsoleRelay | None
     ) -> Outcome:
         stack = session.stack
+        code = _unfenced(stack, cell)
+        if isinstance(code, GuestError):
+            return Outcome(error=code)
         try:
             if each := stack.each("interpstack_transform_cell"):
-                cell = transformed(each, session, cell, partial(_checked, stack))
+                changed = transformed(each, session, code, partial(_checked, stack))
+                cell, code = (cell, code) if changed is code else (changed, changed)
         except GuestException as error:
             return Outcome(error=error.error)
+        bare = None if code is cell else code
         wrap = partial(stack.hook.interpstack_wrap_request, session=session)
         wraps = wrap if stack.each("interpstack_wrap_request") else None
         opens = stack.each("interpstack_open_cell")
@@ -92,7 +97,7 @@ class _Runner:
             seed = int.from_bytes(os.urandom(16)) if steps.seed is None else steps.seed
             cell = attrs.evolve(cell, seed=seed)
         try:
-            start = Start(realm=await self.state.ready(), bridges=self.state.bridges())
+            start = Start(realm=await self.state.ready(), bridges=self.state.bridges(), bare=bare)
             context = CellContext(
                 session.key, cell, record=steps, listener=listener, host=session.host
             )
@@ -429,6 +434,15 @@ class Session(SyncToo):
     async def _left(self) -> None:
         if not self._users:  # used without a block
             await self._pool.trim()
+
+
+def _unfenced(stack: StackView, cell: Cell) -> Cell | GuestError:
+    """The cell without a fence of Markdown around it, or why it cannot be run."""
+    if cell.source.lstrip()[:3] not in ("```", "~~~"):
+        return cell
+    from interpstack.cells.fences import unfenced  # loaded for such cells only
+
+    return unfenced(cell, stack.language, stack.engine.languages())
 
 
 def _checked(stack: StackView, cell: str | Cell) -> Cell:

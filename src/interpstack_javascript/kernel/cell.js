@@ -16,7 +16,8 @@
     } finally {
       running = "";
     }
-    track(command.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value }); }));
+    const asIs = command.declares === true;
+    track(command.awaits === true ? value : new PromiseClass((resolve) => { resolve({ __proto__: null, value, asIs }); }));
   }
   function track(promise) {
     const mine = cell;
@@ -24,7 +25,7 @@
     defineProperty(promise, "constructor", { __proto__: null, value: undefined });
     apply(promiseThen, promise, [(box) => {
       const value = box.value;
-      if (typeof value === "object" && value !== null && isPromise(value)
+      if (box.asIs !== true && typeof value === "object" && value !== null && isPromise(value)
         && settled(value, [(inner) => succeed(inner, mine), (reason) => fail(reason, mine)])) return;
       succeed(value, mine);
     }, (reason) => fail(reason, mine)]);
@@ -76,6 +77,7 @@
       completion = noRoom;
     }
     active = false;
+    dropUnreached(); // behind a `return`
     attempt(keepValue, value);
   }
   // The value of a cell as a variable of the next one, unless the guest has one of that name.

@@ -49,6 +49,8 @@ _MOST_SECONDS: Final = 10.0
 _PER_PAUSE: Final = 4096
 #: Characters of a source whose tree is kept for the case that it comes again.
 _SMALL: Final = 16_384
+#: Characters of the JSON text of a tree with faults that is kept.
+_RECOVERED: Final = 2**22
 #: Characters of the JSON text of a tree that is read with an eye on its size.
 _LARGE_TREE: Final = 2**18
 #: Literals of a large tree that are held back at most: no node but a list or a call has so many.
@@ -91,6 +93,20 @@ class Parsed:
     program: Node
     faults: tuple[SourceFault, ...]
     is_module: bool
+    _rest: str = ""
+
+    def recovered(self, pause: Callable[[], None]) -> Node:
+        """The tree of a source with faults behind which the parser could go on.
+
+        Its body is empty where there is none. It is made anew for each caller.
+
+        Args:
+            pause: Called at intervals; an exception from it ends the work.
+        """
+        if not self._rest:
+            return self.program
+        tree: Node = _loads(self._rest, pause, False)["node"]
+        return tree
 
 
 class _ParserPool:
@@ -155,6 +171,7 @@ def parse(
     seconds: float | None = None,
     pause: Callable[[], None] = lambda: None,
     whole: bool = False,
+    fresh: bool = False,
 ) -> Parsed:
     """The tree of a source.
 
@@ -166,11 +183,12 @@ def parse(
         pause: Called at intervals; an exception from it ends the work.
         whole: Whether a large tree has all of its literals. Otherwise it has `None` for items of
             lists, and for keys and values of fields, unless these are text or regular expressions.
+        fresh: Whether the caller changes the tree, so that nobody else may have it.
 
     Returns:
         The tree. A source that is too large or too deeply nested is reported as a fault.
     """
-    if len(source) <= _SMALL and not whole:
+    if len(source) <= _SMALL and not whole and not fresh:
         return _parse_small(source, name)
     return _parse(source, name, seconds, pause, whole)
 
@@ -203,7 +221,7 @@ def _parse(
     pause()
     faults = tuple(_faults(errors, len(units_of(source)))) if errors else ()
     if faults:
-        return Parsed(_empty(), faults, False)
+        return Parsed(_empty(), faults, False, text if len(text) <= _RECOVERED else "")
     program: Node = _loads(text, pause, whole)["node"]
     return Parsed(program, (), program["sourceType"] == "module")
 

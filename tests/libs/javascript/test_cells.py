@@ -171,7 +171,7 @@ async def test_errors_name_the_line(session: Session, source: str, line: int) ->
         ("let a = 1;\nlet b = ;", 2),
         ("if (1) {\n  let x = 1;\n", 2),
         ("const a = 1;\n\nfunction (", 3),
-        ("return 5", 1),
+        ("return 5;\nlet b = ;", 2),
         ("class A {\n  x = \n}", 3),
     ],
 )

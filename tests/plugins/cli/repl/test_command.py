@@ -26,7 +26,7 @@ CTRL_C, CTRL_D, ALT_ENTER = "\x03", "\x04", "\x1b\r"
     ("typed", "shown"),
     [
         ("1 + 1\r", "2\n"),
-        ("let a = 40\ra + 2\r", "undefined\n42\n"),
+        ("let a = 40\ra + 2\r", "40\n42\n"),
         ("[1,\r2\r]\r", "[1, 2]\n"),
         ("`a\rb`\r", "a\nb\n"),
         ("1" + ALT_ENTER + "+ 2\r", "3\n"),
@@ -48,7 +48,7 @@ def test_typed_code_runs_once_it_is_whole(type_in, capsys, typed, shown):
 def test_an_error_is_shown_and_the_session_goes_on(type_in, capsys):
     type_in("let kept = 1\rnull.x\rkept\r")
     out, err = capsys.readouterr()
-    assert out == "undefined\n1\n"
+    assert out == "1\n1\n"
     assert err.startswith("TypeError: cannot read property 'x' of null\n    at ")
 
 
@@ -185,8 +185,8 @@ def test_tab_asks_the_guest_at_a_real_terminal():
     )
     os.close(inside)
     try:
-        _type(terminal, b"var held = {onlyMember: 40}\r")
-        _wait_for(terminal, b"undefined\r\n")
+        _type(terminal, b"var held = {onlyMember: 8 * 5}\r")
+        _wait_for(terminal, b"{onlyMember: 40}\r\n")
         _type(terminal, b"held.onl\t")
         _wait_for(terminal, b"Member")
         os.write(terminal, b" + 2\r")

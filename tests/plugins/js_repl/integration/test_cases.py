@@ -110,7 +110,7 @@ OWN = "await import('./own.mjs').then((m) => m.own, () => 'broken')"
 REFUSED = ".then(() => 'loaded', (e) => e.message)"
 
 NUMBERED: dict[int, Case] = {
-    1: cells(("const a = 1", "undefined"), ("console.log(a)", "<stdout>\n1\n")),
+    1: cells(("const a = 1", "<result>1</result>"), ("console.log(a)", "<stdout>\n1\n")),
     2: cells(
         ("let x = 1", ""),
         ("let x = 2; const y = 1; function f() { return 1 } class C {}", ""),

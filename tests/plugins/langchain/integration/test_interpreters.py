@@ -525,7 +525,7 @@ def test_an_interpreter_that_joins_another_announces_nothing() -> None:
         say(agent, "var x = 1")
         both_of_them = [first, second]
         agent = create_agent(Script("js"), tools=[], middleware=both_of_them, checkpointer=saver)
-        assert answer_of(say(agent, "var y = 1"))[-1] == "<result>undefined</result>"
+        assert answer_of(say(agent, "var y = 1"))[-1] == "<result>1</result>"
 
 
 async def test_a_state_that_only_another_engine_can_restore(talk: Any, monkeypatch: Any) -> None:

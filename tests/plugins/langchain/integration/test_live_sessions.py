@@ -142,7 +142,7 @@ async def test_order_holds_when_the_first_is_the_slowest(talk: Any, evals: Any) 
 async def test_evals_of_one_message_in_turn_and_call_mode(talk: Any, evals: Any) -> None:
     turn, call = talk(mode="turn"), talk(mode="call")
     assert await turn.run(evals("let a = 1", "a + 1")) == [
-        "<result>undefined</result>",
+        "<result>1</result>",
         "<result>2</result>",
     ]
     assert (await call.run(evals("let a = 1", "typeof a")))[1] == "<result>undefined</result>"
@@ -319,7 +319,7 @@ async def test_two_runs_of_one_thread_at_once_both_start_from_its_state(talk: An
 async def test_without_a_checkpointer_variables_live_for_the_run(talk: Any) -> None:
     chat = talk(checkpointer=None)
     assert await chat.run("let a = 1", "a + 1") == [
-        "<result>undefined</result>",
+        "<result>1</result>",
         "<result>2</result>",
     ]
     assert await chat.run("typeof a") == ["<result>undefined</result>"]

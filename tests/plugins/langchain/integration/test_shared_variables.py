@@ -234,7 +234,7 @@ async def test_the_user_may_be_named_by_the_context() -> None:
         given = {"messages": [("user", json.dumps(steps))]}
         return [text(a) for a in answers(await agent.ainvoke(given, context={"user": user}))]
 
-    assert await turn("ann", "var sum = 1") == ["undefined"]
+    assert await turn("ann", "var sum = 1") == ["1"]
     assert await turn("ann", "sum") == ["1"], "no checkpointer is needed"
     assert await turn("bob", "typeof sum") == ["undefined"]
 

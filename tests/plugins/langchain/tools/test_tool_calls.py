@@ -850,7 +850,7 @@ async def test_an_interrupt_of_one_eval_keeps_its_sibling(talk: Any, evals: Any)
     result = await chat.agent.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "t"}})
     texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
     answers = [without_restored(text) for text in texts]
-    assert answers[:2] == ["<result>undefined</result>", "<result>2</result>"]
+    assert answers[:2] == ["<result>1</result>", "<result>2</result>"]
 
 
 async def test_cancelling_the_run_leaves_the_last_state(talk: Any) -> None:

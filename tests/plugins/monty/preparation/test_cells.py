@@ -58,7 +58,7 @@ async def test_errors_are_bounded(session: Session) -> None:
     assert len(error.message) < 20_000
 
 
-@pytest.mark.parametrize("source", ["x = 1", "x: int = 1", "x = 1\nx += 1", "pass", "# nothing"])
+@pytest.mark.parametrize("source", ["x = {}\nx[1] = 1", "x: int", "import re", "pass", "# nothing"])
 async def test_statements_have_no_value(session: Session, source: str) -> None:
     outcome = await session.eval(source)
     assert (outcome.error, outcome.undefined) == (None, True)
@@ -70,8 +70,9 @@ def test_lines_stay_where_they_are() -> None:
     assert prepared.count("\n") == source.count("\n") + 1
     assert prepared.split("\n")[:5] == source.split("\n")[:5]
     assert prepared.endswith('\nf"{__interpstack_shown__}"')  # a text, whatever `show` returns
-    for other in ("x = (", "def f(:\n 1", "a for b in c", "", "x = 1"):
+    for other in ("x = (", "def f(:\n 1", "a for b in c", "", "x.y = 1"):
         assert prepare(other, 10) == f"{other}\nNone"
+    assert prepare("x = 1", 10).count("\n") == 1
 
 
 RETURNS = [

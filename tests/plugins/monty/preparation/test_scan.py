@@ -30,12 +30,21 @@ VALUES = [
     "if x:\n  a\n«b»",
     "if x: a; b",
     "a\nif x:\n  b",
-    "a += 1",
-    "a >>= 1",
+    "a.b += 1",
+    "a[1] >>= 1",
     "a := 1",
     "a: b",
     "del a",
-    "a = yield",
+    "a = lambda: 1",
+    "if x: a = 1",
+    "else: a = 1",
+    "for a in b: c = 1",
+    "with a: b = 1",
+    "a = 1; pass",
+    "def f():\n  a = 1",
+    "x\nif y:\n  a = 1",
+    "(a, b) = c",
+    "a = 1\nimport b",
     "a for b in c",
     "a = f'{'",
     "a)",
@@ -53,6 +62,32 @@ def test_the_last_expression_is_found(marked: str) -> None:
     source = marked.replace("«", "").replace("»", "")
     shown = marked.replace("«", f"{_BEGIN}(").replace("»", "), 10)") + _END
     assert prepare(source, 10) == (f"{source}\nNone" if source == marked else shown)
+
+
+#: Sources that end with an assignment to names, and these.
+ASSIGNED = [
+    ("a = 1", "a"),
+    ("a = 1  # b = 2", "a"),
+    ("b\na = b == c;", "a"),
+    ("a += 1", "a"),
+    ("a >>= 1", "a"),
+    ("a **= 2", "a"),
+    ("a: int = 1", "a"),
+    ("a: dict[str, list[int]] = {}", "a"),
+    ("a, b ,c = d", "(a, b ,c)"),
+    ("a = b = c", "a"),
+    ("if x:\n  b = 1\na = 2", "a"),
+    ("b; a = 2", "a"),
+    ("\\\na = 2", "a"),
+    ("é = {\n'x': 1\n}\n\n", "é"),
+    ("format = lambda_", "format"),
+]
+
+
+@pytest.mark.parametrize(("source", "names"), ASSIGNED)
+def test_the_names_of_the_last_assignment_are_found(source: str, names: str) -> None:
+    text = 'f"{__interpstack_shown__}"'
+    assert prepare(source, 10) == f"{source}\n{_BEGIN}{names}, 10, False); {text}"
 
 
 def test_every_expression_of_the_standard_library_is_found() -> None:
