@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ __all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler", "
 
 #: Parts of an input that are prepared on the event loop.
 _MOST_PARTS: Final = 1000
+#: Characters of an input that an example repeats.
+_SHOWN: Final = 60
 
 
 def tool_handler(
@@ -77,13 +79,25 @@ def tool_input(
     if not isinstance(value, dict):
         value = as_single_field(value, tool)
     if not isinstance(value, dict):
-        example = language.call(name, {"field": "…"})
-        raise TypeError(f"{name} takes {language.words.arguments}, as in {example}")
+        raise TypeError(_usage(name, tool, language, value))
     given: dict[str, Any] = value if is_plain else plain_input(value)
     fault = unknown_field(tool.input_schema, given)
     if fault:
+        fault = unknown_field(tool.input_schema, given, language.fields(tool))
         raise TypeError(f"{name} {fault}")
     return given
+
+
+def _usage(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:
+    """How to call a tool that was not called with fields: with the first one that must be there."""
+    fields, must = tool.input_schema.get("properties"), tool.input_schema.get("required")
+    names = [str(one) for one in (must if isinstance(must, list) else [])]
+    names += [str(one) for one in (fields if isinstance(fields, Mapping) else ())]
+    given = language.literal(value) if isinstance(value, (str, int, float)) else "…"
+    example = language.call(name, {(names or ["field"])[0]: given if len(given) <= _SHOWN else "…"})
+    listed = language.fields(tool)
+    text = f"{name} takes {language.words.arguments}, as in {example}"
+    return f"{text}; its fields are: {listed}" if listed else text
 
 
 def has_many_parts(value: Any) -> bool:

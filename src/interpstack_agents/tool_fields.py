@@ -41,12 +41,13 @@ _SHOWN_CHARS: Final = 100
 _Schemas = list[Mapping[str, Any]]
 
 
-def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any], own: str = "") -> str:
     """The words about a field that the schema of a tool's input does not have; empty if it has all.
 
     Args:
         schema: JSON Schema of the input; its references are followed inside it.
         given: The input of the call, in plain types.
+        own: A list of the tool's own fields, such as one with types; by default, their names.
     """
     if not schema.get("properties") and not any(key in schema for key in (*_COMBINED, "$ref")):
         described = isinstance(schema.get("properties"), Mapping)
@@ -55,7 +56,7 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
             key: item for key, item in given.items() if key not in _list(schema.get("required"))
         }
         if isinstance(takes_any, Mapping):
-            return _Search(schema).object(given, [schema], "")
+            return _Search(schema, own).object(given, [schema], "")
         if takes_any is not False or not given or "patternProperties" in schema:
             return ""
         return f"has no field {_shown(next(iter(given)))}; it takes no fields"
@@ -67,14 +68,15 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
                 break
         else:
             return ""
-    return _Search(schema).object(given, [schema], "")
+    return _Search(schema, own).object(given, [schema], "")
 
 
 class _Search:
     """The search in one input."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: Mapping[str, Any], own: str) -> None:
         self._root = root
+        self._own = own
         #: Results by the identities of an object and its schemas.
         self._found: dict[tuple[int, tuple[int, ...]], str] = {}
 
@@ -163,6 +165,7 @@ class _Search:
             place = f"{path}.{key}" if path else str(key)
             if key not in known:
                 names = ", ".join(list(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
+                names = names if path else self._own or names
                 owner = f"the fields of {path[:_SHOWN_CHARS]}" if path else "its fields"
                 return f"has no field {_shown(place)}; {owner} are: {names}"
             found = self.value(item, known[key], place)

@@ -15,7 +15,7 @@ import attrs
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_javascript.literals import literal
-from interpstack_javascript.signatures import describe_tool
+from interpstack_javascript.signatures import describe_fields, describe_tool
 
 __all__ = ["JAVASCRIPT", "TYPESCRIPT"]
 
@@ -62,6 +62,9 @@ class _JavaScript(GuestLanguage):
     def usage(self, function: str, fields: Mapping[str, bool]) -> str:
         listed = ", ".join(name if needed else f"{name}?" for name, needed in fields.items())
         return f"{function}({{{listed}}})" if listed else f"{function}()"
+
+    def fields(self, tool: HostTool) -> str:
+        return describe_fields(tool)
 
     def signature(self, name: str, tool: HostTool) -> str:
         return describe_tool(name, tool)

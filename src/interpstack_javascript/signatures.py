@@ -13,9 +13,12 @@ from typing import Any, ClassVar, Final
 from interpstack import HostTool
 from interpstack_schemas import Compound, SchemaWalk, needed, one_line
 
-__all__ = ["describe_tool", "render_type"]
+__all__ = ["describe_fields", "describe_tool", "render_type"]
 
 _DEFAULT_CHARS: Final = 60
+#: Fields that a message lists, and characters of the type of each.
+_FIELDS: Final = 30
+_TYPE_CHARS: Final = 100
 _IDENTIFIER: Final = r"[A-Za-z_$][A-Za-z0-9_$]*"
 
 
@@ -26,6 +29,25 @@ def describe_tool(name: str, tool: HostTool) -> str:
     signature = f"{name}({_parameter(tool.input_schema)}): Promise<{answer}>"
     description = _comment(tool.description)
     return f"/** {description} */\n{signature}" if description else signature
+
+
+def describe_fields(tool: HostTool) -> str:
+    """The fields of a tool with their types, for messages, as in `q: string, limit?: number`."""
+    types = _TypeScript(tool.input_schema)
+    target = types.target(tool.input_schema)
+    fields, must = target.get("properties"), needed(target)
+    if not isinstance(fields, Mapping):
+        return ""
+    made = []
+    for key, schema in list(fields.items())[:_FIELDS]:
+        kind = str(types.render(schema, 1))
+        kind = kind if len(kind) <= _TYPE_CHARS else types.anything
+        made.append(f"{_key(str(key))}{'' if str(key) in must else '?'}: {kind}")
+    return ", ".join([*made, *(["…"] if len(fields) > _FIELDS else [])])
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(_IDENTIFIER, key) else json.dumps(key)
 
 
 def _parameter(schema: Mapping[str, Any]) -> str:
@@ -96,7 +118,7 @@ class _TypeScript(SchemaWalk):
         return unique[0] if len(unique) == 1 else Compound(" & ".join(map(_grouped, unique)))
 
     def _member(self, key: str, schema: Any, required: bool, depth: int) -> str:
-        name = key if re.fullmatch(_IDENTIFIER, key) else json.dumps(key)
+        name = _key(key)
         notes = []
         if isinstance(schema, Mapping):
             notes = [_comment(schema.get("description")), _default(schema.get("default"))]

@@ -16,7 +16,7 @@ from uuid import UUID
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_python.blocks import Blocks
 from interpstack_python.literals import own_value
-from interpstack_python.signatures import describe_tool
+from interpstack_python.signatures import describe_fields, describe_tool
 
 __all__ = ["PYTHON"]
 
@@ -58,6 +58,9 @@ class _PythonLanguage(GuestLanguage):
     def usage(self, function: str, fields: Mapping[str, bool]) -> str:
         listed = [name if needed else f"{name}=…" for name, needed in fields.items()]
         return f"{function}({', '.join(['*', *listed] if listed else [])})"
+
+    def fields(self, tool: HostTool) -> str:
+        return describe_fields(tool)
 
     def signature(self, name: str, tool: HostTool) -> str:
         return describe_tool(name, tool)

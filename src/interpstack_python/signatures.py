@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from interpstack import HostTool
 from interpstack_schemas import SchemaWalk, needed, one_line
 
-__all__ = ["describe_tool"]
+__all__ = ["describe_fields", "describe_tool"]
 
 #: Classes in front of one function; objects beyond them are dictionaries of anything.
 _MAX_CLASSES: Final = 12
@@ -37,6 +37,13 @@ def describe_tool(name: str, tool: HostTool) -> str:
     text = _docstring(tool.description, notes)
     function = f"{head}\n    {text}" if text else f"{head} ..."
     return "\n".join([*takes.classes, *gives.classes, function])
+
+
+def describe_fields(tool: HostTool) -> str:
+    """The fields of a tool with their types, for messages, as in `q: str, limit: int = 3`."""
+    types = _PythonSignatures(tool.input_schema, "Input")
+    made, _ = _parameters(types, types.target(tool.input_schema))
+    return made.removeprefix("*, ")
 
 
 def _parameters(types: _PythonSignatures, schema: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -35,6 +35,7 @@ from interpstack import (
 from interpstack_durable.api import made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside
+from interpstack_langchain.langgraph_internals.refused_inputs import refuses_input
 from interpstack_langchain.rules.approvals import UnfitAnswer
 from interpstack_langchain.tools.call_log import logged
 from interpstack_langchain.tools.guest_values import to_guest
@@ -45,6 +46,7 @@ from interpstack_langchain.tools.tool_schemas import (
     input_schema,
     output_schema,
     visible_fields,
+    wrong_input,
 )
 from interpstack_langchain.tools.wrapped_tools import native_tool, wraps_tool
 
@@ -190,7 +192,7 @@ async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, cal
             raise
         if call.refused:
             await _cancel_again()
-        value = _value(tool, call, answer, running, context)
+        value = _value(tool, given, call, answer, running, context)
         return value if task is None else task.value(call.value, value)
 
 
@@ -228,7 +230,12 @@ def _changed(given: _T, **changes: Any) -> _T:
 
 
 def _value(
-    tool: BaseTool, call: NativeCall, answer: Any, running: EvalCall, context: CellContext
+    tool: BaseTool,
+    given: dict[str, Any],
+    call: NativeCall,
+    answer: Any,
+    running: EvalCall,
+    context: CellContext,
 ) -> Any:
     """The guest's value for a finished call; commands go to the graph."""
     for command in call.commands:
@@ -250,7 +257,10 @@ def _value(
             message = own or message
             running.returned(context, command)
     if message is not None and message.status == "error":
-        raise GuestException(str(message.text) or "the tool failed")
+        text = str(message.text) or "the tool failed"
+        if refuses_input(text, tool.name, given) and (wrong := wrong_input(tool, given)):
+            raise GuestException(f"{tool.name}: {wrong}")
+        raise GuestException(text)
     if message is None:
         return None
     value = call.value

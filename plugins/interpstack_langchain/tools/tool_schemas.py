@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import typing
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +18,14 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from interpstack_agents import unknown_field
 
-__all__ = ["injected_fields", "input_schema", "misfit", "output_schema", "visible_fields"]
+__all__ = [
+    "injected_fields",
+    "input_schema",
+    "misfit",
+    "output_schema",
+    "visible_fields",
+    "wrong_input",
+]
 
 #: Errors for annotations that have no schema or use unknown names.
 _UNDESCRIBABLE = (
@@ -30,6 +38,9 @@ _UNDESCRIBABLE = (
     TypeError,
 )
 
+#: Fields that a message lists, and characters of a value in it.
+_SHOWN: Final = 30
+_SHOWN_CHARS: Final = 60
 #: Python's types for the values of a type of JSON Schema.
 _JSON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
@@ -107,6 +118,43 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
     except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
         return "; ".join(_wrongs(error))
     return ""
+
+
+def wrong_input(tool: BaseTool, args: Mapping[Any, Any]) -> str:
+    """Why a tool refused its arguments: the fields, what was given, and which fields there are.
+
+    Returns:
+        As in `q: Input should be a valid string; given: q is 5; its fields are: q: string`; empty
+        if they would be taken.
+    """
+    wrong = misfit(tool, args)
+    if not wrong or "its fields are" in wrong:
+        return wrong
+    got = [f"{name} is {_json(args[name])}" for name in args if _names(wrong, str(name))]
+    given = f"; given: {', '.join(got)}" if got else ""
+    schema = input_schema(tool)
+    required = schema.get("required")
+    must = required if isinstance(required, Sequence) else ()
+    fields = [
+        f"{name}{'' if name in must else '?'}{_type(about)}"
+        for name, about in list(_properties(schema).items())[:_SHOWN]
+    ]
+    return f"{wrong}{given}; its fields are: {', '.join(fields) or 'none'}"
+
+
+def _names(wrong: str, name: str) -> bool:
+    """Whether parts of a misfit begin with a field."""
+    return any(part.startswith((f"{name}:", f"{name}.")) for part in wrong.split("; "))
+
+
+def _type(about: Any) -> str:
+    kind = about.get("type") if isinstance(about, Mapping) else None
+    return f": {kind}" if isinstance(kind, str) else ""
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=lambda item: type(item).__name__)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 
 def _wrongs(error: Exception) -> list[str]:

@@ -163,6 +163,11 @@ class GuestLanguage(Value):
         listed = [name if needed else f"[{name}]" for name, needed in fields.items()]
         return f"{function}({', '.join(listed)})"
 
+    def fields(self, tool: HostTool) -> str:
+        """The fields of a tool with their types, for messages; effectively their names alone."""
+        fields = tool.input_schema.get("properties")
+        return ", ".join(map(str, fields)) if isinstance(fields, Mapping) else ""
+
     def signature(self, name: str, tool: HostTool) -> str:
         """A tool with its types, from its JSON Schemas, under its name in the guest."""
         schema = json.dumps(tool.input_schema, ensure_ascii=False)

@@ -54,6 +54,8 @@ _CONTAINERS: Final[Mapping[Any, type]] = {
     **dict.fromkeys((set, frozenset, Set), set),
     **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
+#: Fields whose kinds a message tells.
+_TOLD: Final = 10
 #: Alternatives of a union whose faults a message names.
 _ALIKE: Final = 4
 #: Keys of an object, which are text, that may stand for something else.
@@ -116,14 +118,17 @@ class Signature(Value):
         fields = {key: must for key, (_, must) in self.parameters.items()}
         usage = functools.partial(language.usage, self.name, fields)
         if not isinstance(value, dict):
-            raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage()}")
+            kinds = _kinds_of(self, language)
+            raise TypeError(f"{self.name} takes {language.words.arguments}, as in {usage()}{kinds}")
         if len(value) > _FIELDS:
             raise TypeError(f"{self.name} takes at most {_FIELDS} fields; put them in one of them")
         given = {key: item for key, item in value.items() if item is not UNDEFINED}
         for key in [key for key in given if key not in fields and self.more is None]:
-            raise TypeError(f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}")
+            text = f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}"
+            raise TypeError(f"{text}{_kinds_of(self, language)}")
         for key in [key for key, must in fields.items() if must and key not in given]:
-            raise TypeError(f"{self.name} needs the field {key!r}; call it as {usage()}")
+            text = f"{self.name} needs the field {key!r}; call it as {usage()}"
+            raise TypeError(f"{text}{_kinds_of(self, language)}")
         check, more = _Checker(language).check, (self.more, False)
         try:
             return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
@@ -131,6 +136,19 @@ class Signature(Value):
             raise TypeError(f"{self.name}: {error}") from None
         except RecursionError:
             raise TypeError(f"{self.name}: its input is nested too deep to be checked") from None
+
+
+def _kinds_of(signature: Signature, language: GuestLanguage) -> str:
+    """The kinds of the fields, in the words of a language that has some."""
+    if not language.kinds:
+        return ""
+    checker = _Checker(language)
+    told = [
+        f"{name} takes {checker.words(kind)}"
+        for name, (kind, _) in list(signature.parameters.items())[:_TOLD]
+        if kind is not Any
+    ]
+    return f"; {', '.join(told)}" if told else ""
 
 
 def _annotated(function: Callable[..., Any]) -> tuple[Callable[..., Any], None, dict[str, Any]]:
@@ -239,13 +257,14 @@ class _Checker:
         return self._refuse(value, annotation, path) if made is UNDEFINED else made
 
     def _refuse(self, value: Any, accepted: Any, path: str, more: str = "") -> NoReturn:
-        words = f"{self._words(accepted)}{more}"
+        words = f"{self.words(accepted)}{more}"
         raise _Mismatch(f"field {path!r} takes {words}; got {shown(value, self.language.literal)}")
 
-    def _words(self, annotation: Any) -> str:
+    def words(self, annotation: Any) -> str:
+        """What values an annotation takes."""
         annotation, base = _meant(annotation)
         if base in (Union, UnionType):
-            return " or ".join(dict.fromkeys(map(self._words, get_args(annotation))))
+            return " or ".join(dict.fromkeys(map(self.words, get_args(annotation))))
         if choices := _choices(annotation, base):
             text = f"one of {', '.join(self.language.literal(plain) for plain, _ in choices)}"
             return f"{text} or their sum" if isinstance(choices[0][1], Flag) else text

@@ -425,8 +425,10 @@ def find[T: int](id: Id, tree: Tree[int], pair: Pair[Id, str], rest: list[T]): .
             [
                 "f: field 'on' takes True or False or None; got 1",
                 "f: field 'rows' takes a list; got {'a': True}",
-                "f has no field 'x'; call it as f(*, on=…, rows=…)",
-                "f takes arguments by name, as in f(*, on=…, rows=…)",
+                "f has no field 'x'; call it as f(*, on=…, rows=…); "
+                "on takes True or False or None, rows takes a list",
+                "f takes arguments by name, as in f(*, on=…, rows=…); "
+                "on takes True or False or None, rows takes a list",
             ],
         ),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, ClassVar
 
+import attrs
 import pytest
 
 from interpstack import (
@@ -88,18 +89,45 @@ async def test_an_input_of_many_parts_is_prepared_off_the_loop(parts: int) -> No
 @pytest.mark.parametrize(
     ("language", "message"),
     [
-        (JAVASCRIPT, "tools.t takes one object, as in tools.t({field: …})"),
-        (PYTHON, "tools.t takes arguments by name, as in tools.t(field=…)"),
+        (
+            JAVASCRIPT,
+            "tools.t takes one object, as in tools.t({a: %s}); its fields are: a?: unknown",
+        ),
+        (PYTHON, "tools.t takes arguments by name, as in tools.t(a=%s); its fields are: a: "),
     ],
 )
-@pytest.mark.parametrize("value", [3, [1], "text"])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(3, "3"), ([1], "…"), ("text", "text"), ("x" * 99, "…")]
+)
 def test_the_handler_shows_a_call_in_the_language_of_the_guest(
-    language: GuestLanguage, message: str, value: Any
+    language: GuestLanguage, message: str, value: Any, shown: str
 ) -> None:
     handler = tool_handler("tools.t", _tool("a", "b"), language)
     with pytest.raises(TypeError) as raised:
         handler(value, CellContext("key", None))
-    assert message in str(raised.value)
+    shown = language.literal(shown) if shown == "text" else shown
+    assert message % shown in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        (
+            JAVASCRIPT,
+            "tools.t has no field 'c'; its fields are: q: string, limit?: number, \"a b\"?:",
+        ),
+        (PYTHON, "tools.t has no field 'c'; its fields are: q: str, limit: int = 3, **fields: Any"),
+    ],
+)
+def test_an_unknown_field_is_told_with_the_types_of_the_others(
+    language: GuestLanguage, message: str
+) -> None:
+    fields = {"q": {"type": "string"}, "limit": {"type": "integer", "default": 3}, "a b": {}}
+    schema = {"type": "object", "properties": fields, "required": ["q"]}
+    handler = tool_handler("tools.t", attrs.evolve(_tool("a"), input_schema=schema), language)
+    with pytest.raises(TypeError) as raised:
+        handler({"c": 1}, CellContext("key", None))
+    assert str(raised.value).startswith(message)
 
 
 @pytest.mark.parametrize(

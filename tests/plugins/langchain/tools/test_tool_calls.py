@@ -1067,3 +1067,34 @@ async def test_callbacks_of_inner_calls_can_write_to_the_stream(talk: Any, evals
     given = {"messages": [("user", "go")]}
     events = [e async for e in chat.agent.astream(given, config, stream_mode="custom")]
     assert [e for e in events if isinstance(e, str)] == ["eval begins", "add begins"]
+
+
+async def test_a_wrong_type_is_told_with_what_was_given_and_all_fields(talk: Any) -> None:
+    @tool
+    def find(q: str, limit: int = 3) -> str:
+        """Find."""
+        return q * limit
+
+    wrong = ["{q: 'a', limit: 'x'}", "{q: {deep: 1}}", "{limit: 2}", "{query: 'a'}", "'a', 2"]
+    answers = await talk(ptc=[find]).run(*(CAUGHT % f"find({given})" for given in wrong))
+    fields = "its fields are: q: string, limit?: integer"
+    assert "find: limit: Input should be a valid integer" in answers[0]
+    answers = [answer.replace('\\"', '"') for answer in answers]
+    assert f'given: limit is "x"; {fields}' in answers[0]
+    assert f'given: q is {{"deep": 1}}; {fields}' in answers[1]
+    assert f"find: q: Field required; {fields}" in answers[2]
+    own = "its fields are: q: string, limit?: number"
+    assert f"tools.find has no field 'query'; {own}" in answers[3]
+    assert f'tools.find takes one object, as in tools.find({{q: "a"}}); {own}' in answers[4]
+
+
+async def test_an_error_of_a_tool_itself_stays_as_the_tool_says_it(talk: Any) -> None:
+    @tool
+    def find(q: str) -> str:
+        """Find."""
+        raise ToolException("Error invoking tool 'find' with kwargs {}")
+
+    find.handle_tool_error = True
+    (answer,) = await talk(ptc=[find]).run(CAUGHT % "find({q: 'a'})")
+    assert "Error invoking tool 'find' with kwargs {}" in answer
+    assert "its fields" not in answer
