@@ -69,6 +69,7 @@ class MontyExecution(Execution):
         self._turn_began = 0.0  # in the worker, by `time.perf_counter`
         self._source = ""  # as Monty gets it
         self._lines = len(cell.source.splitlines())
+        self._error: pydantic_monty.MontyError | None = None  # with which the cell ended
         self._ended = False
         self._stopped = False  # by `interrupt`
 
@@ -111,6 +112,7 @@ class MontyExecution(Execution):
                 completion = self._run(worker, end)
                 if completion is not None:
                     self._commit(worker)
+                    completion = self._advised(completion, worker)
         except (pydantic_monty.MontyError, KernelReplaced) as error:
             return self._stopped_by(error, time.perf_counter() - begun + prepared)
         spent = time.perf_counter() - begun
@@ -197,7 +199,8 @@ class MontyExecution(Execution):
         except (pydantic_monty.MontyRuntimeError, pydantic_monty.MontySyntaxError) as error:
             if self._given_up(error):
                 raise
-            return Completion(error=self._described(error, worker))
+            self._error = error
+            return Completion(error=self._described(error))
         return None if done is None else completion_of(done.output, shown_chars(self._state.limits))
 
     def _timeout(self, cpu_seconds: float | None) -> float | None:
@@ -242,19 +245,28 @@ class MontyExecution(Execution):
         failure = failure_of(error, self._state.limits)
         return self._end(Progress(failure=failure, state="undone", cpu_seconds=spent))
 
-    def _described(self, error: pydantic_monty.MontyError, worker: MontyWorker) -> GuestError:
+    def _described(self, error: pydantic_monty.MontyError) -> GuestError:
         described = describe(error, self._cell.name, self._turns.named, self._lines)
         missing = described.message.partition("'")[2].partition("'")[0]
         why = self._state.saved.lost.get(missing)
         if described.name == "NameError" and why is not None:
+            self._error = None  # the message says all
             message = f"Value for {missing!r} was not restored because {why}."
             return attrs.evolve(described, message=message)
-        if isinstance(error, pydantic_monty.MontyRuntimeError) and described.name in _ADVISED:
-            from interpstack_monty.running.advice import with_advice  # loaded for an error only
-
-            described = with_advice(described, error, self._cell, self._state.bridges, worker)
         described = placed(described, error, self._cell.source)
         return naming_language(described, self._cell.source)
+
+    def _advised(self, completion: Completion, worker: MontyWorker) -> Completion:
+        """The completion, whose error says what is missing; call it once the state is stored."""
+        error, raised = completion.error, self._error
+        if error is None or error.name not in _ADVISED:
+            return completion
+        if not isinstance(raised, pydantic_monty.MontyRuntimeError):
+            return completion
+        from interpstack_monty.running.advice import with_advice  # loaded for an error only
+
+        error = with_advice(error, raised, self._cell, self._state.bridges, worker)
+        return attrs.evolve(completion, error=error)
 
     def _commit(self, worker: MontyWorker) -> None:
         """Store the state, and add notices for the parts that are not stored."""

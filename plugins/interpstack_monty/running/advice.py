@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import Final
 
 import pydantic_monty
@@ -37,7 +38,7 @@ def with_advice(
 ) -> GuestError:
     """The error of a cell with what is missing, and what is there instead, if that can be told.
 
-    Call it inside `watched`.
+    Call it inside `watched`, once the state of the session is stored: it leaves traces there.
 
     Args:
         described: The error.
@@ -55,11 +56,17 @@ def with_advice(
     return advised(described, cell, lines, bridges, partial(_look, worker), MODULES)
 
 
+@cache
+def _source() -> str:
+    return (files("interpstack_monty") / "look.txt").read_text("utf-8")
+
+
 def _look(worker: MontyWorker, paths: Sequence[Path]) -> Sequence[Looked]:
     """What the session has along paths; nothing if it cannot tell, or is lost."""
     given = ascii([list(path) for path in paths])
+    asked = f"__interpstack_look__(__interpstack_locals__(), {given}, __interpstack_kinds__)"
     try:
-        found = worker.run(f"__interpstack_look__(__interpstack_locals__(), {given})")
+        found = worker.run(f"{_source()}\n{asked}")
     except (pydantic_monty.MontyError, KernelReplaced):
         return ()
     return Looked.read(found, len(paths))

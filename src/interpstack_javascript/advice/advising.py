@@ -34,8 +34,10 @@ Look = Callable[[Sequence[Path]], Sequence[Looked]]
 
 _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 #: Characters of a cell that is read again, and seconds for that.
-_CHARS: Final = 200_000
+_CHARS: Final = 100_000
 _SECONDS: Final = 0.25
+#: Characters of a cell whose tree the parser gives whole, and keeps.
+_SMALL: Final = 2_048
 #: Steps of a path that are shown.
 _SHOWN: Final = 12
 #: The guest's words for kinds of values, as they are shown.
@@ -117,7 +119,8 @@ def _tree(cell: Cell) -> Node | None:
     for ending in ("js", "mjs", "ts", "mts"):
         if cell.language == "typescript" and ending in ("js", "mjs"):
             continue
-        parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS)
+        is_large = len(cell.source) > _SMALL  # a small tree is known still
+        parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS, whole=is_large)
         if not parsed.faults:
             return parsed.program
     return None

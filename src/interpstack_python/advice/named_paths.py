@@ -22,7 +22,7 @@ __all__ = ["Lines", "Path", "Read", "imported", "names_in", "suspects", "tree_of
 Path = tuple[str | int | None, ...]
 
 #: Characters of a cell that is read again, and nodes that are looked at.
-_CHARS: Final = 200_000
+_CHARS: Final = 50_000
 _NODES: Final = 50_000
 #: Steps of a path, and suspects of an error.
 _STEPS: Final = 30
