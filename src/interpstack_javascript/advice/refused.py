@@ -50,7 +50,7 @@ def awaiting_advice(source: str, program: Node, start: int) -> str:
     )
     if not waits or inner is None or around[inner].get("async"):
         return ""
-    function = _Function(units_of(source), around[inner], around[:inner])
+    function = _PlainFunction(units_of(source), around[inner], around[:inner])
     return f"await works in async functions only: {function.advice()}"
 
 
@@ -97,7 +97,7 @@ def _waits_at(node: Node, start: int) -> bool:
 
 
 @attrs.frozen(eq=False)
-class _Function:
+class _PlainFunction:
     """A function that is not async, or a part of a class that takes no `await`.
 
     Attributes:
