@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
 import attrs
-from pydantic_ai import RunContext, UserError
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai import CallToolsNode, RunContext, ToolApproved, UserError
+from pydantic_ai.capabilities import AbstractCapability, AgentNode
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
@@ -228,6 +228,24 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             return await handler()
         finally:
             await self._evals.end_run(self._conversation_of(ctx))
+
+    async def before_node_run(
+        self, ctx: RunContext[AgentDepsT], *, node: AgentNode[AgentDepsT]
+    ) -> AgentNode[AgentDepsT]:
+        """Note evals that a person gave up: PydanticAI does not tell the toolset of those."""
+        if isinstance(node, CallToolsNode) and node.tool_call_results:
+            message, results = node.model_response, node.tool_call_results
+            given_up = [
+                call.tool_call_id
+                for call in message.tool_calls
+                if call.tool_name == self._tool.name
+                and call.tool_call_id in results
+                and results[call.tool_call_id] != "skip"  # its answer is in the history
+                and not isinstance(results[call.tool_call_id], ToolApproved)
+            ]
+            if given_up:
+                await self._evals.give_up(self._conversation_of(ctx), message, given_up)
+        return node
 
     async def aclose(self) -> None:
         """Close all sessions and the engine; what is stored stays stored."""

@@ -8,7 +8,7 @@ what it asked, and keeps its journal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -67,12 +67,17 @@ class CodeCall:
             if isinstance(message, ModelResponse) and any(
                 call.tool_call_id == ctx.tool_call_id for call in message.tool_calls
             ):
-                made = _digest(message.timestamp.isoformat(), *_ids(message))
-                return cls(_digest(made, ctx.tool_call_id or ""), made, message.run_id)
+                return cls.in_message(message, ctx.tool_call_id or "")
         raise UserError(
             f"the message history lacks the call {ctx.tool_call_id!r:.80}: a processor of the "
             "history must keep the model's last message"
         )
+
+    @classmethod
+    def in_message(cls, message: ModelResponse, call_id: str) -> CodeCall:
+        """The call that has an id in a message of the model."""
+        made = _digest(message.timestamp.isoformat(), *_ids(message))
+        return cls(_digest(made, call_id), made, message.run_id)
 
 
 class AgentEvals:
@@ -140,6 +145,11 @@ class AgentEvals:
             ended = memory.answer(call)
             if ended is not None:
                 return _answer(ended)
+            if memory.gave_up(call):
+                raise UserError(
+                    f"the eval of the call {ctx.tool_call_id!r:.80} was given up by an earlier "
+                    "answer, which did not approve it; nothing of it runs"
+                )
             run = EvalRun(
                 ctx, tools, toolset, conversation.journal(call.key), _decisions(ctx, call, memory)
             )
@@ -158,6 +168,29 @@ class AgentEvals:
                 memory.leave(call, ())
                 await conversation.save()
                 raise failure.error from None
+
+    async def give_up(
+        self, conversation_id: str, message: ModelResponse, call_ids: Iterable[str]
+    ) -> None:
+        """Note that a person did not approve some evals of a message: later answers are refused.
+
+        Raises:
+            UserError: One of them has ended already.
+        """
+        async with self.conversations.claim(conversation_id) as conversation:
+            memory = _EvalMemory(conversation.data)
+            for call_id in call_ids:
+                call = CodeCall.in_message(message, call_id)
+                if memory.answer(call) is not None:
+                    raise UserError(
+                        f"the eval of the call {call_id!r:.80} was approved by an earlier answer, "
+                        "and has ended; it can no longer be given up"
+                    )
+                if memory.open_key == call.key:
+                    await conversation.journal(call.key).delete()
+                if memory.is_of_last_message(call):  # answers of others are refused as it is
+                    memory.give_up(call)
+            await conversation.save()
 
     async def _ran(
         self,
@@ -220,8 +253,9 @@ class _EvalMemory:
     """What is stored of the evals of a conversation, beside its variables.
 
     Attributes:
-        data: `open`: the eval that has begun and not ended, with its questions; `answers`: those
-            of the last message, by eval; `turn`: the turn, and the run that continues it.
+        data: `open`: the eval that has begun and not ended, with its message and its questions;
+            `answers`: those of the last message, by eval, and `null` for one that a person gave up;
+            `turn`: the turn, and the run that continues it.
     """
 
     data: dict[str, Any]
@@ -243,6 +277,16 @@ class _EvalMemory:
         found: Mapping[str, Any] | None = stored.get("by_key", {}).get(call.key)
         return found
 
+    def gave_up(self, call: CodeCall) -> bool:
+        """Whether a person gave up an eval of the last message."""
+        by_key = (self.data.get("answers") or {}).get("by_key", {})
+        return call.key in by_key and by_key[call.key] is None
+
+    def is_of_last_message(self, call: CodeCall) -> bool:
+        """Whether an eval is of the message that the last one was of, as far as that is known."""
+        last = self.data.get("open") or self.data.get("answers") or {}
+        return bool(last.get("message", call.message) == call.message)
+
     @property
     def turn(self) -> str:
         """Identifies the turn."""
@@ -259,13 +303,22 @@ class _EvalMemory:
     def leave(self, call: CodeCall, questions: tuple[CallQuestion, ...]) -> None:
         """Note that an eval has begun and not ended."""
         asked = [question.to_dict() for question in questions]
-        self.data["open"] = {"key": call.key, "questions": asked}
+        self.data["open"] = {"key": call.key, "message": call.message, "questions": asked}
 
     def end(self, call: CodeCall, answer: Mapping[str, Any]) -> None:
         """Note the answer of an eval, beside those of the same message alone."""
+        self.data.pop("open", None)
+        self._note(call, answer)
+
+    def give_up(self, call: CodeCall) -> None:
+        """Note that a person gave up an eval."""
+        if self.open_key == call.key:
+            self.data.pop("open")
+        self._note(call, None)
+
+    def _note(self, call: CodeCall, answer: Mapping[str, Any] | None) -> None:
         stored = self.data.get("answers") or {}
         others = stored["by_key"] if stored.get("message") == call.message else {}
-        self.data.pop("open", None)
         self.data["answers"] = {"message": call.message, "by_key": {**others, call.key: answer}}
 
 
@@ -278,10 +331,12 @@ def _decisions(ctx: RunContext[Any], call: CodeCall, memory: _EvalMemory) -> Map
     if not ctx.tool_call_approved:
         return {}
     decisions = decisions_in(ctx.tool_call_metadata)
-    if decisions and memory.questions(call) is None:
+    waits = not decisions and memory.is_of_last_message(call)  # behind another of its message
+    if memory.questions(call) is None and not waits:
         raise UserError(
             f"no eval of the call {ctx.tool_call_id!r:.80} is paused in conversation "
-            f"{ctx.conversation_id!r:.80}: it was given up for a later one, or its store is another"
+            f"{ctx.conversation_id!r:.80}: it has ended or was given up, and the evals of a later "
+            "message have replaced its answer, or its store is another; nothing of it runs"
         )
     return decisions
 

@@ -313,6 +313,72 @@ async def test_a_denied_eval_is_given_up(interpreter: Make) -> None:
     assert results(run.all_messages()) == ["not at all", "<result>2</result>"]
 
 
+@pytest.mark.parametrize("denial", [ToolDenied("not at all"), False])
+@pytest.mark.parametrize("bare", [False, True], ids=["with decisions", "without decisions"])
+async def test_an_eval_that_was_given_up_runs_by_no_later_answer(
+    interpreter: Make, denial: Any, bare: bool
+) -> None:
+    till = Till(PAY, capabilities=interpreter())
+    run = await till.agent.run("go")
+    history = run.all_messages()
+    (question,) = questions(run.output)
+    approval = answers(run.output, {question.id: True})
+    if bare:
+        approval.metadata.clear()
+    given = DeferredToolResults(approvals={"c0": denial})
+    for _ in range(2):  # sent twice, it does no harm
+        await till.agent.run(message_history=history, deferred_tool_results=given)
+    for _ in range(2):
+        with pytest.raises(UserError, match="'c0' was given up by an earlier answer"):
+            await till.agent.run(message_history=history, deferred_tool_results=approval)
+    assert till.done == ["look 1"]
+
+
+async def test_an_eval_behind_one_that_waits_can_be_given_up(interpreter: Make) -> None:
+    till = Till([PAY, "await tools.look({euros: 8})"], capabilities=interpreter())
+    run = await till.agent.run("go")
+    history = run.all_messages()
+    (question,) = questions(run.output)
+    both = answers(run.output, {question.id: True})
+    one = answers(run.output, {question.id: True})
+    one.approvals["c1"] = False
+    await till.agent.run(message_history=history, deferred_tool_results=one)
+    with pytest.raises(UserError, match="'c1' was given up by an earlier answer"):
+        await till.agent.run(message_history=history, deferred_tool_results=both)
+    assert till.done == ["look 1", "pay 2"]
+
+
+async def test_an_eval_that_has_ended_is_not_given_up(interpreter: Make) -> None:
+    till = Till(PAY, capabilities=interpreter())
+    run = await till.agent.run("go")
+    (question,) = questions(run.output)
+    await till.resumed(run, {question.id: True})
+    given = DeferredToolResults(approvals={"c0": False})
+    with pytest.raises(UserError, match="'c0' was approved by an earlier answer, and has ended"):
+        await till.agent.run(message_history=run.all_messages(), deferred_tool_results=given)
+    again = await till.resumed(run, {question.id: True})
+    assert again.output == "<result>paid 2</result>"
+
+
+@pytest.mark.parametrize("denied", [False, True])
+async def test_results_that_are_sent_again_after_a_later_eval_run_nothing(
+    interpreter: Make, denied: bool
+) -> None:
+    till = Till([PAY, "await tools.look({euros: 8})"], "1 + 1", capabilities=interpreter())
+    run = await till.agent.run("go")
+    (question,) = questions(run.output)
+    given = answers(run.output, {question.id: True})
+    if denied:
+        given.approvals["c0"] = False
+        given.metadata.clear()
+    history = run.all_messages()
+    await till.agent.run(message_history=history, deferred_tool_results=given)
+    done = [*till.done]
+    with pytest.raises(UserError, match="it has ended or was given up, and the evals of a later"):
+        await till.agent.run(message_history=history, deferred_tool_results=given)
+    assert till.done == done
+
+
 async def test_decisions_for_an_eval_that_was_given_up_are_refused(interpreter: Make) -> None:
     till = Till(PAY, "1 + 1", capabilities=interpreter())
     run = await till.agent.run("go", conversation_id="c")
