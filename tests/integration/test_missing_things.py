@@ -38,6 +38,7 @@ MISSING = [
     # elements of a list
     ("hits.map(r => r.titel.length)", TITLE),
     ("hits.map(function (r) { return r.titel.length })", TITLE),
+    ("var big = Array(5000).fill({id: 1}); big.forEach(r => console.log(r.titel.length))", "big[0] has no 'titel'; it has id"),
     ("hits.map(({titel}) => titel.length)", TITLE),
     ("hits.filter(r => r.titel.includes('a'))", TITLE),
     ("hits.slice().filter(r => r).map(r => r.titel.length)", TITLE),
@@ -72,6 +73,7 @@ MISSING = [
     ("const f = tools.sarch; f()", "tools has no 'sarch'; did you mean tools.search?"),
     ("sqlQuery('x')", "sqlQuery is not defined; did you mean tools.sqlQuery?"),
     ("await search({})", "search is not defined; did you mean tools.search?"),
+    ("await functions.search({q: 'a'})", "functions is not defined; did you mean tools.search?"),
     ("sql_query('x')", "sql_query is not defined; did you mean tools.sqlQuery?"),
     ("await serch({})", "serch is not defined; did you mean tools.search?"),
     # variables

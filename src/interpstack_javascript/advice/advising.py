@@ -155,12 +155,17 @@ def _about_name(
     answers = look([(name,) for name in names]) if names else ()
     for name, answer in zip(names, answers, strict=False):
         if answer.found == "missing":
-            hint = _instead(name, program, bridges, answer)
+            member = next(
+                (str(one.path[1]) for one in found if one.path[:1] == (name,) and one.path[1:]), ""
+            )
+            hint = _instead(name, member, program, bridges, answer)
             return f"; {hint}" if hint else ""
     return ""
 
 
-def _instead(name: str, program: Node, bridges: BridgeSet | None, answer: Looked) -> str:
+def _instead(
+    name: str, member: str, program: Node, bridges: BridgeSet | None, answer: Looked
+) -> str:
     own = answer.keys[: max(answer.count, 0)]
     there = [key for key in answer.keys if not key.startswith("$")]
     meant = meant_name(name, bridges)
@@ -174,6 +179,9 @@ def _instead(name: str, program: Node, bridges: BridgeSet | None, answer: Looked
     hint = instead_of(name, functions, there)
     if hint:
         return hint
+    meant = meant_name(member, bridges) if member else ""
+    if meant and _same(meant.rpartition(".")[2], member):  # as in `functions.search`
+        return f"did you mean {meant}?"
     meant = meant_name(name, bridges, there)
     if meant:
         return f"did you mean {meant}?"

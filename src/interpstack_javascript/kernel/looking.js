@@ -9,8 +9,8 @@
   //   every: of a path with `null`, whether each element that was looked at ends so early
   //   kind, count, keys, more, head: of the value; where the last step is missing, of what lacks it
   function look(paths) {
-    const answers = list(), budget = { __proto__: null, left: LOOKED_ELEMENTS };
-    for (let i = 0; i < paths.length; i++) answers[i] = lookAlong(paths[i], budget);
+    const answers = list(), share = floor(LOOKED_ELEMENTS / paths.length) + 1;
+    for (let i = 0; i < paths.length; i++) answers[i] = lookAlong(paths[i], { __proto__: null, left: share });
     return stringify(answers);
   }
   function lookAlong(path, budget) {
