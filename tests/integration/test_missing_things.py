@@ -33,6 +33,9 @@ MISSING = [
     ("Object.keys(hits[0].titel)", TITLE),
     ("new Set(...hits[0].titel)", TITLE),
     ("[...hits[0].titel]", TITLE),
+    ("const hit = hits[0]; return hits[0].titel.length", TITLE),
+    ("if (hits.length) return hits[0].titel.length", TITLE),
+    ("const n = 1\n{n, title: hits[0].titel.length}", TITLE),
     ("for (const one of hits[0].titel) one", TITLE),
     ("for (let i = 0; i < 2; i++) hits[i].titel.length", TITLE),
     # elements of a list

@@ -26,6 +26,8 @@ from interpstack.guests import (
 from interpstack_javascript.advice.absent_globals import instead_of, instead_of_module
 from interpstack_javascript.advice.named_paths import FaultPlace, Path, Suspect, last_path, suspects
 from interpstack_javascript.parser.parsing import Node, children, parse, units_of
+from interpstack_javascript.readings import other_reading
+from interpstack_javascript.scripts import ENDLESS
 
 __all__ = ["Look", "advised", "noticed"]
 
@@ -116,6 +118,7 @@ def noticed(cell: Cell, completion: Completion, look: Look) -> str:
 
 
 def _tree(cell: Cell) -> Node | None:
+    tried = []
     for ending in ("js", "mjs", "ts", "mts"):
         if cell.language == "typescript" and ending in ("js", "mjs"):
             continue
@@ -123,7 +126,9 @@ def _tree(cell: Cell) -> Node | None:
         parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS, whole=is_large)
         if not parsed.faults:
             return parsed.program
-    return None
+        tried.append((ending, parsed))
+    reading = other_reading(cell.source, tried, ENDLESS)  # one with `return`, or with an object
+    return None if reading is None else reading.program
 
 
 def _place(stack: str, name: str, units: str) -> FaultPlace | None:
