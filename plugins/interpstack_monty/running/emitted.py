@@ -27,6 +27,8 @@ __all__ = ["Emitted"]
 _CONSOLE: Final = "console"
 #: Requests beyond the limit that the driver refuses itself, with its own words.
 _SPARE_REQUESTS: Final = 64
+#: Characters of console output that are divided between its first and its last lines.
+_DIVIDED: Final = 400
 #: Bytes that may be queued between two polls, beside one value of the largest size.
 _QUEUE_BYTES: Final = 64 * 2**20
 
@@ -54,6 +56,7 @@ class Emitted:
         self._text: list[str] = []
         self._room = limits.console_chars
         self._omitted = 0
+        self._ending = ""  # the last characters of those that were omitted
 
     def listen(self, hear: Callable[[str], None]) -> None:
         """Pass output on to `hear`: that of a resumed cell at once, all other as it comes."""
@@ -67,7 +70,9 @@ class Emitted:
         """Take output of the guest."""
         kept = text[: self._room]
         self._room -= len(kept)
-        self._omitted += len(text) - len(kept)
+        if len(kept) < len(text):
+            self._omitted += len(text) - len(kept)
+            self._ending = _last(self._ending + text[len(kept) :], self._limits.console_chars)
         if kept:
             self._text.append(kept)
             if self._hear is not None:
@@ -135,8 +140,10 @@ class Emitted:
         self._queued = 0
         if ended and (self._text or self._omitted):
             text, self._text = "".join(self._text).removesuffix("\n"), []
-            notifications.append(Notification(_CONSOLE, {"text": text, "omitted": self._omitted}))
-            self._omitted = 0
+            end = _lines(self._ending)
+            output = {"text": text, "omitted": self._omitted - len(end)}
+            notifications.append(Notification(_CONSOLE, output | ({"end": end} if end else {})))
+            self._omitted, self._ending = 0, ""
         return attrs.evolve(progress, notifications=notifications, requests=requests)
 
     def to_data(self) -> Mapping[str, Any]:
@@ -148,6 +155,7 @@ class Emitted:
             "made": self._made,
             "text": "".join(self._text),
             "omitted": self._omitted,
+            "ending": self._ending,
         }
 
     def restore(self, data: Mapping[str, Any]) -> None:
@@ -158,7 +166,21 @@ class Emitted:
         self._made = data["made"]
         self._text = [data["text"]] if data["text"] else []
         self._omitted = data["omitted"]
+        self._ending = data.get("ending", "")
         self._room -= len(data["text"])
+
+
+def _last(text: str, console_chars: int) -> str:
+    """The end of a text: a quarter of the console's characters, if they are not too few."""
+    most = console_chars // 4 if console_chars >= _DIVIDED else 0
+    return text[max(0, len(text) - most) :]
+
+
+def _lines(ending: str) -> str:
+    """The last whole lines, or the end of a long one."""
+    text = ending.removesuffix("\n")
+    first = text.find("\n")
+    return text[first + 1 :] if 0 <= first < len(text) // 2 else text
 
 
 def _refused(name: str, message: str) -> Any:

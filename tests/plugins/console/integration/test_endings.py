@@ -9,8 +9,6 @@ from engines import OnEngine
 
 from interpstack import InterpreterStack, Limits
 
-pytestmark = pytest.mark.engines("javascript")
-
 
 def _stack(engine: str, console_chars: int = 1000, **limits: float) -> InterpreterStack:
     given = Limits(console_chars=console_chars, **limits)  # type: ignore[arg-type]
@@ -21,6 +19,7 @@ def _lines(count: int) -> str:
     return f"for (let i = 0; i < {count}; i++) console.log('line ' + i)"
 
 
+@pytest.mark.engines("javascript")
 async def test_the_first_and_last_lines_are_kept(on_engine: OnEngine) -> None:
     async with _stack(on_engine.name) as stack, stack.session() as session:
         outcome = await session.eval(_lines(5000))
@@ -38,6 +37,7 @@ async def test_the_first_and_last_lines_are_kept(on_engine: OnEngine) -> None:
         assert shown.endswith("line 4999\n</stdout>\n<result>undefined</result>")
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize("count", [1, 90, 110, 111, 112])
 async def test_output_that_fits_is_whole(on_engine: OnEngine, count: int) -> None:
     whole = "\n".join(f"line {i}" for i in range(count))
@@ -49,6 +49,7 @@ async def test_output_that_fits_is_whole(on_engine: OnEngine, count: int) -> Non
         assert (await session.eval("console.log('next')")).console == "next"
 
 
+@pytest.mark.engines("javascript")
 @pytest.mark.parametrize("live", [False, True])
 async def test_one_very_long_line_keeps_its_ends(on_engine: OnEngine, live: bool) -> None:
     heard: list[str] = []
@@ -62,6 +63,7 @@ async def test_one_very_long_line_keeps_its_ends(on_engine: OnEngine, live: bool
         assert len(session.render(outcome)) < 1100
 
 
+@pytest.mark.engines("javascript")
 async def test_output_over_several_turns_has_one_end(on_engine: OnEngine) -> None:
     step = "console.log('turn ' + i); if (i % 50 === 0) await sleep(0)"
     code = f"for (let i = 0; i < 400; i++) {{ {step} }}"
@@ -83,6 +85,7 @@ async def test_output_over_several_turns_has_one_end(on_engine: OnEngine) -> Non
     assert "".join(heard).startswith("turn 0\nturn 1\n")
 
 
+@pytest.mark.engines("javascript")
 async def test_a_failed_cell_keeps_the_end_of_its_output(on_engine: OnEngine) -> None:
     async with _stack(on_engine.name) as stack, stack.session() as session:
         outcome = await session.eval(f"{_lines(5000)}; throw new Error('late')")
@@ -90,6 +93,7 @@ async def test_a_failed_cell_keeps_the_end_of_its_output(on_engine: OnEngine) ->
         assert outcome.error is not None
 
 
+@pytest.mark.engines("javascript")
 async def test_a_cut_in_the_end_is_never_in_a_character(on_engine: OnEngine) -> None:
     async with _stack(on_engine.name) as stack, stack.session() as session:
         for shift in ("", "x"):
