@@ -25,6 +25,7 @@ from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
 from interpstack_langchain.evals.call_names import SiblingCalls
 from interpstack_langchain.evals.watched import Watched
+from interpstack_langchain.langgraph_internals.task_writes import TaskWrites
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, admitted
 from interpstack_langchain.rules.call_limits import CallLimits
 from interpstack_langchain.state.not_restored import StateNotRestored
@@ -76,6 +77,7 @@ class EvalCall:
         raised: Exceptions of tools, in order.
         inside: The call of another eval's code that this eval is, if it is one.
         outer: The other eval.
+        writes: The writes of the graph's task; `None` outside of a graph.
         graph: The graph that the model's call stands in; calls of code are in scopes below it.
         wall_seconds: Seconds that the eval may take in all, if that is less than the stack's limit.
         cell: The cell in the background that the call continues or ends, if there is one.
@@ -101,6 +103,7 @@ class EvalCall:
     progress: ProgressEmitter = attrs.field(init=False)
     inside: NativeCall | None = attrs.field(init=False)
     outer: EvalCall | None = attrs.field(init=False)
+    writes: TaskWrites | None = attrs.field(init=False)
     graph: str = attrs.field(init=False)
     wall_seconds: float | None = attrs.field(default=None, init=False)
     watched: Watched | None = attrs.field(default=None, init=False)
@@ -113,6 +116,7 @@ class EvalCall:
 
     def __attrs_post_init__(self) -> None:
         self._place = _place(self.calls) if self.cell is None else self.cell.place
+        self.writes = TaskWrites.of(self.request.runtime.config or {})
         writer = self.request.runtime.stream_writer
         self.progress = ProgressEmitter(
             None if _is_empty(writer) else writer, {"eval_id": self.id}, PASSES

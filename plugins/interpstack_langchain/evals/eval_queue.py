@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
@@ -26,6 +26,10 @@ _PAUSES = (
     UnreadableJournal,
     asyncio.CancelledError,
 )
+
+#: Seconds between two looks whether the answer of an eval is in the graph: at first, and at most.
+_FIRST_PAUSE: Final = 0.001
+_LAST_PAUSE: Final = 0.1
 
 
 class CallQueue:
@@ -51,21 +55,33 @@ class CallQueue:
     ) -> QueuePosition | None:
         """Wait until it is this eval's turn; `None` if its message is unknown.
 
+        The answers of the evals before it must be in the graph: if the step failed before that, the
+        evals would run again, and have to start from the variables before this one.
+
         Args:
             calls: The eval, and the other calls of its message.
             config: The configuration of the eval's task.
             done: Names of evals that ended in an earlier run of the step.
 
         Raises:
-            GraphInterrupt: One before it is paused; this one runs when the graph is resumed.
+            GraphInterrupt: One before it is paused or has failed; this one runs when the graph is
+                resumed.
         """
         message, names = self._siblings(calls)
         if not names:
             return None
         places = {name: place for place, name in enumerate(calls.names)}
-        return await self._queue.wait(
-            message, names, calls.name, done, lambda name: is_coming(config, places[name])
-        )
+
+        def comes(name: str) -> bool | None:
+            return is_coming(config, places[name])
+
+        position = await self._queue.wait(message, names, calls.name, done, comes)
+        for earlier in names[: position.index]:
+            pause = _FIRST_PAUSE
+            while comes(earlier):
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LAST_PAUSE)
+        return position
 
     def _siblings(self, calls: SiblingCalls) -> tuple[str, list[str]]:
         """The message of an eval, and the names of the message's evals without an answer."""

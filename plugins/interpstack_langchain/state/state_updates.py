@@ -10,7 +10,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command, Send
 
 from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.langgraph_internals.task_writes import Reducer, TaskWrites
+from interpstack_langchain.langgraph_internals.task_writes import Reducer
 
 __all__ = ["commit", "joined_updates", "pairs"]
 
@@ -36,7 +36,7 @@ def commit(
     Returns:
         The answer to leave with; it has an id if more messages follow it.
     """
-    writes = TaskWrites.of(running.request.runtime.config or {})
+    writes = running.writes
     given = running.commands if commands is None else commands
     reduce = writes.reducers() if writes is not None and given else {}
     mine = [command for _, command in given if command.graph is None]
