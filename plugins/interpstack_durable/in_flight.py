@@ -109,8 +109,8 @@ class InFlightRegistry:
 
     @property
     def empty(self) -> bool:
-        """Whether no call is left running and all answers have been taken."""
-        return not self._known
+        """Whether no call is left running, all answers have been taken, and no realm is kept."""
+        return not self._known and not self._attached
 
     def add(self, key: str, call: InFlightCall) -> None:
         """Register a call that is left running."""

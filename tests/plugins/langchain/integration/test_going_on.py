@@ -172,6 +172,26 @@ async def test_with_a_store_a_paused_eval_goes_on_and_its_code_is_not_run_again(
     assert store.search(KEPT) == [], "it is dropped with the end of the eval"
 
 
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("kind", ["store", "background"])
+async def test_a_paused_eval_goes_on_with_the_functions_of_earlier_cells(
+    talk: Any, use_async: bool, kind: str
+) -> None:
+    chat = talk(
+        tools=[pay],
+        ptc=["pay"],
+        interrupt_on={"pay": True},
+        background=kind == "background",
+        agent_options={"store": InMemoryStore() if kind == "store" else None},
+    )
+    code = "n = double(n); const receipt = await tools.pay({}); n = double(n); [receipt, n].join()"
+    await chat.turn("globalThis.double = x => 2 * x; var n = 1", code)
+    result = await chat.send(APPROVE)
+    texts = [m.text for m in result["messages"] if isinstance(m, ToolMessage)]
+    assert texts[1:] == ["<result>paid,4</result>"]
+
+
 SINCE = ("interpstack", "suspended_since")
 
 
