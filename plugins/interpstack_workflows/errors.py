@@ -18,6 +18,9 @@ WorkflowError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from interpstack import InterpstackError
 
 __all__ = [
@@ -61,12 +64,16 @@ class WorkflowModuleError(WorkflowError):
     Attributes:
         name: The name of the script's error, as in `TypeError`; empty if it is not the script's.
         stack: The script's stack trace, without host paths; may be empty.
+        data: Further properties of the script's error, as JSON.
     """
 
-    def __init__(self, message: str, *, name: str = "", stack: str = "") -> None:
+    def __init__(
+        self, message: str, *, name: str = "", stack: str = "", data: Mapping[str, Any] = {}
+    ) -> None:
         super().__init__(message)
         self.name = name
         self.stack = stack
+        self.data = dict(data)
 
 
 class UnknownWorkflow(WorkflowError, LookupError):

@@ -57,12 +57,16 @@ class ScopeFailed(Exception):
     Attributes:
         name: The name of the error.
         stack: The script's stack trace; may be empty.
+        data: Further properties of the error for the script that called this one, as JSON.
     """
 
-    def __init__(self, message: str, name: str = "Error", stack: str = "") -> None:
+    def __init__(
+        self, message: str, name: str = "Error", stack: str = "", data: Mapping[str, Any] = {}
+    ) -> None:
         super().__init__(message)
         self.name = name
         self.stack = stack
+        self.data = dict(data)
 
     @classmethod
     def of_module(cls, error: WorkflowModuleError) -> ScopeFailed:
@@ -72,7 +76,7 @@ class ScopeFailed(Exception):
         if message.startswith(_REJECTED):  # the name and the stack have fields of their own
             message = message.removeprefix(_REJECTED).removeprefix(f"{name}: ")
             message += _UNDEFINED.get(message, "")
-        return cls(message, name, error.stack)
+        return cls(message, name, error.stack, error.data)
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as results and records show it."""

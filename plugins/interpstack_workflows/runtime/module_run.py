@@ -65,6 +65,7 @@ class ModuleRun:
         self._answers: list[Settlement] = []
         self._stage = ""
         self._dropped = 0
+        self._properties = "{}"
         self._result: str | None = None
         self._value: Any = None
         self._loading = 0  # polls since the module was handed over, and one more
@@ -146,7 +147,7 @@ class ModuleRun:
             elif notification.bridge == _RESULT:
                 self._result, self._dropped = notification.wire
             elif notification.bridge == _FAILED:
-                self._stage, self._dropped = notification.wire
+                self._stage, self._dropped, self._properties = notification.wire
         for request in progress.requests:  # messages beyond the number of calls of a cell
             if request.bridge == _CALLS:
                 yield from read_calls(request.wire)
@@ -231,7 +232,12 @@ class ModuleRun:
         stack = _script_frames(error.stack)
         if stack and stage not in ("export", "result"):
             text += f"\n{stack}"
-        return WorkflowModuleError(_PREFIXES.get(stage, "") + text, name=error.name, stack=stack)
+        return WorkflowModuleError(
+            _PREFIXES.get(stage, "") + text,
+            name=error.name,
+            stack=stack,
+            data=json.loads(self._properties),
+        )
 
 
 def _script_frames(stack: str) -> str:

@@ -82,8 +82,14 @@
     const described = describe(value), fields = { __proto__: null, name: described.name, message: described.message };
     const own = keys(value);
     for (let i = 0; i < own.length; i++) fields[own[i]] = value[own[i]];
+    for (let i = 0; i < REASONS.length; i++) {
+      const found = getOwnPropertyDescriptor(value, REASONS[i]);
+      if (found !== undefined && !found.enumerable) fields[REASONS[i]] = found.value;
+    }
     return fields;
   }
+  // What an error has of other errors: own properties that the language makes, and makes not enumerable.
+  const REASONS = ["cause", "errors", "error", "suppressed"];
   // A built-in object without fields has internal data: JSON would make `{}` of it.
   const FIELDED = { __proto__: null, Object: true, Map: true, Set: true, Error: true, DOMException: true, Boolean: true, Number: true, String: true,
     Arguments: true, Function: true };
@@ -552,10 +558,27 @@
       stage = "result";
       finish({ result: json(result, "workflow result"), dropped });
     } catch (error) {
-      call("workflow.failed", [stage, dropped]);
+      call("workflow.failed", [stage, dropped, propertiesOf(error)]);
       throw error;
     }
   }
+  // The properties of an error for the script that called this one, as JSON; without those that JSON has no form for.
+  function propertiesOf(error) {
+    let text = "";
+    try {
+      if (!isObject(error) || isArray(error)) return "{}";
+      const fields = plain(error, "Error"), names = keys(fields);
+      for (let i = 0; i < names.length; i++) {
+        const name = names[i];
+        if (name === "name" || name === "message" || name === "stack" || fields[name] === undefined) continue;
+        let one;
+        try { one = stringify(name) + ":" + json(fields[name], name, true); } catch { continue; }
+        if (text.length + one.length < MOST_PROPERTY_CHARS) text += (text === "" ? "" : ",") + one;
+      }
+    } catch {} // a getter or a proxy that throws
+    return "{" + text + "}";
+  }
+  const MOST_PROPERTY_CHARS = 100000;
   const finish = (output) => { call("workflow.result", [output.result, output.dropped]); };
   const start = native("$workflow", run);
   start.guard = native("guard", guard);

@@ -91,7 +91,7 @@ def test_results() -> None:
         ),
         ([], {"completion": Completion()}, "failed to convert workflow result: "),
         (
-            [Notification("workflow.failed", ["run", 0])],
+            [Notification("workflow.failed", ["run", 0, "{}"])],
             {"completion": Completion(error=GuestError("Own", "m", "    at f (w.js:1:2)\n"))},
             "workflow module rejected: Own: m\n    at f (w.js:1:2)",
         ),

@@ -269,6 +269,18 @@ _CARRIED: list[tuple[str, Any]] = [
     ("new Date(0)", "1970-01-01T00:00:00.000Z"),
     ("{e: new RangeError('far')}", {"e": {"name": "RangeError", "message": "far"}}),
     ("Object.assign(new Error('x'), {kind: 'k'})", {"name": "Error", "message": "x", "kind": "k"}),
+    (
+        "[new Error('x', {cause: new TypeError('y')})]",
+        [{"name": "Error", "message": "x", "cause": {"name": "TypeError", "message": "y"}}],
+    ),
+    (
+        "new AggregateError([new Error('x'), 2], 'all')",
+        {
+            "name": "AggregateError",
+            "message": "all",
+            "errors": [{"name": "Error", "message": "x"}, 2],
+        },
+    ),
     ("new (class A { x = 1 })()", {"x": 1}),
     ("{[Symbol.toStringTag]: 'Map', a: 1}", {"a": 1}),
 ]

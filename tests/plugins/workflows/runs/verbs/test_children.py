@@ -77,6 +77,43 @@ async def test_a_child_goes_on_with_the_script_that_it_began_with(tmp_path: Path
     assert agent.called == ["k"]
 
 
+async def test_the_error_of_a_child_keeps_its_properties() -> None:
+    kid = script(
+        "if (args) throw Object.assign(new RangeError('far', {cause: new Error('why')}), args);"
+        "for (let i = 0; i < 3; i++) await agent('k' + i)",
+        "kid",
+    )
+    tried = "const error = await workflow('kid', args).catch((error) => error); return error"
+    async with runner(Prompts(), workflows={"kid": kid}) as one:
+        over = await one.run(script(tried), budgets={"kid": {"agents": 2}})
+        own = await one.run(script(tried), {"status": 402, "$workflow": [1], "deep": {"a": [1]}})
+    assert over.result["name"] == "BudgetExceeded"
+    shown = {key: over.result[key] for key in ("budget", "kind", "limit", "spent", "reserved")}
+    assert shown == {"budget": "'kid'", "kind": "agents", "limit": 2, "spent": 2, "reserved": 0}
+    assert own.result == {
+        "name": "RangeError",
+        "message": "far",
+        "status": 402,
+        "deep": {"a": [1]},
+        "cause": {"name": "Error", "message": "why"},
+    }
+
+
+async def test_properties_that_json_cannot_take_are_left_out_of_the_error_of_a_child() -> None:
+    kid = script(
+        "const error = new Error('own', {cause: 1}); error.cause = error;"
+        "error.big = 'x'.repeat(2e5); error.ok = new Map([['a', 1]]);"
+        "Object.defineProperty(error, 'bad', {enumerable: true, get() { if (args) throw 1; return 5n }});"
+        "throw error",
+        "kid",
+    )
+    tried = "const e = (n) => workflow('kid', n).catch((e) => e); return [await e(0), await e(1)]"
+    async with runner(Prompts(), workflows={"kid": kid}) as one:
+        result = await one.run(script(tried))
+    named = {"name": "Error", "message": "own"}
+    assert result.result == [{**named, "ok": {"a": 1}, "bad": "5n"}, named]
+
+
 async def test_a_child_without_metadata_fails() -> None:
     async with runner(Prompts(), workflows={"kid": "export default 1"}) as one:
         result = await one.run(script("return workflow('kid').catch(error => error.name)"))
