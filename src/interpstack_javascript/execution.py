@@ -68,7 +68,19 @@ class KernelExecution(Execution):
     def settle(self, settlements: Sequence[Settlement]) -> None:
         for settlement in settlements:
             if settlement.modules:
-                self._modules.add(settlement.modules)
+                clash = self._modules.clash(settlement.modules, settlement.specifier)
+                if clash:
+                    offered = self._offered()
+                    name = (
+                        "ModuleNotFound"
+                        if offered is None
+                        else offered.error_name("ModuleNotFound")
+                    )
+                    self._answers.append(
+                        answer_text(Settlement(settlement.id, error=GuestError(name, clash)))
+                    )
+                    continue
+                self._modules.add(settlement.modules, settlement.specifier)
             self._answers.append(answer_text(settlement))
 
     async def apoll(

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from interpstack_javascript import KERNEL_NAME
 from interpstack_javascript.cells import ENDLESS, Clock, TypeScriptError, escape, strip_types
@@ -31,8 +31,10 @@ _COMPILED: Final = {
 }
 #: Bytes of sources in one image.
 _MAX_STORED: Final = 64 * 2**20
-#: Bundles in one image; a cell may import a thousand modules.
-_MAX_BUNDLES: Final = 100_000
+#: Lists and objects in the modules of one image; a cell may import a thousand bundles.
+_MAX_CONTAINERS: Final = 200_000
+#: Specifiers that are kept of the bundles that had a file.
+_MAX_ORIGINS: Final = 20
 #: Characters of a specifier that a message repeats.
 _SHOWN_CHARS: Final = 100
 #: Begin the names of a module that cannot be loaded, and of one that says why; as in
@@ -40,6 +42,9 @@ _SHOWN_CHARS: Final = 100
 _BROKEN: Final = "interpstack:broken/"
 _FAULT: Final = "interpstack:fault/"
 _STRINGS: Final = rb'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
+
+
+_Origins: TypeAlias = dict[str, tuple[str, list[str]]]
 
 
 class ModuleFault(NamedTuple):
@@ -88,9 +93,12 @@ class ModuleTable:
         self._ready: set[str] = set()  # names whose source is JavaScript by now
         self._loaded: set[str] = set()
         self._faults: dict[str, ModuleFault] = {}  # by the names of the modules that have them
+        #: Digest of each name's source as it came, and the specifiers of the bundles that had it.
+        self._origins: dict[str, tuple[str, list[str]]] = {}
         self._clock: Clock = ENDLESS
-        for bundle in _parse(stored) if stored else ():
-            self._bundles.update(dict.fromkeys(bundle, bundle))
+        for files, origins in _parse(stored) if stored else ():
+            self._bundles.update(dict.fromkeys(files, files))
+            self._origins.update(origins)
 
     @property
     def clock(self) -> Clock:
@@ -101,17 +109,59 @@ class ModuleTable:
         """Let a clock say how long the preparation of a module may take."""
         self._clock = clock
 
-    def add(self, sources: Mapping[str, str]) -> None:
-        """Make the modules of one bundle importable, in place of modules with the same names."""
+    def clash(self, sources: Mapping[str, str], specifier: str) -> str:
+        """Why a bundle cannot be added; empty if it can.
+
+        A name is one module in a realm. The bundle of a specifier that had the name already may
+        have changed: code keeps a module that it has loaded. Another bundle's module would be
+        taken for the one of that name.
+
+        Args:
+            sources: The files of the bundle.
+            specifier: What code imports; empty for bundles that are not compared.
+        """
+        for name, source in sources.items() if specifier else ():
+            digest, specifiers = self._origins.get(name, ("", [specifier]))
+            if specifier not in specifiers and digest != _digest(source):
+                return (
+                    f"the module {specifier[:_SHOWN_CHARS]!r} cannot be imported: its file "
+                    f"{name[:_SHOWN_CHARS]!r} has the name of another file, which came with "
+                    f"{specifiers[0][:_SHOWN_CHARS]!r}; the plugin that offers it has to give its "
+                    "files names of their own, such as the specifier and the file's path"
+                )
+        return ""
+
+    def add(self, sources: Mapping[str, str], specifier: str = "") -> None:
+        """Make the modules of one bundle importable, in place of modules with the same names.
+
+        Args:
+            sources: The files of the bundle, without a `clash`.
+            specifier: What code imports; empty for bundles that are not compared.
+        """
         bundle: dict[str, str | None] = dict(sources)
         self._bundles.update(dict.fromkeys(bundle, bundle))
         self._ready.difference_update(bundle)
+        for name, source in sources.items() if specifier else ():
+            _, specifiers = self._origins.get(name, ("", []))
+            others = [one for one in specifiers if one != specifier]
+            self._origins[name] = _digest(source), [*others, specifier][-_MAX_ORIGINS:]
 
     def dump(self) -> str:
         """The table as text, without modules that are in the engine's heap."""
         bundles = {id(bundle): bundle for bundle in self._bundles.values()}
         kept = [
-            {name: None if name in self._loaded else source for name, source in bundle.items()}
+            {
+                "files": {
+                    name: None if name in self._loaded else source
+                    for name, source in bundle.items()
+                },
+                "origins": {
+                    name: [digest, *specifiers]
+                    for name in bundle
+                    if name in self._origins
+                    for digest, specifiers in [self._origins[name]]
+                },
+            }
             for bundle in bundles.values()
         ]
         return base64.b64encode(zlib.compress(json.dumps(kept).encode())).decode() if kept else ""
@@ -182,6 +232,10 @@ class ModuleTable:
         return name
 
 
+def _digest(source: str) -> str:
+    return blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 def _is_named(specifier: str) -> bool:
     """Whether a specifier is a name with a scheme instead of a path."""
     return ":" in specifier
@@ -198,18 +252,20 @@ def _candidates(path: str) -> Iterator[str]:
             yield base + other
 
 
-def _parse(stored: str) -> list[dict[str, str | None]]:
+def _parse(stored: str) -> list[tuple[dict[str, str | None], _Origins]]:
+    """The files and the origins of each bundle; earlier releases stored files alone."""
     unpacker = zlib.decompressobj()
     try:
         data = unpacker.decompress(base64.b64decode(stored), _MAX_STORED)
-        if unpacker.unconsumed_tail or _containers(data) > _MAX_BUNDLES:
+        if unpacker.unconsumed_tail or _containers(data) > _MAX_CONTAINERS:
             raise ValueError("its modules are too many, or too large")
         bundles: Any = json.loads(data)
     except (zlib.error, RecursionError) as error:
         raise ValueError(str(error)) from error
-    if not isinstance(bundles, list) or not all(_is_bundle(bundle) for bundle in bundles):
+    read = [_bundle(one) for one in bundles] if isinstance(bundles, list) else [None]
+    if None in read:
         raise ValueError("its modules are malformed")
-    return bundles
+    return [one for one in read if one is not None]
 
 
 def _containers(data: bytes) -> int:
@@ -218,5 +274,18 @@ def _containers(data: bytes) -> int:
     return bare.count(b"[") + bare.count(b"{")
 
 
-def _is_bundle(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(v, str | None) for v in value.values())
+def _bundle(stored: Any) -> tuple[dict[str, str | None], _Origins] | None:
+    if _is_mapping(stored, str | None):
+        return stored, {}
+    if not isinstance(stored, dict) or stored.keys() != {"files", "origins"}:
+        return None
+    files, origins = stored["files"], stored["origins"]
+    if not _is_mapping(files, str | None) or not _is_mapping(origins, list):
+        return None
+    if not all(len(one) > 1 and all(isinstance(v, str) for v in one) for one in origins.values()):
+        return None
+    return files, {name: (one[0], one[1:]) for name, one in origins.items()}
+
+
+def _is_mapping(value: Any, of: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, of) for one in value.values())

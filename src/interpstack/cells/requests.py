@@ -289,7 +289,8 @@ class Requests:
                     if (task := asyncio.current_task()) and task.cancelling():
                         self._cancels.forget_own(task, request.id)
             files = {str.__str__(name): str.__str__(text) for name, text in bundle.files.items()}
-            return Settlement(request.id, json.dumps(bundle.entry), modules=files)
+            entry = json.dumps(bundle.entry)
+            return Settlement(request.id, entry, modules=files, specifier=specifier)
         except GuestException as error:
             return Settlement(request.id, error=describe_error(error, ""))
         except BaseException as error:

@@ -21,7 +21,11 @@ class ModuleBundle(Value):
 
     Attributes:
         entry: Name of the file to run first; one of `files`.
-        files: Sources by name. Names are paths with `/`; relative imports join them.
+        files: Sources by name. Names are paths with `/`; relative imports join them. All modules of
+            a session share their names: begin each with the specifier, as in `@/prices/index.js`.
+            A bundle is refused if another specifier's bundle has a file of the same name with
+            other text. If the file of the same specifier has changed, a module that the session
+            has loaded stays the one of that name; new sessions load the changed one.
     """
 
     entry: str

@@ -157,6 +157,8 @@ class Settlement(Value):
         error: The error that the guest catches instead of an answer.
         modules: Sources by name, which the guest may import from now on.
         refused: No handler was called; the error says why.
+        specifier: What code imports, if the answer has `modules`: two specifiers cannot have
+            different modules of one name. Empty for modules that are not compared.
     """
 
     id: int
@@ -164,6 +166,7 @@ class Settlement(Value):
     error: GuestError | None = None
     modules: Mapping[str, str] = attrs.field(factory=dict)
     refused: bool = attrs.field(default=False, metadata=LATER)
+    specifier: str = attrs.field(default="", metadata=LATER)
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)

@@ -75,11 +75,25 @@ def test_a_table_outlives_its_realm_without_what_was_loaded(table: ModuleTable) 
     assert ModuleTable(ModuleTable().dump()).dump() == ""
 
 
+def test_a_table_of_an_earlier_release_is_read() -> None:
+    table = ModuleTable(_stored([{"a.js": "1", "b.js": None}]))
+    assert table.load("a.js") == "1"
+    assert table.clash({"a.js": "2"}, "@/other") == ""
+
+
 def _stored(value: Any) -> str:
     return base64.b64encode(zlib.compress(json.dumps(value).encode())).decode()
 
 
-@pytest.mark.parametrize("stored", ["x", "eA==", _stored({}), _stored([5]), _stored([{"a": 5}])])
+_DAMAGED = [
+    [{"files": {"a": "1"}, "origins": origins}]
+    for origins in (5, {"a": 5}, {"a": ["x"]}, {"a": ["x", 5]})
+]
+
+
+@pytest.mark.parametrize(
+    "stored", ["x", "eA==", _stored({}), _stored([5]), _stored([{"a": 5}]), *map(_stored, _DAMAGED)]
+)
 def test_a_damaged_table_is_refused(stored: str) -> None:
     with pytest.raises(ValueError):
         ModuleTable(stored)

@@ -6,12 +6,24 @@ import base64
 import hashlib
 import json
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import attrs
 import pytest
+from engines import OnEngine
 
-from interpstack import Capability, HostOffer, Image, ImageError, InterpreterStack, Session
+from interpstack import (
+    Capability,
+    HostOffer,
+    Image,
+    ImageError,
+    InterpreterStack,
+    ModuleBundle,
+    Session,
+    hookimpl,
+)
 from interpstack_quickjs.heap.images import SEAL_BYTES
 
 COUNTER = """
@@ -102,8 +114,8 @@ async def test_an_image_holds_only_sources_that_are_not_loaded_yet(session: Sess
     assert state.image is not None
     stored = base64.b64decode(parts(state.image)[0]["extra"]["modules"])
     [bundle] = json.loads(zlib.decompress(stored))
-    assert bundle["@/skills/m/index.js"] is None
-    assert "26" in bundle["@/skills/m/later.ts"]
+    assert bundle["files"]["@/skills/m/index.js"] is None
+    assert "26" in bundle["files"]["@/skills/m/later.ts"]
 
 
 def packed(value: Any) -> str:
@@ -126,6 +138,90 @@ async def test_damaged_modules_are_no_state(
         with pytest.raises(ImageError, match="damaged"):
             await copy.restore(attrs.evolve(state.image, data=damaged))
         await check(copy, "kept", "1")
+
+
+class Bundles:
+    """A plugin with a module for each specifier; what is offered may change."""
+
+    def __init__(self, **offered: tuple[str, str]) -> None:
+        self.offered = offered
+
+    @hookimpl
+    def interpstack_resolve_module(self, specifier: str) -> Any:
+        name, source = self.offered.get(specifier.removeprefix("@/"), ("", ""))
+
+        async def load() -> ModuleBundle:
+            return ModuleBundle(name, {name: source, "help.js": "export const shared = 1"})
+
+        return load if name else None
+
+
+@pytest.fixture
+def stack_of(on_engine: OnEngine) -> Iterator[Callable[[Bundles], InterpreterStack]]:
+    with ExitStack() as opened:
+        yield lambda plugin: opened.enter_context(InterpreterStack(on_engine.name, [plugin]))
+
+
+PRICES, TAXES = ("index.js", "export const rate = 2"), ("index.js", "export const rate = 3")
+BOTH = """
+const rates = [(await import("@/prices")).rate];
+try { rates.push((await import("@/taxes")).rate) }
+catch (error) { rates.push(error.name, error.message) }
+rates
+"""
+
+
+@pytest.mark.engines("javascript")
+async def test_a_bundle_with_the_file_name_of_another_is_refused(
+    stack_of: Callable[[Bundles], InterpreterStack],
+) -> None:
+    plugin = Bundles(
+        prices=PRICES, taxes=TAXES, more=("more.js", "export {shared} from './help.js'")
+    )
+    async with stack_of(plugin).session() as session:
+        outcome = await session.eval(BOTH)
+        assert outcome.error is None
+        rate, name, message = json.loads(outcome.text)
+        assert (rate, name) == (2, "ModuleNotFound")
+        assert message == (
+            "the module '@/taxes' cannot be imported: its file 'index.js' has the name of another "
+            "file, which came with '@/prices'; the plugin that offers it has to give its files "
+            "names of their own, such as the specifier and the file's path"
+        )
+        # Files with the same text are the same file.
+        await check(session, '(await import("@/more")).shared', "1")
+        plugin.offered["taxes"] = ("taxes.js", TAXES[1])
+        await check(session, '(await import("@/taxes")).rate', "3")
+
+
+@pytest.mark.engines("javascript", needs=Capability.IMAGES)
+async def test_an_image_keeps_whose_the_names_of_files_are(
+    stack_of: Callable[[Bundles], InterpreterStack],
+) -> None:
+    plugin = Bundles(prices=PRICES, taxes=TAXES)
+    stack = stack_of(plugin)
+    async with stack.session("first") as first:
+        _, state = await first.eval_with_state('(await import("@/prices")).rate')
+    async with stack.session("second") as second:
+        assert state.image is not None
+        await second.restore(state.image)
+        outcome = await second.eval('await import("@/taxes")')
+        assert outcome.error is not None
+        assert "the name of another file, which came with '@/prices'" in outcome.error.message
+
+
+@pytest.mark.engines("javascript")
+async def test_a_changed_module_is_loaded_once_by_each_session(
+    stack_of: Callable[[Bundles], InterpreterStack],
+) -> None:
+    plugin = Bundles(prices=PRICES)
+    stack = stack_of(plugin)
+    async with stack.session("first") as first:
+        await check(first, '(await import("@/prices")).rate', "2")
+        plugin.offered["prices"] = ("index.js", "export const rate = 4")
+        await check(first, '(await import("@/prices")).rate', "2")
+    async with stack.session("second") as second:
+        await check(second, '(await import("@/prices")).rate', "4")
 
 
 @pytest.mark.engines("javascript")
