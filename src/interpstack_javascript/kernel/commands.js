@@ -13,6 +13,7 @@
       forget();
       beginRejections();
       beginPromises();
+      callErrors = new WeakSetClass();
       before = -1;
       calls = list(); completion = "";
       live = command.live === true;

@@ -60,18 +60,19 @@
     }
   }
   const SUPPRESSED_FIELDS = ["error", "suppressed"]; // of a `SuppressedError`
-  const callErrors = new WeakSet(); // with which calls of the host failed
+  let callErrors = new WeakSetClass(); // with which calls of the running cell failed
   // The own fields of an error, such as `{status: 402}`, but for those that are shown beside it. A getter is not
-  // called: it might take for ever, and the error would be a time limit.
-  function fieldsOf(error, chars) {
+  // called: it might take for ever, and the error would be a time limit. `named`: if the running cell fails with
+  // it, the host names the call in its own words.
+  function fieldsOf(error, chars, named = false) {
     const view = newView(chars, 4), parts = list();
     view.path[0] = error;
     try {
-      const names = ownKeys(error), ofCall = weakSetHas(callErrors, error);
+      const names = ownKeys(error), ofCall = named && weakSetHas(callErrors, error);
       for (let i = 0; i < names.length; i++) {
         const key = names[i], found = getOwnPropertyDescriptor(error, key);
         if (found === undefined || !found.enumerable || key === "name" || key === "message" || key === "stack" || key === "cause") continue;
-        if (ofCall && (key === "tool" || key === "kind")) continue; // the host names them in its own words
+        if (ofCall && (key === "tool" || key === "kind")) continue;
         if (!more(view, i, names.length)) break;
         parts[parts.length] = "value" in found ? member(error, key, view, 1) : spend(view, fieldText(key, view) + ": [Getter]");
       }
@@ -124,7 +125,7 @@
     const object = typeof reason === "object" && reason !== null && isError(reason);
     const error = object ? describe(reason) : { name: "Error", message: thrownText(reason), stack: "" };
     if (object) {
-      const fields = fieldsOf(reason, 1000);
+      const fields = fieldsOf(reason, 1000, true);
       const more = (fields === "" ? "" : "\n    " + fields) + causesOf(reason) + gatheredIn(reason);
       error.stack = slice(trimEnd(error.stack) + more, error.stack === "" ? 1 : 0);
     }

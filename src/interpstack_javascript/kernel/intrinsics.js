@@ -87,7 +87,7 @@
   const typedOffset = uncurry(getter(typedPrototype, "byteOffset"));
   const typedBytes = uncurry(getter(typedPrototype, "byteLength"));
   const weakMapHas = uncurry(WeakMap.prototype.has), weakMapGet = uncurry(WeakMap.prototype.get), weakMapSet = uncurry(WeakMap.prototype.set);
-  const weakSetHas = uncurry(WeakSet.prototype.has), weakSetAdd = uncurry(WeakSet.prototype.add);
+  const WeakSetClass = WeakSet, weakSetHas = uncurry(WeakSet.prototype.has), weakSetAdd = uncurry(WeakSet.prototype.add);
   const weakRefDeref = uncurry(WeakRef.prototype.deref);
   const valueOfNumber = uncurry(Number.prototype.valueOf);
   const valueOfString = uncurry(String.prototype.valueOf);

@@ -108,6 +108,19 @@ async def test_code_that_catches_reads_the_message_alone(chat: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("engine", ["quickjs", "v8"])
+async def test_an_error_that_is_thrown_again_names_its_tool(chat: Any, engine: str) -> None:
+    keep = "let kept; try { await tools.flaky() } catch (e) { kept = e } throw kept"
+    wrap = "throw new Error('wrap', {cause: kept})"
+    first, again, wrapped = await chat(engine=engine).run(keep, "throw kept", wrap)
+    fields = '{tool: "tools.flaky", kind: "OutOfReach"}'
+    assert "(OutOfReach in tools.flaky)" in first
+    assert "{tool" not in first
+    assert "no route to the shop" in again
+    assert fields in again
+    assert f"[cause]: ToolError: no route to the shop {fields}" in wrapped
+
+
 @both
 @pytest.mark.parametrize("tool_errors", ["tell", "raise"])
 async def test_an_exception_that_no_thread_can_pass_on_is_an_error_of_the_tool(
