@@ -215,6 +215,9 @@
     const text = toText(made), begin = indexOf(text, "anonymous(", 0);
     return begin >= 0 && begin <= 16 && indexOf(text, "\n) {\n", begin) >= 0;
   };
+  // Whether a frame is of a text, and the trace is too short to say whose: what has called it is cut off.
+  const isCutOff = (frames, at) => at > 0 && at + 2 >= frames.length && nameOf(frames[at]) === "<eval>"
+    && fileOf(frames[at]) === CELL && typeof functionOf(frames[at]) === "function";
   // Whether a frame is of a text that `JSON.parse` refused; the message has the place.
   const isData = (frames, at) => typeof functionOf(frames[at]) !== "function" && frames.length > at + 1
     && isNative(frames[at + 1]) && nameOf(frames[at + 1]) === "parse";
@@ -272,7 +275,7 @@
     } catch { /* a proxy keeps it to itself */ }
     for (let i = 0; i < frames.length; i++) {
       const frame = frames[i];
-      if (isNative(frame) || isData(frames, i)) continue;
+      if (isNative(frame) || isData(frames, i) || isCutOff(frames, i)) continue;
       const found = i === top && read !== undefined;
       const line = found ? read[0] : lineOf(frame), column = found ? read[1] : columnOf(frame);
       const evaluated = isEvaluated(frames, i);

@@ -51,6 +51,29 @@ async def test_code_reads_the_stack_that_the_rendered_error_has(
 
 @pytest.mark.engines("javascript")
 @pytest.mark.parametrize(
+    ("code", "stack"),
+    [
+        (
+            "const s = AbortSignal.timeout(5);"
+            "await new Promise((_, no) => { s.onabort = () => no(s.reason) })",
+            "",
+        ),
+        ("throw Object.assign(new Error('x'), {stack: 'RangeError: x', name: 'Other'})", ""),
+        ("throw Object.assign(new Error('x'), {stack: 'my own Error'})", "my own Error"),
+    ],
+)
+async def test_a_stack_without_frames_is_shown_if_it_says_more_than_a_name(
+    on_engine: OnEngine, code: str, stack: str
+) -> None:
+    async with InterpreterStack(on_engine.name) as made, made.session() as session:
+        error = (await session.eval(code)).error
+        assert error is not None
+        lines = [line for line in error.stack.split("\n") if not line.startswith("    ")]
+        assert "\n".join(lines) == stack
+
+
+@pytest.mark.engines("javascript")
+@pytest.mark.parametrize(
     "code",
     [
         "'use strict'; Object.prototype.added = 1",

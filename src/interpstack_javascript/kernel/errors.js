@@ -17,9 +17,16 @@
     else if (slice(stack, 0, 7) !== "    at ") { // it had another title when it was made
       const frames = indexOf(stack, "\n    at ");
       if (frames >= 0) stack = slice(stack, frames + 1);
+      else if (isTitle(stack, message)) stack = "";
     }
     stack = guestFrames(stack);
     return { __proto__: null, name, message, stack };
+  }
+  // Whether a stack without frames is a title alone: the name of a class, with or without the message.
+  function isTitle(stack, message) {
+    const end = ": " + message, at = stack.length - end.length;
+    const name = trimEnd(at > 0 && slice(stack, at) === end ? slice(stack, 0, at) : stack);
+    return slice(name, -5) === "Error" && indexOf(name, " ") < 0 && indexOf(name, "\n") < 0;
   }
   // Why an error came about, in a line for each cause: `fetch` of Node, for example, says it nowhere else.
   function causesOf(error) {

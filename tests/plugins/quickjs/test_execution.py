@@ -183,3 +183,15 @@ def test_frames_name_no_place_that_the_cell_does_not_have(source: str, frames: s
     assert completion.error is not None
     assert [line.strip() for line in completion.error.stack.splitlines()] == frames.split("\n")
     realm.close()
+
+
+@pytest.mark.parametrize("before", ["", "await null; "])
+def test_traces_that_are_cut_off_name_no_text_that_code_has_not_evaluated(before: str) -> None:
+    realm = open_realm()
+    for depth in range(14):
+        code = f"{before}var d = (n) => n === 0 ? new Error('x').stack : d(n - 1) + ''; d({depth})"
+        completion = realm.start(Cell(source=code)).poll(0.0, 1.0).completion
+        assert completion is not None
+        assert "at d (cell:1:" in completion.text
+        assert "evaluated" not in completion.text, depth
+    realm.close()
