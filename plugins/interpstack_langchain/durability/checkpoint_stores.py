@@ -104,7 +104,7 @@ class CheckpointStore:
     _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._pauses = EvalPauses(self.config, self.writes, self.editable)
+        self._pauses = EvalPauses(self.config, self.writes, self.editable, self.returned)
         if self.store is not None:
             self._paused = PausedRun(
                 store=self.store,
@@ -311,6 +311,8 @@ class CheckpointStore:
         running: Sequence[Request],
     ) -> BaseException:
         """Record the questions that the eval waits for, and combine them into one interrupt."""
+        again = {request.id for request, _ in paused}  # these calls will write their updates again
+        self.commands[:] = [one for one in self.commands if one[0] not in again]
         return await self._pauses.pause(journal, paused, running, self._leave)
 
     def _follow(self) -> list[tuple[int, Command[Any]]]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 from langgraph.errors import GraphInterrupt
-from langgraph.types import Interrupt
+from langgraph.types import Command, Interrupt
 
 from interpstack import Request
 from interpstack_durable.api import Journal, noted_in, reporting_damage
@@ -28,7 +28,6 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     interrupts_shown,
     plain_answer,
     scope,
-    sender,
     stored_interrupts,
     take_plain_answer,
 )
@@ -56,27 +55,30 @@ class EvalPauses:
         config: Configuration of the task that runs the eval.
         writes: The checkpoint that the eval is recorded in.
         editable: Tools that a decision may name.
+        returned: Notes a state update of a call, for `CheckpointStore.returned`.
     """
 
     config: Mapping[str, Any]
     writes: CheckpointWrites
     editable: Editable
+    returned: Callable[[int, Command[Any]], None]
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _send: Callable[[Any], None] | None = attrs.field(default=None, init=False)
 
     def scope_of(self, journal: Journal, request_id: int) -> Scope:
         """The scope that a call of this eval runs in."""
         found = self._scopes.get(request_id)
         if found is None:
             answers = journal.noted(f"answers {request_id}") or []
-            self._send = self._send or sender(self.config)
             found = self._scope(request_id, answers)
             self._scopes[request_id] = found
         return found
 
     def _scope(self, request_id: int, answers: list[Any]) -> Scope:
-        name, given, send = f"call:{request_id}", self._given, self._send
+        def send(writes: Any) -> None:  # such as a UI message that the tool pushes
+            self.returned(request_id, Command(update=writes))
+
+        name, given = f"call:{request_id}", self._given
         return scope(self.config, name, answers, given, send, beside=True)
 
     async def pause(

@@ -55,7 +55,6 @@ __all__ = [
     "pending_calls",
     "plain_answer",
     "scope",
-    "sender",
     "stored_interrupts",
     "take_plain_answer",
 ]
@@ -226,7 +225,8 @@ def scope(
         name: Unique in the task, the same in every run of it.
         answers: Answers to the scope's interrupts in earlier runs.
         given: Answers of this resume to interrupts of the scope, by id.
-        send: The result of `sender` for the task, if the task has many scopes.
+        send: Takes the writes of code in the scope, but for answers; by default, they are writes of
+            the task, which then counts as finished even if it fails.
         beside: Whether graphs in the scope have the depth of graphs that the task itself runs.
     """
     conf = config.get("configurable", {})
@@ -238,7 +238,7 @@ def scope(
     configurable = {
         CONFIG_KEY_CHECKPOINT_NS: namespace,
         CONFIG_KEY_RESUME_MAP: dict(given),
-        CONFIG_KEY_SEND: send or sender(config),
+        CONFIG_KEY_SEND: sender(send or conf[CONFIG_KEY_SEND]),
         CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
             step=outer.step,
             stop=outer.stop,
@@ -333,9 +333,8 @@ class _Counter:
         return next(numbers)
 
 
-def sender(config: Mapping[str, Any]) -> Callable[[Any], None]:
-    """The writer for a task's scopes: passes on all writes but answers, which each scope stores."""
-    send = config["configurable"][CONFIG_KEY_SEND]
+def sender(send: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The writer of a task's scopes: passes on all writes but answers, which each scope stores."""
 
     def send_rest(writes: Any) -> None:
         rest = [write for write in writes if write[0] != RESUME]

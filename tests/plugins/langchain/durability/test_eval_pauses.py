@@ -82,8 +82,12 @@ def leave(running: Sequence[Request]) -> list[dict[str, Any]]:
 EDITABLE = Editable(own=[], agent=[pay], eval_name="eval")
 
 
+def ignored(request_id: int, command: Any) -> None:
+    """Takes state updates of calls."""
+
+
 def pauses(writes: Writes | None = None, **options: Any) -> EvalPauses:
-    return EvalPauses(task_config(**options), writes or Writes(), EDITABLE)  # type: ignore[arg-type]
+    return EvalPauses(task_config(**options), writes or Writes(), EDITABLE, ignored)  # type: ignore[arg-type]
 
 
 async def paused(*asked: tuple[Request, BaseException]) -> tuple[Notes, Sequence[Interrupt]]:
@@ -196,7 +200,7 @@ async def test_an_eval_that_was_never_paused_takes_no_answer_and_clears_it_for_l
     """Stored, it would answer the first question of this eval, which comes after it."""
     writes, notes = Writes(), Notes()
     config = task_config("for somebody else", shown=["another task's"])
-    await EvalPauses(config, writes, EDITABLE).take_answers(notes)  # type: ignore[arg-type]
+    await EvalPauses(config, writes, EDITABLE, ignored).take_answers(notes)  # type: ignore[arg-type]
     assert (writes.taken, notes.values) == (1, {})
     assert take_plain_answer(config) == "for somebody else"
 

@@ -10,17 +10,18 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph.ui import AnyUIMessage, push_ui_message, ui_message_reducer
+from langgraph.types import Command, interrupt
 from scripted import Script, answers
 from stores import STORES, Store
 
@@ -303,3 +304,53 @@ async def test_variables_reach_the_graph_where_events_are_streamed() -> None:
         pass
     result = await run.goes_on(True, asked("n"))
     assert answers(result)[-1] == "<result>1</result>"
+
+
+class Shown(AgentState[Any]):
+    ui: Annotated[list[AnyUIMessage], ui_message_reducer]
+
+
+@pytest.mark.parametrize("end", ["cancelled", "paused"])
+async def test_what_a_tool_pushes_to_the_graph_goes_with_the_answer(end: str) -> None:
+    """LangGraph writes it at once, and would take the task of a cancelled eval for finished."""
+    begun: list[str] = []
+
+    @tool
+    async def show(k: str) -> str:
+        """Show something."""
+        begun.append(k)
+        push_ui_message("chart", {"k": k})
+        return k
+
+    @tool
+    async def work() -> str:
+        """Work."""
+        begun.append("work")
+        if end == "paused":
+            push_ui_message("chart", {"k": "asked"})
+            return str(interrupt("?"))
+        if begun.count("work") == 1:
+            running.cancel()
+            await asyncio.sleep(5)
+        return "worked"
+
+    agent = create_agent(
+        Script(),
+        tools=[show, work],
+        middleware=[CodeInterpreterMiddleware(ptc=["show", "work"])],
+        checkpointer=InMemorySaver(),
+        state_schema=Shown,
+    )
+    code = "await tools.show({k: 'a'}); await tools.work({})"
+    running = asyncio.ensure_future(agent.ainvoke(asked(code), CONFIG))
+    if end == "paused":
+        assert not (await running)["ui"]
+        result = await agent.ainvoke(Command(resume="worked"), CONFIG)
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        result = await agent.ainvoke(None, CONFIG)
+    assert answers(result) == ["<result>worked</result>"]
+    assert begun == ["a", "work", "work"]
+    shown = ["a", "asked"] if end == "paused" else ["a"]
+    assert [one["props"]["k"] for one in result["ui"]] == shown
