@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Self
 
 import attrs
 from pydantic_ai import CallToolsNode, RunContext, ToolApproved, UserError
-from pydantic_ai.capabilities import AbstractCapability, AgentNode
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT, ToolSelector
 from pydantic_ai.toolsets import AbstractToolset
@@ -230,8 +230,11 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             await self._evals.end_run(self._conversation_of(ctx))
 
     async def before_node_run(
-        self, ctx: RunContext[AgentDepsT], *, node: AgentNode[AgentDepsT]
-    ) -> AgentNode[AgentDepsT]:
+        self,
+        ctx: RunContext[AgentDepsT],
+        *,
+        node: Any,  # `AgentNode` cannot be read by `typing.get_type_hints`
+    ) -> Any:
         """Note evals that a person gave up: PydanticAI does not tell the toolset of those."""
         if isinstance(node, CallToolsNode) and node.tool_call_results:
             message, results = node.model_response, node.tool_call_results

@@ -184,7 +184,8 @@ class KernelExecution(Execution):
         error = _naming_closed(error, self._cell)
         bridges = self._offered()
         missing = "ModuleNotFound" if bridges is None else bridges.error_name("ModuleNotFound")
-        if error.name in _MISSING or error.name == missing:
+        is_explained = report.get("explained") is True
+        if not is_explained and (error.name in _MISSING or error.name == missing):
             from interpstack_javascript.advice.advising import advised  # loaded for an error only
 
             error = advised(error, self._cell, bridges, self._look)

@@ -72,6 +72,7 @@ async def test_a_promise_in_place_of_a_value_is_an_error(
     assert error.name == "TypeError"
     assert error.message.startswith("a Promise of tools.rows ")
     assert message in error.message
+    assert "undefined or null" not in error.message
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ async def test_names_and_fields_are_in_the_language(
         done = await session.eval("await task(DESCRIPTION='d', SUBAGENT_TYPE='s')")
         assert (done.error, done.text) == (None, "['d', 's']")
         for code, example in (
-            ("tools.WEB_SEARCH(3)", "as in <tools.WEB_SEARCH field=…>"),
+            ("tools.WEB_SEARCH(3)", "as in <tools.WEB_SEARCH field=3>"),
             ("task(3)", 'as in <task DESCRIPTION="…" SUBAGENT_TYPE="…">'),
         ):
             error = (await session.eval(f"await {code}")).error

@@ -172,7 +172,7 @@ def _instead(
     name: str, member: str, program: Node, bridges: BridgeSet | None, answer: Looked
 ) -> str:
     own = answer.keys[: max(answer.count, 0)]
-    there = [key for key in answer.keys if not key.startswith("$")]
+    there = [key for key in answer.keys if not key.startswith("$") and key != "undefined"]
     meant = meant_name(name, bridges)
     if meant and _same(meant.rpartition(".")[2], name):
         return f"did you mean {meant}?"

@@ -95,7 +95,7 @@
   function fail(reason, mine, place) {
     if (mine !== cell || !active) return;
     try {
-      completion = '{"error":' + errorText(reason) + (place === undefined ? "" : ',"place":' + place) + "}";
+      completion = '{"error":' + errorText(reason) + (weakSetHas(explained, reason) ? ',"explained":true' : "") + (place === undefined ? "" : ',"place":' + place) + "}";
     } catch {
       completion = noRoom; // nothing else makes this fail
     }

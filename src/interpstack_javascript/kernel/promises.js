@@ -3,6 +3,7 @@
   // A call's promise inherits from `Promise.prototype` by way of a proxy, which is asked for all that a
   // promise lacks: the code means the value of the call, and has not waited for it.
   const callOf = new WeakMap(); // promise -> name of the bridge
+  const explained = new WeakSet(); // errors whose message says what to write instead
   const symbolToPrimitive = Symbol.toPrimitive;
   const lacking = new ProxyClass(freeze(setPrototypeOf({}, PromiseClass.prototype)), {
     __proto__: null,
@@ -10,14 +11,16 @@
       if (key in target || !weakMapHas(callOf, receiver)) return get(target, key, receiver);
       const name = weakMapGet(callOf, receiver), fault = faultOfReading(name, key);
       if (fault === undefined) return undefined;
-      throw new TypeErrorClass("a Promise of " + name + " " + fault);
+      const error = new TypeErrorClass("a Promise of " + name + " " + fault);
+      weakSetAdd(explained, error);
+      throw error;
     },
   });
   function faultOfReading(name, key) {
-    const before = "; put await before the call";
+    const before = "; put await before the call", several = ", or an array of promises in Promise.all";
     if (key === "toJSON") return "cannot be turned into JSON" + before;
     if (key === symbolToPrimitive) return "is no text or number" + before;
-    if (key === symbolIterator || key === symbolAsyncIterator) return "cannot be iterated" + before;
+    if (key === symbolIterator || key === symbolAsyncIterator) return "cannot be iterated" + before + several;
     if (typeof key === "symbol") return undefined;
     const part = slice(key, 0, 80), member = isIndex(part) ? "[" + part + "]" : "." + part;
     return "has no " + stringify(part) + "; write (await " + name + "(…))" + member;

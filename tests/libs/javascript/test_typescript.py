@@ -51,7 +51,7 @@ async def test_declarations_persist_across_languages() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["let x: = 1", "abc def", "return 5", "enum {", "'unfinished", "enum E { A = 'x', B }"],
+    ["let x: = 1", "abc def", "return 5 6", "enum {", "'unfinished", "enum E { A = 'x', B }"],
 )
 async def test_what_does_not_parse_is_a_syntax_error(source: str) -> None:
     async with InterpreterStack().session() as session:
