@@ -86,7 +86,7 @@ async def test_a_promise_in_place_of_a_value_is_an_error(
         ("var p = tools.rows(1); [p == null, p === 1, !p, typeof p]",
          '[false, false, false, "object"]'),
         ("var p = tools.rows(1); p.note = 'mine'; p.note", "mine"),
-        ("var p = Object.create(tools.rows(1)); p.note", "undefined"),
+        ("var p = Object.create(tools.rows(1)); typeof p.note", "undefined"),
         ("tools.rows(1)", "[1, 2, 3]"),
         ("tools.rows(1).then((rows) => rows.length)", "3"),
         ("(await tools.rows(1).finally(() => 1)).length", "3"),
