@@ -121,6 +121,24 @@ async def test_a_proxy_is_not_taken_for_what_it_shows(engine: str) -> None:
         assert state is not None
 
 
+_SHOWN = "new Proxy({net: 100, n: NaN}, {get: (t, k) => k === 'net' ? t[k] * 1.25 : t[k]})"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_no_value_of_a_proxy_is_carried_that_code_does_not_read(engine: str) -> None:
+    source = f"let p = {_SHOWN}, list = [1, {_SHOWN}], plain = {{net: 100, n: NaN, zero: -0}}; 1"
+    with InterpreterStack(engine) as stack:
+        await stack.session("one").eval(source)
+        values = await stack.session("one").values()
+        await stack.session("two").load(values)
+        for code in ("p.net", "list[1].net"):
+            error = (await stack.session("two").eval(code)).error
+            assert error is not None
+            assert "a proxy cannot be saved; keep its target in a variable" in error.message
+        read = await stack.session("two").eval("[plain.net, plain.n, Object.is(plain.zero, -0)]")
+        assert read.text == "[100, NaN, true]"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_data_that_would_change_is_named_with_its_reason(engine: str) -> None:
     source = (

@@ -113,7 +113,7 @@
     },
     compareBuiltins: () => { comparesBuiltins = true; },
     recognizePromisesBy: (test) => { isForeignPromise = test; },
-    recognizeProxiesBy: (test) => { isProxy = test; },
+    recognizeProxiesBy: (test) => { isProxy = test; tellsProxies = true; },
     next: settleNext,
     findModulesBy: (found) => { engineModules = found; },
     // Whether nothing that the host does can let the running cell go on.

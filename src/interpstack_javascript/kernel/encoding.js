@@ -176,6 +176,7 @@
       if (found === undefined || found.get !== undefined || found.set !== undefined) meet(job);
       if (!found.writable || !found.configurable) fixed = true;
       const item = found.value;
+      if (!tellsProxies && value[key] !== item && (item === item || value[key] === value[key])) refuseProxy(depth, job);
       chars += key.length;
       switch (typeof item) {
         case "string":
@@ -358,9 +359,13 @@
   function variableIn(shared, name) {
     return shared.jobs[shared.jobs.length] = { __proto__: null, name, first: shared.count, kept: true };
   }
-  let isProxy = () => false; // an engine that can tell
+  // Where an engine cannot tell a proxy, it is one whose property reads as another value than the target has.
+  let isProxy = () => false, tellsProxies = false;
+  function refuseProxy(depth, job) {
+    refuseSaving("a proxy", depth, job, "; keep its target in a variable");
+  }
   function metBefore(value, depth, job) {
-    if (isProxy(value)) refuseSaving("a proxy", depth, job, "; keep its target in a variable");
+    if (isProxy(value)) refuseProxy(depth, job);
     const { shared } = job, number = mapGet(shared.numbers, value);
     const owner = number === undefined ? undefined : ownerOf(number, shared);
     if (owner === undefined) {
