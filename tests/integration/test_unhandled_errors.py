@@ -75,7 +75,7 @@ async def test_calls_that_fail_unawaited_are_named(
             outcome = await session.eval(f"{before} {call}; 'left'")
             assert (outcome.text, outcome.error) == ("left", None)
             (notice,) = outcome.notices
-            assert notice.startswith("A promise that the code did not wait for was rejected: ")
+            assert notice.startswith("A promise that the cell did not wait for was rejected: ")
             assert reason in notice
         assert (await session.eval("1")).notices == ()
 
@@ -88,7 +88,7 @@ async def test_rejections_that_a_module_leaves_are_named_once(engine: str) -> No
         first, second = await session.eval(source), await session.eval(source)
     assert (first.text, second.text) == ("7", "7")
     assert first.notices == (
-        "2 promises that the code did not wait for were rejected: Error: at once; Error: later.",
+        "2 promises that the cell did not wait for were rejected: Error: at once; Error: later.",
     )
     assert second.notices == ()
 
@@ -110,11 +110,11 @@ async def test_the_error_of_a_module_is_named_only_if_no_code_handles_it(
 _LOST = {
     "a call": (
         "shop.pay({item: 'tea'}); 'published'",
-        "A call that the code did not wait for failed",
+        "A call that the cell did not wait for failed",
     ),
     "an async function": (
         "(async () => { await 1; throw new TypeError('lost') })(); await 0; 'published'",
-        "A promise that the code did not wait for was rejected: TypeError: lost",
+        "A promise that the cell did not wait for was rejected: TypeError: lost",
     ),
 }
 

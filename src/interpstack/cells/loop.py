@@ -347,7 +347,8 @@ def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
     """
     count, verb = ("A call", verbs[0]) if len(calls) == 1 else (f"{len(calls)} calls", verbs[1])
     texts = listed(calls, _UNSEEN, separator="; ")
-    return f"{count} that the code did not wait for {verb}: {texts}."
+    advice = "it, and the async function that makes it" if len(calls) == 1 else "each of them"
+    return f"{count} that the cell did not wait for {verb}: {texts}. Await {advice}."
 
 
 def _not_handled(reasons: Sequence[str]) -> str:
@@ -358,10 +359,10 @@ def _not_handled(reasons: Sequence[str]) -> str:
     """
     texts = [" ".join(reason.split())[:_REASON_CHARS] for reason in reasons]
     if len(texts) == 1:
-        return f"A promise that the code did not wait for was rejected: {texts[0]}."
+        return f"A promise that the cell did not wait for was rejected: {texts[0]}."
     count = f"{len(texts)} or more" if len(texts) >= MAX_REJECTED else f"{len(texts)}"
     shown = listed(texts, _UNSEEN, separator="; ")
-    return f"{count} promises that the code did not wait for were rejected: {shown}."
+    return f"{count} promises that the cell did not wait for were rejected: {shown}."
 
 
 def _not_fired(timers: int) -> str:

@@ -181,7 +181,8 @@ async def test_an_answer_waits_for_calls_that_code_left_open(chat: Any) -> None:
 async def test_a_rejection_that_nobody_looks_at_loses_nothing(chat: Any) -> None:
     said = await chat.run("let a = 1; codex.tool('fail'); a", "a + 1")
     notice = (
-        "A call that the code did not wait for failed: codex.tool_fail (ToolError: no such thing)."
+        "A call that the cell did not wait for failed: codex.tool_fail (ToolError: no such thing)."
+        " Await it, and the async function that makes it."
     )
     assert said == [f"<notice>{notice}</notice>\n<result>1</result>", "<result>2</result>"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from interpstack import InterpreterStack, Limits, Session
 
-_LOST = "A promise that the code did not wait for was rejected: "
+_LOST = "A promise that the cell did not wait for was rejected: "
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ _IN_JOBS = f"for (let i = 0; i < {_MANY}; i++) (async () => {{ await 1; throw i;
 
 
 #: The beginning of the notice about them.
-_NOTICED = ("100 or more promises that the code did not wait for were rejected: ",)
+_NOTICED = ("100 or more promises that the cell did not wait for were rejected: ",)
 
 
 class _Module:
