@@ -210,7 +210,7 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         ("str(5)", "str is not defined"),
         ("x = None", "null"),
         ("found = True", "true"),
-        ("SELECT * FROM users", "SyntaxError"),
+        ("SELECT * FROM users", "SQL", "JavaScript"),
         ("ls -la", "ls"),
     ),
     *_group(

@@ -28,6 +28,12 @@ _EACH: Final = frozenset(
 _SORTS: Final = frozenset({"sort", "toSorted"})
 #: Characters of code that a message quotes.
 _MOST: Final = 40
+#: The beginning of a statement in SQL.
+_SQL: Final = re.compile(
+    r"\s*+(?:select\s[^;]{0,400}?\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s"
+    r"|create\s+table\s)",
+    re.IGNORECASE,
+)
 _BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 
 
@@ -202,6 +208,8 @@ def foreign_advice(source: str, offset: int) -> str:
         source: The source.
         offset: Index of the character at fault.
     """
+    if _SQL.match(source):
+        return "this looks like SQL; cells are JavaScript: pass it to a function as a text"
     lines = _BREAK.split(source)
     row = len(_BREAK.findall(source, 0, offset))
     if not looks_like_python(lines, min(row, len(lines) - 1)):
