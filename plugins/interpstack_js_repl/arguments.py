@@ -38,6 +38,7 @@ class InterpreterArguments(TypedDict, total=False):
     pause_grace: float
     lock_timeout: float | None
     tool_errors: Literal["tell", "raise"]
+    unhandled: Literal["tell", "raise", "ignore"]
     late_tools: Collection[str]
     tools_only: bool
     attachments: Literal["auto", "always", "never"]

@@ -236,7 +236,7 @@ def test_each_run_of_a_checkpoint_starts_from_the_variables_before_the_eval(
     after = 11 if mode != "call" else "none"
     for _ in range(3):
         ended = agent().invoke(approving(paused), paused.config)
-        assert answers(ended) == results("undefined", 1, after)
+        assert answers(ended) == results(0, 1, after)
         assert shop.paid == [1]
     later = 11 if mode == "thread" else "none"
     assert answers(turn(agent(), "typeof n == 'number' ? n : 'none'")) == results(later)

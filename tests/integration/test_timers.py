@@ -8,7 +8,7 @@ import json
 import pytest
 from engines import OnEngine
 
-from interpstack import Bridge, InterpreterStack, Session
+from interpstack import Bridge, InterpreterStack, Limits, Session
 
 _LATER = "await new Promise((go) => setTimeout(go, 40)); log.join()"
 #: Timers that are due together, and what they log.
@@ -57,7 +57,11 @@ async def test_timers_fire_in_the_order_in_which_they_are_due(on_engine: OnEngin
         await new Promise((go) => setTimeout(go, 100));
         JSON.stringify(log)
     """
-    async with InterpreterStack(on_engine.name) as stack, stack.session() as session:
+    limits = Limits(result_chars=20_000)
+    async with (
+        InterpreterStack(on_engine.name, limits=limits) as stack,
+        stack.session() as session,
+    ):
         fired = json.loads((await session.eval(code)).text)
     assert fired == sorted([7 - i % 7, i] for i in range(900))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
+from weakref import WeakMethod
 
 import attrs
 from langgraph.store.base import BaseStore
@@ -104,7 +105,8 @@ class CheckpointStore:
     _spent: list[Mapping[str, Any]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._pauses = EvalPauses(self.config, self.writes, self.editable, self.returned)
+        returned = _weakly(self.returned)  # a turn leaves nothing to the garbage collector
+        self._pauses = EvalPauses(self.config, self.writes, self.editable, returned)
         if self.store is not None:
             self._paused = PausedRun(
                 store=self.store,
@@ -336,6 +338,19 @@ class CheckpointStore:
         self.ends_before_its_calls()
         if self._database is not None:
             await self._database.record_late_results(self.key, calls)
+
+
+def _weakly(
+    method: Callable[[int, Command[Any]], None],
+) -> Callable[[int, Command[Any]], None]:
+    """A function that calls a method of an object, and does not keep the object alive."""
+    found = WeakMethod(method)
+
+    def call(request_id: int, command: Command[Any]) -> None:
+        if (alive := found()) is not None:
+            alive(request_id, command)
+
+    return call
 
 
 def _named(calls: Sequence[Mapping[str, Any]]) -> str:

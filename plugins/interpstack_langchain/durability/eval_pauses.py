@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     scope,
     stored_interrupts,
     take_plain_answer,
+    without_answers,
 )
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
@@ -75,10 +77,8 @@ class EvalPauses:
         return found
 
     def _scope(self, request_id: int, answers: list[Any]) -> Scope:
-        def send(writes: Any) -> None:  # such as a UI message that the tool pushes
-            self.returned(request_id, Command(update=writes))
-
         name, given = f"call:{request_id}", self._given
+        send = partial(_pushed, self.returned, request_id)
         return scope(self.config, name, answers, given, send, beside=True)
 
     async def pause(
@@ -316,6 +316,14 @@ def running_after(entries: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str,
 
 def _first(reasons: Mapping[str, str]) -> str:
     return next(iter(reasons.values()))
+
+
+def _pushed(
+    returned: Callable[[int, Command[Any]], None], request_id: int, writes: Sequence[Any]
+) -> None:
+    """Note what a tool pushes to the graph, such as a UI message, as an update of its call."""
+    if rest := without_answers(writes):
+        returned(request_id, Command(update=rest))
 
 
 def _digest(answer: Any) -> str:

@@ -57,6 +57,7 @@ __all__ = [
     "scope",
     "stored_interrupts",
     "take_plain_answer",
+    "without_answers",
 ]
 
 
@@ -225,8 +226,9 @@ def scope(
         name: Unique in the task, the same in every run of it.
         answers: Answers to the scope's interrupts in earlier runs.
         given: Answers of this resume to interrupts of the scope, by id.
-        send: Takes the writes of code in the scope, but for answers; by default, they are writes of
-            the task, which then counts as finished even if it fails.
+        send: Takes the writes of code in the scope, of which those to `RESUME` are answers that the
+            scope stores itself; by default, the others are writes of the task, which then counts as
+            finished even if it fails.
         beside: Whether graphs in the scope have the depth of graphs that the task itself runs.
     """
     conf = config.get("configurable", {})
@@ -238,7 +240,7 @@ def scope(
     configurable = {
         CONFIG_KEY_CHECKPOINT_NS: namespace,
         CONFIG_KEY_RESUME_MAP: dict(given),
-        CONFIG_KEY_SEND: sender(send or conf[CONFIG_KEY_SEND]),
+        CONFIG_KEY_SEND: send or sender(conf[CONFIG_KEY_SEND]),
         CONFIG_KEY_SCRATCHPAD: PregelScratchpad(
             step=outer.step,
             stop=outer.stop,
@@ -337,8 +339,12 @@ def sender(send: Callable[[Any], None]) -> Callable[[Any], None]:
     """The writer of a task's scopes: passes on all writes but answers, which each scope stores."""
 
     def send_rest(writes: Any) -> None:
-        rest = [write for write in writes if write[0] != RESUME]
-        if rest:
+        if rest := without_answers(writes):
             send(rest)
 
     return send_rest
+
+
+def without_answers(writes: Any) -> list[tuple[str, Any]]:
+    """Writes of code in a scope, without the answers that the scope stores itself."""
+    return [write for write in writes if write[0] != RESUME]

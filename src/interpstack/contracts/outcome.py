@@ -56,7 +56,8 @@ class Outcome(Value):
             the cell, or `lost` together with the variables of earlier cells.
         loss: The words for a lost state at the end of the error's message.
         handle: The value has no data form (a function, a symbol).
-        undefined: There is no value; `text` is the guest's word for that.
+        undefined: The cell ended with no value; `text` is the guest's word for that, or shows what
+            the declaration at its end made.
         omitted_chars: Characters of `text` that the guest omitted.
         omitted_exact: Whether `omitted_chars` is exact or only a lower bound.
         shortened: `text` lacks parts of the value, and says where.

@@ -179,7 +179,8 @@ class Completion(Value):
         omitted_exact: Whether that count is exact or only a lower bound.
         shortened: Whether `text` lacks parts of the value, and says where.
         handle: Whether the value has no data form (a function, a symbol).
-        undefined: Whether there is no value; `text` may still be the guest's word for that.
+        undefined: Whether there is no value; `text` may still be the guest's word for that, or show
+            what the declaration at the end of the cell made.
         error: Set when the cell threw; the other fields then hold their defaults. An error of a
             settlement that code did not catch has the name and message of that settlement: by
             these the host knows which request failed.

@@ -27,7 +27,7 @@
       const value = box.value;
       if (box.asIs !== true && typeof value === "object" && value !== null && isPromise(value)
         && settled(value, [(inner) => succeed(inner, mine), (reason) => fail(reason, mine)])) return;
-      succeed(value, mine);
+      succeed(value, mine, box.asIs === true);
     }, (reason) => fail(reason, mine)]);
   }
   // Attach handlers to a promise of the guest; false for what only looks like one.
@@ -45,7 +45,8 @@
       return false;
     }
   }
-  function succeed(value, mine) {
+  // `declared`: the value is that of a variable, which the last statement declares.
+  function succeed(value, mine, declared = false) {
     if (mine !== cell || !active) return;
     let text, handle = false, exact = true, omitted = 0, isShort = false;
     try {
@@ -72,7 +73,7 @@
       return;
     }
     try {
-      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"shortened":' + isShort + ',"handle":' + handle + ',"undefined":' + (value === undefined) + "}";
+      completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"shortened":' + isShort + ',"handle":' + handle + ',"undefined":' + (declared || value === undefined) + "}";
     } catch {
       completion = noRoom;
     }

@@ -200,7 +200,7 @@ PROGRESS = to_json(Progress())
         (Settlement, 7, "Settlement takes an array; got 7"),
         (Settlement, {}, "Settlement takes an array; got {}"),
         (Settlement, [1, "a"], "Settlement.error is missing"),
-        (Settlement, [1, "a", None, {}, False, 9], "Settlement takes 5 items at most; got 6"),
+        (Settlement, [1, "a", None, {}, False, "", 9], "Settlement takes 6 items at most; got 7"),
         (Settlement, [True, "a", None, {}], "Settlement.id takes a whole number; got True"),
         (Settlement, [1, None, None, {}], "Settlement.text takes a string; got None"),
         (Settlement, [1, "a", None, {"m": 5}], "Settlement.modules.m takes a string; got 5"),

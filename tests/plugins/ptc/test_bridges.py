@@ -295,7 +295,7 @@ async def test_an_unknown_language_is_not_taken_for_javascript(make_tool: Make) 
         assert word not in found
     bridges = {bridge.name: bridge for bridge in stack.bridge_set(HostOffer(tools=[tool]))}
     with pytest.raises(
-        TypeError, match=r"takes named arguments, as in tools\.web_search\(field: …\)"
+        TypeError, match=r"takes named arguments, as in tools\.web_search\(field: 3\)"
     ):
         await bridges["tools.web_search"].handler(3, CellContext("key", None))
     assert (await bridges["tools._describe"].handler("web_search")).startswith("- `web_search`")

@@ -242,7 +242,7 @@ async def test_an_error_in_a_callback_of_node_is_the_cells(session: Session) -> 
     source = "import c from 'crypto'; await new Promise(() => c.randomBytes(8, () => { boom(); }))"
     error = (await session.eval(source)).error
     assert error is not None
-    assert error.message == "boom is not defined"
+    assert error.message.startswith("boom is not defined")
     assert (await session.eval("1 + 1")).text == "2"
 
 

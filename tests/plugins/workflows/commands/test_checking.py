@@ -113,12 +113,12 @@ def test_a_name_that_a_script_does_not_have_is_refused(folder: Path) -> None:
     [
         ("{lable: 'y'}", "agent has no option 'lable'; it has agentType, "),
         ("{'lable': who}", "agent has no option 'lable'; it has agentType, "),
-        ("{maxTokens: 'many'}", "agent option maxTokens takes a positive whole number; got 'many'"),
+        ("{maxTokens: 'many'}", 'agent option maxTokens takes a positive whole number; got "many"'),
         ("{retry: {maxAttempts: 0}}", "agent retry.maxAttempts must be a positive integer"),
         ("{retry: true}", "agent retry option must be an object"),
         ("{label: 5}", "agent option label takes a string; got 5"),
         ("{schema: 1}", "agent option schema takes a JSON Schema; got 1"),
-        ("{isolation: 'none'}", "agent option isolation takes 'worktree'; got 'none'"),
+        ("{isolation: 'none'}", "agent option isolation takes 'worktree'; got \"none\""),
     ],
 )
 def test_options_that_a_script_has_wrong_are_refused_with_their_line(
