@@ -44,6 +44,7 @@ def _is_sound(drained: Any) -> bool:
         and _all(drained.get("cancelled"), _is_id)
         and _all(drained.get("rejected"), _is_reason)
         and _is_promises(drained.get("promises"))
+        and _is_count(drained.get("unheard"))
         and type(drained.get("importing")) is int
         and type(drained.get("idle")) is bool
         and _is_completion(drained.get("completion", 0))
@@ -86,6 +87,10 @@ def _is_promises(item: Any) -> bool:
         and all(type(count) is int and 0 <= count < 2**53 for count in item[:2])
         and _all(item[2:], _is_name)
     )
+
+
+def _is_count(item: Any) -> bool:
+    return item is None or (type(item) is int and 0 <= item < 2**53)
 
 
 def _is_name(item: Any) -> bool:

@@ -140,6 +140,7 @@ def drained_progress(
         requests=[Request(*item) for item in drained["requests"]],
         cancelled=drained["cancelled"],
         rejected=drained["rejected"],
+        unheard=drained.get("unheard"),
         notices=(*notices, *_notices(drained.get("promises"))),
         completion=completion,
         cpu_seconds=cpu_seconds,

@@ -151,3 +151,18 @@ async def test_an_error_of_the_cell_is_louder(on_engine: OnEngine) -> None:
         outcome = await stack.session("one").eval(code)
     assert outcome.error is not None
     assert outcome.error.name == "RangeError"
+
+
+@pytest.mark.engines("javascript")
+async def test_a_late_failure_that_code_handles_is_no_fault(on_engine: OnEngine) -> None:
+    @bridge("shop.pay")
+    async def pay(item: str) -> None:
+        await asyncio.sleep(0.01)
+        raise OSError("disk quota exceeded")
+
+    code = "shop.pay({item: 'a'}).catch(() => 0); shop.pay({item: 'b'}); 'left'"
+    with InterpreterStack(on_engine.name, bridges=[pay]) as stack:
+        outcome = await stack.session("one").eval(code)
+        assert (outcome.text, outcome.unhandled) == ("left", 1)
+        handled = code.replace("shop.pay({item: 'b'}); ", "")
+        assert (await stack.session("two").eval(handled)).clean

@@ -165,6 +165,7 @@ class _Loop:
     ended: bool = False  # the guest has reported its completion
     unseen: list[str] = attrs.field(factory=list)  # failures that came after it
     rejected: Sequence[str] = ()  # reasons of promises that no code handles
+    handled: int = 0  # failures in `unseen` that code handles
 
     def __attrs_post_init__(self) -> None:
         if self.run.context.listener is not None:
@@ -181,7 +182,7 @@ class _Loop:
             if progress.completion is not None:
                 await self._finish_unawaited()
                 done = progress.completion
-                if self.unhandled == "raise" and done.error is None and self._failures():
+                if self.unhandled == "raise" and done.error is None and self._unhandled():
                     return self._outcome(error=GuestError(_UNHANDLED, self._failures()[0][:-1]))
                 return self._outcome(
                     text=done.text,
@@ -225,7 +226,7 @@ class _Loop:
 
     async def _poll(self) -> Progress:
         self.run.requests.check_cancelled()
-        now, settled = self.step.now, self.step.settlements
+        now, settled, seen = self.step.now, self.step.settlements, len(self.unseen)
         for one in settled:
             bridge = self.unanswered.pop(one.id, "a call")
             if (error := one.error) is not None:
@@ -250,6 +251,8 @@ class _Loop:
         self.notices += tuple(progress.notices)
         if self.ended or progress.completion is not None:
             self.rejected = progress.rejected[:MAX_REJECTED]
+        if self.ended and progress.unheard is not None:
+            self.handled += max(0, len(self.unseen) - seen - progress.unheard)
         self._became(progress)
         self.unanswered.update({one.id: one.bridge for one in progress.requests})
         await self.steps.take(progress)
@@ -284,6 +287,9 @@ class _Loop:
             self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
         if self.unhandled == "tell":
             self.notices += self._failures()
+
+    def _unhandled(self) -> int:
+        return len(self.unseen) - self.handled + len(self.rejected)
 
     def _failures(self) -> tuple[str, ...]:
         """A sentence about failed calls, and one about rejected promises, that nothing handled."""
@@ -330,7 +336,7 @@ class _Loop:
         return self.run.context.outcome(
             self.limits.console_chars,
             usage=usage,
-            unhandled=len(self.unseen) + len(self.rejected) if self.unhandled == "tell" else 0,
+            unhandled=self._unhandled() if self.unhandled == "tell" else 0,
             notices=self.notices,
             state=self.state,
             loss=self.loss,

@@ -215,6 +215,8 @@ class Progress(Value):
         rejected: Once the cell has ended, the reason of each promise that was rejected so far and
             that no code handles, without failed calls that were answered after the end; at most
             `MAX_REJECTED` of them.
+        unheard: The number of failed calls that were answered after the end since the last poll,
+            and that no code handles; `None` if the engine cannot tell.
     """
 
     notifications: Sequence[Notification] = ()
@@ -228,6 +230,7 @@ class Progress(Value):
     loss: str = ""
     notices: Sequence[str] = ()
     rejected: Sequence[str] = ()
+    unheard: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

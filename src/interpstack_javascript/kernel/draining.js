@@ -20,7 +20,7 @@
     drains++;
     if (flush || live || completion !== "") takeConsole(flush || completion !== "");
     const text = '{"calls":[' + joined(calls) + '],"requests":[' + joinedRequests() + '],"cancelled":['
-      + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"rejected":[' + rejectedTexts() + '],"promises":' + (shown === 0 || completion === "" ? "null" : shownPromises()) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
+      + joined(cancelled) + '],"importing":' + importing + ',"idle":' + (keys(pending).length === 0) + ',"rejected":[' + rejectedTexts() + '],"unheard":' + takeUnheard() + ',"promises":' + (shown === 0 || completion === "" ? "null" : shownPromises()) + ',"completion":' + (completion === "" ? "null" : completion) + "}";
     completion = "";
     return text;
   }

@@ -2,6 +2,7 @@
 
   const mostRejected = 100; // in one report
   let reported = list(); // errors that the host reports itself
+  let unheard = 0; // of these, since the last drain, those that no code handles
   function beginRejections() {
     if (reported.length !== 0) reported = list();
     if (unhandled !== undefined) unhandled.forget();
@@ -15,9 +16,19 @@
     if (active || !accepting || unhandled === undefined) return "";
     const reasons = unhandled.reasons(), texts = list();
     for (let i = 0; i < reasons.length && texts.length < mostRejected; i++) {
-      if (isReported(reasons[i])) continue;
+      if (isReported(reasons[i])) {
+        unheard++;
+        continue;
+      }
       texts[texts.length] = stringify(slice(attempt(thrownLine, reasons[i]) ?? "an error that cannot be read", 0, 300));
     }
     if (reasons.length !== 0) unhandled.forget(); // each is reported once, and kept no longer
     return join(texts, ",");
+  }
+  // `null` where the engine cannot tell.
+  function takeUnheard() {
+    if (active || unhandled === undefined) return "null";
+    const count = unheard;
+    unheard = 0;
+    return "" + count;
   }
