@@ -264,12 +264,15 @@
     if (found === 1) return [foundLine, foundColumn];
     return found > 1 && sameLine ? [foundLine, 0] : [0, 0];
   };
+  const OF_DATA = ", in the text that JSON.parse got"; // or it reads as a fault of the code
   const writeTrace = (error, frames) => {
     let text = "", read, top = 0;
     noteFault(error, frames);
     while (top < frames.length && fileOf(frames[top]) === KERNEL) top++; // of a variable that the kernel guards
     try {
-      const name = dataOf(error, "name") || "Error", message = dataOf(error, "message");
+      const name = dataOf(error, "name") || "Error", said = dataOf(error, "message");
+      const message = isData(frames, 0) ? said + OF_DATA : said;
+      if (message !== said) defineProperty(error, "message", { __proto__: null, value: message });
       text = message === "" ? name : name + ": " + message;
       read = placeOfRead(name, message, frames, top);
     } catch { /* a proxy keeps it to itself */ }

@@ -379,7 +379,7 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         ("await tools.search({q: 'a', limit: 5n})", "<result>"),
         ("await tools.search({q: Symbol('x')})", "symbol"),
         ("JSON.parse(\"{'a': 1}\")", "SyntaxError"),
-        ("JSON.parse('<html>')", "SyntaxError"),
+        ("JSON.parse('<html>')", "SyntaxError", "JSON"),
         ("null.length", "TypeError"),
     ),
     *_group(

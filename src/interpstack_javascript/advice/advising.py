@@ -259,6 +259,8 @@ def _about_value(
 def _as_written(one: Suspect) -> str:
     if one.text in ("null", "undefined"):
         return ""
+    if one.called == "then":
+        return f": {one.text} is no promise: await has its value; leave out .then"
     if one.called:  # which of both, no engine's class of error tells
         return f": {one.text} is undefined or null, or has no function {cut(one.called)!r}"
     return f": {one.text} is undefined or null"

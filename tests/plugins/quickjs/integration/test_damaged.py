@@ -176,8 +176,8 @@ def test_stored_modules_come_back() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (b"[" * 100_001, "too many"),
-        (b"[" + b"{}," * 100_001 + b"{}]", "too many"),
+        (b"[" * 200_001, "too many"),
+        (b"[" + b"{}," * 200_001 + b"{}]", "too many"),
         (b" " * (64 * 2**20 + 1), "too large"),
         (b"[" * 50_000, "recursion|Expecting|nested"),
         (b"{}", "malformed"),
