@@ -94,21 +94,15 @@ def _mode(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None
         )
 
 
-def _tool_errors(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if value not in ("tell", "raise"):
-        raise ConfigurationError(f"tool_errors takes 'tell' or 'raise'; got {shown(value)}")
+def _one_of(*words: str) -> Any:
+    """A validator for an option that takes one of some words."""
+    accepted = f"{', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
 
+    def check(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value not in words:
+            raise ConfigurationError(f"{attribute.name} takes {accepted}; got {shown(value)}")
 
-def _unhandled(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if value not in ("tell", "raise", "ignore"):
-        raise ConfigurationError(f"unhandled takes 'tell', 'raise' or 'ignore'; got {shown(value)}")
-
-
-def _attachments(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if value not in ("auto", "always", "never"):
-        raise ConfigurationError(
-            f"attachments takes 'auto', 'always' or 'never'; got {shown(value)}"
-        )
+    return check
 
 
 def _mode_name(value: Any) -> Any:
@@ -203,15 +197,17 @@ class Options:
     lock_timeout: float | None = attrs.field(
         default=None, validator=_number(float, least=0, optional=True)
     )
-    tool_errors: Literal["tell", "raise"] = attrs.field(default="tell", validator=_tool_errors)
+    tool_errors: Literal["tell", "raise"] = attrs.field(
+        default="tell", validator=_one_of("tell", "raise")
+    )
     unhandled: Literal["tell", "raise", "ignore"] = attrs.field(
-        default="tell", validator=_unhandled
+        default="tell", validator=_one_of("tell", "raise", "ignore")
     )
     background: BackgroundOptions | None = attrs.field(default=None, converter=_background)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False
     attachments: Literal["auto", "always", "never"] = attrs.field(
-        default="auto", validator=_attachments
+        default="auto", validator=_one_of("auto", "always", "never")
     )
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))

@@ -27,6 +27,7 @@ from interpstack_monty.running.turns import SuspensionAnswers
 from interpstack_monty.running.workplaces import Workplace
 from interpstack_monty.state import MontyState
 from interpstack_monty.workers import KernelReplaced, MontyWorker
+from interpstack_python.advice import ADVISED
 
 __all__ = ["MontyExecution"]
 
@@ -37,11 +38,6 @@ _GRACE_SECONDS: Final = 0.25
 #: Share of the time limit that must be used up before Monty is believed that it is: its clock
 #: and that of this process differ a little.
 _BELIEVED: Final = 0.95
-#: Errors that may be about something that is not there.
-_ADVISED: Final = frozenset(
-    {"AttributeError", "ImportError", "IndexError", "KeyError", "ModuleNotFoundError", "NameError"}
-    | {"PermissionError", "TypeError"}
-)
 #: Names of replaced bridges in a notice, at most.
 _TAKEN: Final = 5
 
@@ -259,7 +255,7 @@ class MontyExecution(Execution):
     def _advised(self, completion: Completion, worker: MontyWorker) -> Completion:
         """The completion, whose error says what is missing; call it once the state is stored."""
         error, raised = completion.error, self._error
-        if error is None or error.name not in _ADVISED:
+        if error is None or error.name not in ADVISED:
             return completion
         if not isinstance(raised, pydantic_monty.MontyRuntimeError):
             return completion

@@ -15,13 +15,10 @@ from typing import Final
 
 import attrs
 
-from interpstack_javascript.parser.parsing import Node, children, walk
+from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, walk
 
 __all__ = ["SharedParameter", "has_default", "shared_parameter"]
 
-_FUNCTIONS: Final = frozenset(
-    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
-)
 _CLASSES: Final = frozenset({"ClassDeclaration", "ClassExpression"})
 #: Parts of classes whose code runs later, as that of functions does.
 _LATER: Final = frozenset({"AccessorProperty", "PropertyDefinition", "StaticBlock"})
@@ -90,7 +87,7 @@ def _has_function(function: Node, pause: Callable[[], None]) -> bool:
         count += 1
         if count % _PER_PAUSE == 0:
             pause()
-        found = found or node["type"] in _FUNCTIONS or node["type"] in _CLASSES
+        found = found or node["type"] in FUNCTIONS or node["type"] in _CLASSES
         return not found  # so a function in a default is looked at once, with its first parent
 
     for parameter in function["params"]:
@@ -227,7 +224,7 @@ class _UsedNames:
         kind = node["type"]
         if kind == "Identifier":
             self._used.append((node, scope, False))
-        elif kind in _FUNCTIONS:
+        elif kind in FUNCTIONS:
             self._function(node, scope)
         elif kind in _CLASSES:
             self._class(node, scope)

@@ -10,14 +10,23 @@ from typing import Final, TypeAlias
 
 import attrs
 
-__all__ = ["Edit", "Edited", "Shifts", "edited", "in_bytes", "merged", "written_column"]
+__all__ = [
+    "LINE_BREAK",
+    "Edit",
+    "Edited",
+    "Shifts",
+    "edited",
+    "in_bytes",
+    "merged",
+    "written_column",
+]
 
 #: Start and end of the replaced text, and its replacement.
 Edit: TypeAlias = tuple[int, int, str]
 #: A table of the kernel; see `Edited`.
 Shifts: TypeAlias = tuple[int, ...] | None
 #: As engines count lines.
-_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+LINE_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 #: Characters of more than one byte in UTF-8.
 _WIDE: Final = re.compile(r"[^\x00-\x7f]{1,256}")
 #: Parts of one source above which its columns are given up: an engine has to keep them.
@@ -75,7 +84,7 @@ def in_bytes(shifts: Shifts, text: str) -> Shifts:
     parts: dict[int, list[tuple[int, ...]]] = {}
     for start in range(1, len(shifts), 5):
         parts.setdefault(shifts[start], []).append(shifts[start + 1 : start + 5])
-    made, lines = list[int](), _BREAK.split(text)
+    made, lines = list[int](), LINE_BREAK.split(text)
     for number, line in enumerate(lines, 1):
         for part in _bytes_of(line, parts.get(number, [])):
             made += number, *part
@@ -194,7 +203,7 @@ class _Place:
 
     def advance(self, text: str) -> bool:
         """Move behind this text; whether that is on another line."""
-        ends = [found.end() for found in _BREAK.finditer(text)]
+        ends = [found.end() for found in LINE_BREAK.finditer(text)]
         if ends:
             self.line, self.column = self.line + len(ends), 0
         self.column += _units(text[ends[-1] :] if ends else text)

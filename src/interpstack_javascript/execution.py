@@ -70,15 +70,8 @@ class KernelExecution(Execution):
             if settlement.modules:
                 clash = self._modules.clash(settlement.modules, settlement.specifier)
                 if clash:
-                    offered = self._offered()
-                    name = (
-                        "ModuleNotFound"
-                        if offered is None
-                        else offered.error_name("ModuleNotFound")
-                    )
-                    self._answers.append(
-                        answer_text(Settlement(settlement.id, error=GuestError(name, clash)))
-                    )
+                    error = GuestError(self._missing_module(), clash)
+                    self._answers.append(answer_text(Settlement(settlement.id, error=error)))
                     continue
                 self._modules.add(settlement.modules, settlement.specifier)
             self._answers.append(answer_text(settlement))
@@ -106,6 +99,11 @@ class KernelExecution(Execution):
     def _offered(self) -> BridgeSet | None:
         """The functions on offer; `None` if errors should not name the nearest of them."""
         return None
+
+    def _missing_module(self) -> str:
+        """The name of the error of an import that finds no module."""
+        bridges = self._offered()
+        return "ModuleNotFound" if bridges is None else bridges.error_name("ModuleNotFound")
 
     def _ask(self, *command: Any) -> str | None:
         """The kernel's answer to a command at the end of the cell; `None` if there is none."""
@@ -182,13 +180,11 @@ class KernelExecution(Execution):
             return completion
         error = self._error(report["error"], report.get("place"))
         error = _naming_closed(error, self._cell)
-        bridges = self._offered()
-        missing = "ModuleNotFound" if bridges is None else bridges.error_name("ModuleNotFound")
         is_explained = report.get("explained") is True
-        if not is_explained and (error.name in _MISSING or error.name == missing):
+        if not is_explained and error.name in (*_MISSING, self._missing_module()):
             from interpstack_javascript.advice.advising import advised  # loaded for an error only
 
-            error = advised(error, self._cell, bridges, self._look)
+            error = advised(error, self._cell, self._offered(), self._look)
         return Completion(error=error)
 
     def _may_look(self, drained: str) -> bool:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Final
 
 from interpstack.contracts.protocol import Cell, GuestError
 from interpstack.guests import place_at
-from interpstack_javascript.edits import Shifts, written_column
+from interpstack_javascript.edits import LINE_BREAK, Shifts, written_column
 
 __all__ = ["faulty", "offset_in", "offset_of"]
 
-_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 #: Code units of the longest line break; an engine may name one of them.
 _BREAK_UNITS: Final = 2
 
@@ -68,12 +66,12 @@ def offset_of(source: str, line: int, column: int) -> int | None:
     """
     if not 0 < line <= len(source) + 2 or column < 1:
         return None
-    breaks = islice(_BREAK.finditer(source), line - 1)
+    breaks = islice(LINE_BREAK.finditer(source), line - 1)
     ends = [0, *(found.end() for found in breaks)]
     if len(ends) < line:
         return len(source) if len(ends) == line - 1 else None
     start = ends[-1]
-    following = _BREAK.search(source, start)
+    following = LINE_BREAK.search(source, start)
     text = source[start : len(source) if following is None else following.start()]
     units = text.encode("utf-16-le", "surrogatepass")
     if column - 1 > len(units) // 2 + _BREAK_UNITS:

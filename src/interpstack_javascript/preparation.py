@@ -18,6 +18,7 @@ from interpstack_javascript.errors import SourceError, TypeScriptError
 from interpstack_javascript.flags import NO_SETS, has_sets
 from interpstack_javascript.loops import LoopEdits, loop_edits
 from interpstack_javascript.parser.parsing import (
+    FUNCTIONS,
     Node,
     Parsed,
     SourceFault,
@@ -56,9 +57,6 @@ _JOINING: Final = tuple("([`/+-*,.")
 #: The end of an element in JSX.
 _TAG: Final = re.compile(r"</|/>")
 _TEXT: Final = re.compile(r"[^\n\r\u2028\u2029]")
-_FUNCTIONS: Final = frozenset(
-    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
-)
 #: Values of variables that are named like functions and classes, which have no value either.
 _DEFINING: Final = frozenset({"ArrowFunctionExpression", "ClassExpression", "FunctionExpression"})
 _BLOCKS: Final = frozenset(
@@ -82,7 +80,7 @@ _TYPED: Final = frozenset({"TSEnumDeclaration", "TSModuleDeclaration"})
 _RESTRICTED: Final = frozenset({"arguments", "eval"})
 #: Nodes that preparation asks about.
 _NOTED: Final = (
-    _FUNCTIONS
+    FUNCTIONS
     | _BLOCKS
     | _TYPED
     | {"AccessorProperty", "AssignmentExpression", "AwaitExpression", "Decorator"}
@@ -235,8 +233,8 @@ def _fault(source: str, tried: Sequence[tuple[str, Parsed]], clock: Clock) -> So
                 return SourceError(text, offset)
     text = best.message.removesuffix(".")
     foreign = foreign_advice(source, offset)
-    told = (foreign, text) if foreign else (text, best.advice)
-    return SourceError(". ".join(filter(None, told)), offset)
+    sentences = (foreign, text) if foreign else (text, best.advice)
+    return SourceError(". ".join(filter(None, sentences)), offset)
 
 
 def offset_shown(source: str, fault: SourceFault) -> int:
@@ -413,7 +411,7 @@ class _Seen:
         kind = node["type"]
         if outside and _is_compound(node):
             self._compound(node, parent)
-        if kind in _FUNCTIONS:
+        if kind in FUNCTIONS:
             return self._function(node, scope, outside, parent), False
         if kind == "VariableDeclaration":
             self._variable(node, scope, outside, parent)

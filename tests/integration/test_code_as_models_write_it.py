@@ -364,7 +364,7 @@ async def test_await_in_a_plain_function_is_told_with_what_to_write(on_engine: O
     ],
 )
 def test_await_that_can_wait_or_is_a_name_is_left_alone(source: str) -> None:
-    prepared(source)
+    assert "await" in prepared(source).source
 
 
 # -- another language ----------------------------------------------------------------------------

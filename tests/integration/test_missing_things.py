@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 from engines import OnEngine
+from missing_things import SEARCHES, message_of
 
-from interpstack import InterpreterStack, Limits, Session, bridge
+from interpstack import InterpreterStack, Limits, Session
 
 HITS = (
     "var hits = [{title: 'a', score: 1}, {title: 'b', score: 2}], rows = hits; "
@@ -108,36 +109,20 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
-@bridge("tools.sqlQuery")
-async def sql_query(query: str) -> list[str]:
-    return [query]
-
-
-@bridge("tools.search")
-async def search(q: str, limit: int = 3) -> list[dict[str, str]]:
-    return [{"title": q}] * limit
-
-
 @pytest.fixture
 def session(on_engine: OnEngine) -> Iterator[Session]:
-    with InterpreterStack(on_engine.name, ["console"], bridges=[sql_query, search]) as stack:
+    with InterpreterStack(on_engine.name, ["console"], bridges=SEARCHES) as stack:
         session = stack.session("one")
         assert session.eval_sync(HITS).error is None
         yield session
 
 
-async def _message(session: Session, source: str) -> str:
-    outcome = await session.eval(source)
-    assert outcome.error is not None, source
-    return outcome.error.message
-
-
 @pytest.mark.engines("javascript")
 async def test_javascript_names_what_is_missing(session: Session) -> None:
-    message = await _message(session, "zebra + 1")
+    message = await message_of(session, "zebra + 1")
     assert message.endswith("; the variables are hits, rows, res, text, none, table")
     for source, said in MISSING:
-        message = await _message(session, source)
+        message = await message_of(session, source)
         assert message.endswith(said), (source, message)
     assert (await session.eval("hits.length")).text == "2"
 
@@ -145,7 +130,7 @@ async def test_javascript_names_what_is_missing(session: Session) -> None:
 @pytest.mark.engines("javascript")
 async def test_javascript_says_what_is_here_instead(session: Session) -> None:
     for source, said in ELSEWHERE:
-        message = await _message(session, source)
+        message = await message_of(session, source)
         assert message.endswith(f"is not defined; {said}"), (source, message)
 
 
@@ -162,7 +147,7 @@ async def test_what_an_engine_has_is_not_missing(session: Session) -> None:
 @pytest.mark.engines("javascript")
 async def test_a_module_that_other_hosts_have(session: Session) -> None:
     for source in ("import fs from 'node:fs/promises'", "1\nconst x = await import('axios')"):
-        message = await _message(session, source)
+        message = await message_of(session, source)
         assert "on offer: tools.sqlQuery, tools.search" in message
 
 
@@ -217,14 +202,14 @@ async def test_errors_of_the_code_itself_stay(session: Session) -> None:
         "class TypeError2 extends TypeError {}; throw new TypeError2('x')",
         "throw Object.assign(new TypeError('x'), {stack: 'at cell:1:1'})",
     ):
-        assert await _message(session, source) in ("x", "no undefined"), source
+        assert await message_of(session, source) in ("x", "no undefined"), source
 
 
 @pytest.mark.engines("javascript")
 async def test_a_stack_that_lies_leads_to_nothing_but_the_truth(session: Session) -> None:
     lie = "const e = new TypeError('x'); e.stack = '    at f (cell:2:9)'; throw e;\n"
-    assert await _message(session, lie + "hits[0].title.length") == "x"
-    assert await _message(session, lie + "hits[0].titel.length") == f"x: {TITLE}"
+    assert await message_of(session, lie + "hits[0].title.length") == "x"
+    assert await message_of(session, lie + "hits[0].titel.length") == f"x: {TITLE}"
 
 
 @pytest.mark.engines("javascript")
@@ -264,17 +249,17 @@ async def test_huge_values_and_names_are_cut(session: Session) -> None:
     made = "var huge = {}; for (let i = 0; i < 50000; i++) huge['k' + i] = i; huge.title = 1; "
     made += "var long = {}; long['n'.repeat(10000)] = 1; var many = new Array(1e6).fill({a: 1});"
     assert (await session.eval(made)).error is None
-    message = await _message(session, "huge.titel.x")
+    message = await message_of(session, "huge.titel.x")
     assert message.endswith("huge has no 'titel'; did you mean title?")
     name = "m" * 10_000
-    assert len(await _message(session, f"long.{name}.x")) < 300
-    assert len(await _message(session, f"long['{name}'].x")) < 300
-    assert len(await _message(session, f"{name} + 1")) < 10_500  # the engine's own part
-    assert (await _message(session, "many.map(r => r.b.c)")).endswith(
+    assert len(await message_of(session, f"long.{name}.x")) < 300
+    assert len(await message_of(session, f"long['{name}'].x")) < 300
+    assert len(await message_of(session, f"{name} + 1")) < 10_500  # the engine's own part
+    assert (await message_of(session, "many.map(r => r.b.c)")).endswith(
         "many[0] has no 'b'; it has a"
     )
     deep = "hits" + ".x" * 3000
-    assert (await _message(session, deep)).endswith("hits is an array of 2; it has no 'x'")
+    assert (await message_of(session, deep)).endswith("hits is an array of 2; it has no 'x'")
 
 
 @pytest.mark.engines("javascript")
@@ -286,7 +271,7 @@ async def test_changed_builtins_mislead_nothing(session: Session) -> None:
     Map.prototype.get = () => 'lie'; JSON.stringify = () => 'lie';
     """
     assert (await session.eval(hostile)).error is None
-    assert (await _message(session, "hits[0].titel.length")).endswith(TITLE)
-    assert (await _message(session, "hits.results[0]")).endswith(
+    assert (await message_of(session, "hits[0].titel.length")).endswith(TITLE)
+    assert (await message_of(session, "hits.results[0]")).endswith(
         "hits is an array of 2; it has no 'results'"
     )

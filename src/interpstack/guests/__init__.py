@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from interpstack.guests.missing_names import (
         Looked,
         cut,
+        function_named,
         lacking,
         meant_name,
         members,
@@ -29,6 +30,7 @@ else:
             "GuestClock": "guest_clock",
             "Looked": "missing_names",
             "cut": "missing_names",
+            "function_named": "missing_names",
             "lacking": "missing_names",
             "meant_name": "missing_names",
             "members": "missing_names",
@@ -42,6 +44,7 @@ __all__ = [
     "GuestClock",
     "Looked",
     "cut",
+    "function_named",
     "lacking",
     "meant_name",
     "members",

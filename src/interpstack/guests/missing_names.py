@@ -18,6 +18,7 @@ from interpstack.contracts.bridges import BridgeSet
 __all__ = [
     "Looked",
     "cut",
+    "function_named",
     "lacking",
     "meant_name",
     "members",
@@ -130,6 +131,17 @@ def missing_function(path: Sequence[Step], bridges: BridgeSet | None) -> str:
     return f"{space} has no {cut(missing)!r}{hint}"
 
 
+def function_named(name: str, bridges: BridgeSet | None) -> str:
+    """The function on offer of this name, whatever its case and underscores; empty if none has it.
+
+    Args:
+        name: A bare name, such as `sql_query` for `tools.sqlQuery`.
+        bridges: The functions on offer.
+    """
+    functions = _by_last_name(bridges)
+    return next((one for last, one in functions.items() if _bare(last) == _bare(name)), "")
+
+
 def meant_name(name: str, bridges: BridgeSet | None, names: Iterable[str] = ()) -> str:
     """The function or the variable that a name is meant for; empty if none is near.
 
@@ -138,11 +150,10 @@ def meant_name(name: str, bridges: BridgeSet | None, names: Iterable[str] = ()) 
         bridges: The functions on offer.
         names: Names of what is there.
     """
-    functions = {one.rpartition(".")[2]: one for one in reversed(_listed_names(bridges))}
-    same = next((last for last in functions if _bare(last) == _bare(name)), None)
-    if same is not None:
-        return functions[same]
-    spelt = {**functions, **{one: one for one in names}}
+    same = function_named(name, bridges)
+    if same:
+        return same
+    spelt = {**_by_last_name(bridges), **{one: one for one in names}}
     near = _nearest(name, spelt)
     return spelt[near] if near else ""
 
@@ -184,6 +195,10 @@ def cut(text: str, chars: int = _CHARS) -> str:
     """A text in one line of at most so many characters."""
     text = " ".join(text[: 4 * chars].split()) if not text.isidentifier() else text
     return text if len(text) <= chars else f"{text[: chars - 1]}…"
+
+
+def _by_last_name(bridges: BridgeSet | None) -> dict[str, str]:
+    return {one.rpartition(".")[2]: one for one in reversed(_listed_names(bridges))}
 
 
 def _listed_names(bridges: BridgeSet | None) -> list[str]:

@@ -54,8 +54,8 @@ _CONTAINERS: Final[Mapping[Any, type]] = {
     **dict.fromkeys((set, frozenset, Set), set),
     **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
-#: Fields whose kinds a message tells.
-_TOLD: Final = 10
+#: Fields whose kinds a message lists.
+_LISTED: Final = 10
 #: Alternatives of a union whose faults a message names.
 _ALIKE: Final = 4
 #: Keys of an object, which are text, that may stand for something else.
@@ -143,12 +143,12 @@ def _kinds_of(signature: Signature, language: GuestLanguage) -> str:
     if not language.kinds:
         return ""
     checker = _Checker(language)
-    told = [
+    named = [
         f"{name} takes {checker.words(kind)}"
-        for name, (kind, _) in list(signature.parameters.items())[:_TOLD]
+        for name, (kind, _) in list(signature.parameters.items())[:_LISTED]
         if kind is not Any
     ]
-    return f"; {', '.join(told)}" if told else ""
+    return f"; {', '.join(named)}" if named else ""
 
 
 def _annotated(function: Callable[..., Any]) -> tuple[Callable[..., Any], None, dict[str, Any]]:

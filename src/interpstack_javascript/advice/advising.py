@@ -17,6 +17,7 @@ from interpstack.contracts.protocol import Cell, Completion, GuestError
 from interpstack.guests import (
     Looked,
     cut,
+    function_named,
     lacking,
     meant_name,
     members,
@@ -25,6 +26,7 @@ from interpstack.guests import (
 )
 from interpstack_javascript.advice.absent_globals import instead_of, instead_of_module
 from interpstack_javascript.advice.named_paths import FaultPlace, Path, Suspect, last_path, suspects
+from interpstack_javascript.edits import LINE_BREAK
 from interpstack_javascript.parser.parsing import Node, children, parse, units_of
 from interpstack_javascript.readings import other_reading
 from interpstack_javascript.scripts import ENDLESS
@@ -34,12 +36,9 @@ __all__ = ["Look", "advised", "noticed"]
 #: Asks the guest what it has along these paths; none where it cannot be asked.
 Look = Callable[[Sequence[Path]], Sequence[Looked]]
 
-_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 #: Characters of a cell that is read again, and seconds for that.
 _CHARS: Final = 100_000
 _SECONDS: Final = 0.25
-#: Characters of a cell whose tree the parser gives whole, and keeps.
-_SMALL: Final = 2_048
 #: Steps of a path that are shown.
 _SHOWN: Final = 12
 #: The guest's words for kinds of values, as they are shown.
@@ -79,7 +78,7 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 
 
 def advised(error: GuestError, cell: Cell, bridges: BridgeSet | None, look: Look) -> GuestError:
-    """The error of a cell with what is missing, and what is there instead, if that can be told.
+    """The error of a cell with what is missing, and what is there instead, if that can be found.
 
     Args:
         error: A `TypeError`, a `ReferenceError`, or that of a missing module.
@@ -122,8 +121,7 @@ def _tree(cell: Cell) -> Node | None:
     for ending in ("js", "mjs", "ts", "mts"):
         if cell.language == "typescript" and ending in ("js", "mjs"):
             continue
-        is_large = len(cell.source) > _SMALL  # a small tree is known still
-        parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS, whole=is_large)
+        parsed = parse(cell.source, name=f"cell.{ending}", seconds=_SECONDS)
         if not parsed.faults:
             return parsed.program
         tried.append((ending, parsed))
@@ -141,7 +139,7 @@ def _place(stack: str, name: str, units: str) -> FaultPlace | None:
         return None
     if found[1] is None:
         return FaultPlace(0, len(units), None, has_line=False)
-    ends = [0, *(each.end() for each in _BREAK.finditer(units)), len(units) + 1]
+    ends = [0, *(each.end() for each in LINE_BREAK.finditer(units)), len(units) + 1]
     line = int(found[1])
     if not 0 < line < len(ends):
         return None
@@ -173,8 +171,8 @@ def _instead(
 ) -> str:
     own = answer.keys[: max(answer.count, 0)]
     there = [key for key in answer.keys if not key.startswith("$") and key != "undefined"]
-    meant = meant_name(name, bridges)
-    if meant and _same(meant.rpartition(".")[2], name):
+    meant = function_named(name, bridges)
+    if meant:
         return f"did you mean {meant}?"
     functions = shown_functions(bridges)
     if name == "require" and (specifier := _required(program)):
@@ -184,19 +182,13 @@ def _instead(
     hint = instead_of(name, functions, there)
     if hint:
         return hint
-    meant = meant_name(member, bridges) if member else ""
-    if meant and _same(meant.rpartition(".")[2], member):  # as in `functions.search`
-        return f"did you mean {meant}?"
-    meant = meant_name(name, bridges, there)
+    # As in `functions.search`, or else a name that is near.
+    meant = (member and function_named(member, bridges)) or meant_name(name, bridges, there)
     if meant:
         return f"did you mean {meant}?"
     if 0 < len(own) <= _SHOWN:
         return f"the variables are {', '.join(map(cut, own))}"
     return ""
-
-
-def _same(one: str, other: str) -> bool:
-    return one.replace("_", "").casefold() == other.replace("_", "").casefold()
 
 
 def _required(program: Node) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from interpstack.guests import cut
-from interpstack_javascript.parser.parsing import Node, children, text_of
+from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, text_of
 
 __all__ = ["FaultPlace", "Path", "Suspect", "last_path", "suspects"]
 
@@ -41,11 +41,8 @@ _KEEPING: Final = frozenset(
 )
 #: Built-ins whose functions throw for an argument that is `undefined`.
 _DEMANDING: Final = frozenset({"Array", "Map", "Object", "Promise", "Reflect", "Set"})
-_FUNCTIONS: Final = frozenset(
-    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
-)
 #: Nodes whose parts may not run though the node does.
-_BRANCHES: Final = _FUNCTIONS | {
+_BRANCHES: Final = FUNCTIONS | {
     "ClassBody",
     "ConditionalExpression",
     "ForInStatement",
@@ -232,7 +229,7 @@ class _SuspectSearch:
 
     def _enter(self, node: Node, scope: _PathScope) -> _PathScope:
         kind = node["type"]
-        if kind in _FUNCTIONS:
+        if kind in FUNCTIONS:
             return self._function(node, scope)
         if kind in ("BlockStatement", "StaticBlock"):
             inner = _PathScope(scope)
@@ -293,7 +290,7 @@ class _SuspectSearch:
             elements, function, places = given[0], given[1], (0,)
         else:
             return
-        if function["type"] not in _FUNCTIONS:
+        if function["type"] not in FUNCTIONS:
             return
         path = self._elements(elements, scope)
         if path:
@@ -353,7 +350,7 @@ class _SuspectSearch:
         if callee["type"] != "MemberExpression" or callee["computed"] or len(given) != 1:
             return ()
         function = given[0]
-        if callee["property"].get("name") != "map" or function["type"] not in _FUNCTIONS:
+        if callee["property"].get("name") != "map" or function["type"] not in FUNCTIONS:
             return ()
         self._note_callback(call, self.top)
         scope, body = self._function(function, self.top), function["body"]
@@ -479,7 +476,7 @@ def _parts(node: Node) -> Iterator[Node]:
         hides, named = True, node.get("label")
     if kind.startswith(("Import", "Export", "TS")) and kind not in _AROUND | {"ImportExpression"}:
         return
-    ids = [node.get("id"), *(node.get("params") or ())] if kind in _FUNCTIONS else []
+    ids = [node.get("id"), *(node.get("params") or ())] if kind in FUNCTIONS else []
     if kind in ("ClassDeclaration", "ClassExpression"):
         ids = [node.get("id")]
     elif kind == "VariableDeclarator":

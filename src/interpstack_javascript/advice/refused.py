@@ -8,17 +8,15 @@ from typing import Final
 
 import attrs
 
+from interpstack_javascript.edits import LINE_BREAK
 from interpstack_javascript.errors import SourceError
-from interpstack_javascript.parser.parsing import Node, children, text_of, units_of, walk
+from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, text_of, units_of, walk
 from interpstack_javascript.readings import object_reading
 from interpstack_javascript.scripts import Clock
 from interpstack_python.shapes import looks_like_python
 
 __all__ = ["awaiting_advice", "block_advice", "first_call_of_await", "foreign_advice"]
 
-_FUNCTIONS: Final = frozenset(
-    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
-)
 _FIELDS: Final = frozenset({"AccessorProperty", "PropertyDefinition", "StaticBlock"})
 #: Methods that call a function for each element, and do not wait for what it returns.
 _EACH: Final = frozenset(
@@ -34,7 +32,6 @@ _SQL: Final = re.compile(
     r"|create\s+table\s)",
     re.IGNORECASE,
 )
-_BREAK: Final = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 
 
 def awaiting_advice(source: str, program: Node, start: int) -> str:
@@ -51,7 +48,7 @@ def awaiting_advice(source: str, program: Node, start: int) -> str:
     around = _around(program, start)
     waits = around and _waits_at(around[-1], start)
     inner = next(
-        (at for at in reversed(range(len(around))) if around[at]["type"] in _FUNCTIONS | _FIELDS),
+        (at for at in reversed(range(len(around))) if around[at]["type"] in FUNCTIONS | _FIELDS),
         None,
     )
     if not waits or inner is None or around[inner].get("async"):
@@ -186,7 +183,7 @@ class _PlainFunction:
     def _text(self, start: int, end: int) -> str:
         """A piece of the source; empty if it is long, or on several lines."""
         text = self.units[start:end] if end - start <= _MOST else ""
-        return "" if _BREAK.search(text) else text_of(text)
+        return "" if LINE_BREAK.search(text) else text_of(text)
 
 
 def block_advice(source: str, endings: Sequence[str], clock: Clock) -> SourceError | None:
@@ -210,8 +207,8 @@ def foreign_advice(source: str, offset: int) -> str:
     """
     if _SQL.match(source):
         return "this looks like SQL; cells are JavaScript: pass it to a function as a text"
-    lines = _BREAK.split(source)
-    row = len(_BREAK.findall(source, 0, offset))
+    lines = LINE_BREAK.split(source)
+    row = len(LINE_BREAK.findall(source, 0, offset))
     if not looks_like_python(lines, min(row, len(lines) - 1)):
         return ""
     return "this looks like Python; cells are JavaScript"

@@ -4,7 +4,7 @@
   // that were omitted and of those in `surplus`; the number of this output, which is odd once the
   // host has taken it; then the pieces of the text.
   const PIECES = 32, PIECE_CHARS = 500, NUMBER = 2, FIRST = 3, LAST = FIRST + PIECES - 1;
-  // The last lines of output that has no room are kept, too, and told when the cell has ended.
+  // The last lines of output that has no room are kept, too, and delivered when the cell has ended.
   const printed = list();
   for (let i = 0; i <= LAST; i++) printed[i] = 1592590337 + i; // found by these numbers
   let piece = FIRST;          // the one that is written to

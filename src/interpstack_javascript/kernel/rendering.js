@@ -239,7 +239,7 @@
     let present = 0;
     for (let i = 0; i < length && more(view, i, length); i++) {
       if (i === first) {
-        parts[parts.length] = spend(view, moreOf(from - i, "item") + (from < length ? " …" : ""));
+        parts[parts.length] = spend(view, gapText(first, from, length));
         if ((i = from) === length) break;
       }
       const item = value[i];
@@ -274,7 +274,7 @@
     const parts = list(), length = typedLength(value), { first, from } = shownItems(length, view);
     for (let i = 0; i < length && more(view, i, length); i++) {
       if (i === first) {
-        parts[parts.length] = spend(view, moreOf(from - i, "item") + (from < length ? " …" : ""));
+        parts[parts.length] = spend(view, gapText(first, from, length));
         if ((i = from) === length) break;
       }
       parts[parts.length] = show(value[i], view, 1);

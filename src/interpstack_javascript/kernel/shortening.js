@@ -17,6 +17,8 @@
     const { items } = view.most, last = items > 5 ? floor(items / 3) : items > 1 ? 1 : 0;
     return { first: items - last, from: length - last };
   }
+  // What stands for the items between.
+  const gapText = (first, from, length) => moreOf(from - first, "item") + (from < length ? " …" : "");
   function keysOf(value, view) {
     if (view.most === null) return ownKeys(value);
     const { known } = view.most, found = mapGet(known, value);
@@ -83,7 +85,7 @@
     const made = new Items(), { length } = value, { first, from } = shownItems(length, { __proto__: null, most });
     for (let i = 0; i < length && room.left >= 0; i++) {
       if (i === first) {
-        made[made.length] = moreOf(from - i, "item") + (from < length ? " …" : "");
+        made[made.length] = gapText(first, from, length);
         if ((i = from) === length) break;
       }
       made[made.length] = keptJSON(value[i], most, room, level + 1);

@@ -25,6 +25,7 @@ from interpstack_wasm.host import TICK_SECONDS, wasm_host
 from interpstack_wasm.stores import WasmStore
 
 __all__ = [
+    "FUNCTIONS",
     "Node",
     "Parsed",
     "SourceFault",
@@ -37,6 +38,11 @@ __all__ = [
 ]
 
 Node = dict[str, Any]
+
+#: Types of nodes that are functions.
+FUNCTIONS: Final = frozenset(
+    {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
+)
 
 _MODULE: Final = Path(__file__).with_name("parser.wasm")
 #: Memory that an instance starts with is 61 MiB, most of it a stack that is never touched.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-__all__ = ["BUILTINS", "FILES", "instead_of", "instead_of_module"]
+__all__ = ["BUILTINS", "FILES", "filled", "instead_of", "instead_of_module"]
 
 FILES: Final = "there are no files here{outside}"
 _NETWORK: Final = "there is no network here{outside}"
@@ -90,7 +90,7 @@ def instead_of(name: str, functions: str, modules: Collection[str]) -> str:
     if name in modules:
         return f"write import {name} first"
     if name in _NAMES:
-        return _filled(_NAMES[name], functions)
+        return filled(_NAMES[name], functions)
     module = _SHORT.get(name, name)
     if module in _MODULES or name in _SHORT:
         return instead_of_module(module, functions, ())
@@ -105,11 +105,12 @@ def instead_of_module(module: str, functions: str, modules: Collection[str]) -> 
         functions: The functions on offer, as text; empty if there are none.
         modules: Modules that can be imported.
     """
-    text = _filled(_MODULES.get(module.partition(".")[0], ""), functions)
+    text = filled(_MODULES.get(module.partition(".")[0], ""), functions)
     if text:
         return text
     return f"the modules here are {', '.join(sorted(modules))}" if modules else _PACKAGE
 
 
-def _filled(text: str, functions: str) -> str:
+def filled(text: str, functions: str) -> str:
+    """A text with the functions on offer where it has `{outside}`."""
     return text.format(outside=f"; on offer: {functions}" if functions else "")

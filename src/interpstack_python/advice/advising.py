@@ -16,6 +16,7 @@ from interpstack.contracts.protocol import Cell, GuestError
 from interpstack.guests import (
     Looked,
     cut,
+    function_named,
     lacking,
     meant_name,
     members,
@@ -25,6 +26,7 @@ from interpstack.guests import (
 from interpstack_python.advice.absent_names import (
     BUILTINS,
     FILES,
+    filled,
     instead_of,
     instead_of_module,
 )
@@ -38,16 +40,11 @@ from interpstack_python.advice.named_paths import (
     tree_of,
 )
 
-__all__ = ["ADVISED", "Look", "advised"]
+__all__ = ["Look", "advised"]
 
 #: Asks the guest what it has along these paths; none where it cannot be asked.
 Look = Callable[[Sequence[Path]], Sequence[Looked]]
 
-#: Errors that may be about something that is not there.
-ADVISED: Final = frozenset(
-    {"AttributeError", "ImportError", "IndexError", "KeyError", "ModuleNotFoundError", "NameError"}
-    | {"PermissionError", "TypeError"}
-)
 _SHOWN: Final = 12
 _OPENING: Final = frozenset({"Path", "open", "os", "pathlib"})
 #: Types whose methods a missing attribute may be meant for.
@@ -80,10 +77,10 @@ def advised(
     look: Look,
     modules: Collection[str] = (),
 ) -> GuestError:
-    """The error of a cell with what is missing, and what is there instead, if that can be told.
+    """The error of a cell with what is missing, and what is there instead, if that can be found.
 
     Args:
-        error: One of `ADVISED`.
+        error: One of `interpstack_python.advice.ADVISED`.
         cell: The cell, as the user wrote it.
         lines: Where it failed.
         bridges: The functions on offer.
@@ -103,8 +100,7 @@ def advised(
             advice = f"; {instead_of_module(missing[0], functions, modules)}"
     elif error.name == "PermissionError":
         if _OPENING.intersection(names_in(tree, lines)):
-            outside = f"; on offer: {functions}" if functions else ""
-            advice = f"; {FILES.format(outside=outside)}"
+            advice = f"; {filled(FILES, functions)}"
     else:
         found = suspects(tree, cell.source, lines)
         if error.name == "KeyError":  # its message is the key
@@ -122,8 +118,8 @@ def _about_names(
     for name, answer in zip(found, answers, strict=False):
         if answer.found != "missing" or name in BUILTINS:
             continue
-        meant = meant_name(name, bridges)
-        if meant and _same(meant.rpartition(".")[2], name):
+        meant = function_named(name, bridges)
+        if meant:
             return f"; did you mean {meant}?"
         hint = instead_of(name, shown_functions(bridges), modules)
         if hint:
@@ -136,10 +132,6 @@ def _about_names(
         if 0 < len(own) <= _SHOWN:
             return f"; the variables are {', '.join(map(cut, own))}"
     return ""
-
-
-def _same(one: str, other: str) -> bool:
-    return one.replace("_", "").casefold() == other.replace("_", "").casefold()
 
 
 def _about_values(

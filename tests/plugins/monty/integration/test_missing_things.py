@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
+from missing_things import SEARCHES, message_of
 
-from interpstack import InterpreterStack, Session, bridge
+from interpstack import InterpreterStack, Session
 from interpstack_monty.running.advice import MODULES
 
 HITS = """
@@ -19,28 +20,12 @@ rows, res, text, none = hits, {'data': {}}, '{"a": 1}', None
 """
 
 
-@bridge("tools.sqlQuery")
-async def sql_query(query: str) -> list[str]:
-    return [query]
-
-
-@bridge("tools.search")
-async def search(q: str, limit: int = 3) -> list[dict[str, str]]:
-    return [{"title": q}] * limit
-
-
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with InterpreterStack("monty", bridges=[sql_query, search]) as stack:
+    with InterpreterStack("monty", bridges=SEARCHES) as stack:
         session = stack.session("one")
         assert session.eval_sync(HITS).error is None
         yield session
-
-
-async def _message(session: Session, source: str) -> str:
-    outcome = await session.eval(source)
-    assert outcome.error is not None, source
-    return outcome.error.message
 
 
 async def test_python_names_what_is_missing(session: Session) -> None:
@@ -79,16 +64,16 @@ async def test_python_names_what_is_missing(session: Session) -> None:
         "requests.get('a')": "there is no network here; on offer: tools.sqlQuery, tools.search",
         "import pandas as pd": "tomllib, typing, unicodedata",
     }.items():
-        message = await _message(session, source)
+        message = await message_of(session, source)
         assert message.endswith(said), source
 
 
 async def test_a_session_whose_kernel_was_replaced_keeps_its_errors(session: Session) -> None:
     assert (await session.eval("len = list = type = None")).error is None
-    assert (await _message(session, "hits[0]['titel']")).endswith("it has title, score")
+    assert (await message_of(session, "hits[0]['titel']")).endswith("it has title, score")
     big = "m" * 10_000
-    assert len(await _message(session, f"hits[0]['{big}']")) < 10_500
-    assert (await _message(session, "raise KeyError('titel')")) == "titel"
+    assert len(await message_of(session, f"hits[0]['{big}']")) < 10_500
+    assert (await message_of(session, "raise KeyError('titel')")) == "titel"
 
 
 def test_the_modules_are_those_that_the_prompt_names() -> None:
