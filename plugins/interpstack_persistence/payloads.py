@@ -2,6 +2,9 @@
 
 Layout: the lengths of the next three parts (4 bytes each, little endian), the names of engine and
 base as JSON, the image, the values as JSON. No image has length 0; no values, 2**32 - 1.
+
+Compressed, a payload is a Zstandard frame, whose dictionary is the payload before it; or `IPP1`,
+the size of the payload (8 bytes, little endian), and the frame of a patch of the payload before it.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import zstandard
 from interpstack import Image, SessionState
 from interpstack.checks import listed
 from interpstack_agents import RecordRejected
+from interpstack_persistence.patches import apply_patch, make_patch
 
 __all__ = [
-    "MAX_BEFORE",
+    "MAX_EXPANDED",
     "compress",
+    "compress_after",
     "decompress",
     "expanded_bytes",
     "pack_payload",
@@ -34,11 +39,15 @@ _MAX_VALUES: Final = 16 * 2**20
 _NO_ROOM: Final = '{"$":"lost","v":"the stored values have no room for it"}'
 #: Names of variables that a notice lists.
 _NAMES: Final = 50
-#: Bytes that a record may expand to.
-_MAX_EXPANDED: Final = 256 * 2**20
-_MAX_STATE: Final = _MAX_EXPANDED - 2**20
-#: Longest payload that serves as a dictionary; in longer ones, compression finds too few matches.
-MAX_BEFORE: Final = 4 * 2**20
+#: Bytes that a record may expand to, and all records of a chain together.
+MAX_EXPANDED: Final = 256 * 2**20
+_MAX_STATE: Final = MAX_EXPANDED - 2**20
+#: Payloads from this size on are patched, if they and those before them have enough in common.
+_PATCHED: Final = 2**19
+_MAGIC: Final = b"IPP1"
+_SIZE: Final = struct.Struct("<Q")
+#: Bytes of the longest payload that serves as a dictionary; the search needs as much memory again.
+_MAX_DICTIONARY: Final = 2**24
 #: Payloads up to these sizes are worth slower compression.
 _SMALL: Final = 2**17
 _SMALL_LEVEL: Final = 5
@@ -101,8 +110,66 @@ def _state(payload: bytes) -> SessionState:
     )
 
 
-def compress(payload: bytes, before: bytes) -> bytes:
-    """A payload as its difference from another one; from nothing if that is empty."""
+def compress(payload: bytes) -> bytes:
+    """A payload by itself."""
+    return _framed(payload, b"")
+
+
+def compress_after(before: bytes, payload: bytes) -> bytes | None:
+    """A payload as its difference from another one.
+
+    `None` if the other one is too long, and has too little in common with it.
+    """
+    patch = make_patch(before, payload) if len(payload) >= _PATCHED else None
+    if patch is not None:
+        return b"".join((_MAGIC, _SIZE.pack(len(payload)), compress(patch)))
+    return _framed(payload, before) if len(before) <= _MAX_DICTIONARY else None
+
+
+def decompress(data: bytes, before: bytes = b"") -> bytes:
+    """The payload that was compressed, by itself or after `before`.
+
+    Raises:
+        RecordRejected: It is damaged, or expands without end.
+    """
+    if not 0 <= expanded_bytes(data) <= MAX_EXPANDED:
+        raise RecordRejected(f"the stored state expands to more than {MAX_EXPANDED} bytes")
+    size, frame = _parts(data)
+    decompressor = zstandard.ZstdDecompressor(
+        dict_data=_dictionary(before if size is None else b""), max_window_size=4 * MAX_EXPANDED
+    )
+    try:
+        text = decompressor.decompress(frame)
+        return text if size is None else apply_patch(before, text, size)
+    except zstandard.ZstdError as error:
+        raise RecordRejected(f"the stored state is damaged: {error}") from error
+    except ValueError as error:
+        raise RecordRejected(f"the stored state is damaged: in its patch, {error}") from error
+
+
+def expanded_bytes(data: bytes) -> int:
+    """The largest number of bytes that `decompress` can make of these; -1 if they declare none.
+
+    Raises:
+        RecordRejected: These bytes are no compressed payload.
+    """
+    size, frame = _parts(data)
+    try:
+        declared = zstandard.frame_content_size(frame)
+    except zstandard.ZstdError as error:
+        raise RecordRejected(f"the stored state is damaged: {error}") from error
+    return declared if size is None or declared < 0 else declared + size
+
+
+def _parts(data: bytes) -> tuple[int | None, bytes]:
+    """The size of a patched payload, `None` for others, and the frame."""
+    start = len(_MAGIC) + _SIZE.size
+    if data[: len(_MAGIC)] != _MAGIC or len(data) < start:
+        return None, data
+    return _SIZE.unpack_from(data, len(_MAGIC))[0], data[start:]
+
+
+def _framed(payload: bytes, before: bytes) -> bytes:
     # The window has to span both texts to match all of `before`.
     sizes = {"window_log": max(10, (len(payload) + len(before)).bit_length())}
     level = _LEVEL
@@ -118,35 +185,6 @@ def compress(payload: bytes, before: bytes) -> bytes:
         compression_params=parameters, dict_data=_dictionary(before)
     )
     return compressor.compress(payload)
-
-
-def decompress(data: bytes, before: bytes) -> bytes:
-    """The bytes that were passed to `compress`.
-
-    Raises:
-        RecordRejected: It is damaged, or expands without end.
-    """
-    if not 0 <= expanded_bytes(data) <= _MAX_EXPANDED:
-        raise RecordRejected(f"the stored state expands to more than {_MAX_EXPANDED} bytes")
-    decompressor = zstandard.ZstdDecompressor(
-        dict_data=_dictionary(before), max_window_size=4 * _MAX_EXPANDED
-    )
-    try:
-        return decompressor.decompress(data)
-    except zstandard.ZstdError as error:
-        raise RecordRejected(f"the stored state is damaged: {error}") from error
-
-
-def expanded_bytes(data: bytes) -> int:
-    """The expanded size that a frame declares, which it cannot exceed; -1 if it declares none.
-
-    Raises:
-        RecordRejected: These bytes are not a frame.
-    """
-    try:
-        return zstandard.frame_content_size(data)
-    except zstandard.ZstdError as error:
-        raise RecordRejected(f"the stored state is damaged: {error}") from error
 
 
 def _dictionary(before: bytes) -> zstandard.ZstdCompressionDict | None:

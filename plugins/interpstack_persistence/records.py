@@ -20,13 +20,15 @@ from typing import Any, Final
 from interpstack import SessionState
 from interpstack_agents import RecordRejected
 from interpstack_persistence.payloads import (
-    MAX_BEFORE,
+    MAX_EXPANDED,
     compress,
+    compress_after,
     decompress,
     expanded_bytes,
     pack_payload,
     unpack_payload,
 )
+from interpstack_persistence.recent_payloads import RecentPayloads
 
 __all__ = ["pack_record", "unpack_record"]
 
@@ -37,6 +39,7 @@ _CHAIN: Final = 8
 #: Above all numbers that a record counts to; Python writes no much longer ones as text.
 _NUMBERS: Final = 10**1000
 _Record = Mapping[str, Any]
+_recent: Final = RecentPayloads()
 
 
 def pack_record(
@@ -49,8 +52,10 @@ def pack_record(
 ) -> tuple[_Record, str]:
     """See `Persistence.dump`."""
     payload, notice = pack_payload(state, max_bytes)
-    before = _payload_before(earlier, sequence, owner, key)
-    data = compress(payload, before)
+    before = _payload_before(earlier, sequence, owner, key, len(payload))
+    data = compress_after(before, payload) if before else None
+    if data is None:
+        before, data = b"", compress(payload)
     record: dict[str, Any] = {
         "version": _VERSION,
         "sequence": sequence,
@@ -58,6 +63,7 @@ def pack_record(
         "data": data,
     }
     record["checksum"] = hashlib.sha256(_covered(record, owner)).digest()
+    _recent.replace(record["previous"], record["checksum"], payload)
     if key is not None:
         record["signature"] = _sign(record, owner, key)
     return record, notice
@@ -71,16 +77,21 @@ def unpack_record(
 
 
 def _payload_before(
-    earlier: Sequence[_Record], sequence: int, owner: str, key: bytes | None
+    earlier: Sequence[_Record], sequence: int, owner: str, key: bytes | None, size: int
 ) -> bytes:
-    """The payload that a new record may build on; empty if the new record must be complete."""
+    """The payload that a new record may build on; empty if the new record must be complete.
+
+    Args:
+        size: Bytes of the payload of the new record.
+    """
     if not earlier or sequence % _CHAIN == 0:
         return b""
     try:
         chain = _verified(earlier, owner, key)
-        if len(chain) == _CHAIN or expanded_bytes(chain[-1]["data"]) > MAX_BEFORE:
+        # Of the new record, a frame and what it makes count.
+        if len(chain) == _CHAIN or _expanded_bytes(chain) + 2 * size > MAX_EXPANDED:
             return b""
-        return _expanded(chain)
+        return _recent.get(chain[-1]["checksum"]) or _expanded(chain)
     except RecordRejected:
         return b""  # it changed after it was loaded; new records must not depend on it
 
@@ -101,16 +112,23 @@ def _expanded(chain: Sequence[_Record]) -> bytes:
     Without a key, anybody may have written the chain: all sizes are checked before the first
     record is expanded, so that a few kilobytes cost no more than one large state.
     """
-    for record in chain[:-1]:
-        if expanded_bytes(record["data"]) > MAX_BEFORE:
-            raise RecordRejected(
-                "the stored state is damaged: it builds on a record of more than "
-                f"{MAX_BEFORE} bytes"
-            )
+    if _expanded_bytes(chain) > MAX_EXPANDED:
+        raise RecordRejected(
+            "the stored state is damaged: the records that it builds on expand to more than "
+            f"{MAX_EXPANDED} bytes"
+        )
     payload = b""
     for record in chain:
         payload = decompress(record["data"], payload)
     return payload
+
+
+def _expanded_bytes(chain: Sequence[_Record]) -> int:
+    """The largest number of bytes that expanding these records can make."""
+    sizes = [expanded_bytes(record["data"]) for record in chain]
+    if min(sizes) < 0:
+        raise RecordRejected("the stored state is damaged: a record does not declare its size")
+    return sum(sizes)
 
 
 def _chain(records: Sequence[_Record]) -> list[_Record]:

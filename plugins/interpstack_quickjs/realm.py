@@ -16,7 +16,7 @@ from interpstack import (
     Realm,
 )
 from interpstack_javascript.exchange import MEMBER_SECONDS, read_answer
-from interpstack_javascript.exported import ExportStopped, exported
+from interpstack_javascript.exported import ExportStopped, LargeVariables, exported
 from interpstack_quickjs.execution import QuickJSExecution
 from interpstack_quickjs.integers import fitting_values
 from interpstack_quickjs.live_guest import LiveGuest
@@ -37,6 +37,7 @@ class QuickJSRealm(Realm):
     def __init__(self, live: LiveGuest, suspended: str | None) -> None:
         self.live = live
         self._suspended = suspended
+        self._large = LargeVariables()
 
     def bind(self, bridges: BridgeSet) -> None:
         self.live.bind(bridges)
@@ -55,8 +56,8 @@ class QuickJSRealm(Realm):
         return self.live.image()
 
     def values(self) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = _told("values", exported(self._read), dict)
-        return values
+        text = exported(self._read, self._large.known())
+        return self._large.read(_told("values", text, dict))
 
     def names(self) -> Sequence[str]:
         names: Sequence[str] = _told("names", self.live.read("names"), list)

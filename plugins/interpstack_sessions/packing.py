@@ -31,7 +31,7 @@ def pack(key: str, state: SessionState) -> bytes:
     lost = state.image is None and unpack_payload(payload).values is None
     if notice or lost:
         raise StateRejected("the state of the session is too large to be stored")
-    body = compress(payload, b"")
+    body = compress(payload)
     return _FORM + _hash(key, body) + body
 
 
@@ -49,7 +49,7 @@ def unpack(key: str, data: bytes) -> SessionState:
     if data[len(_FORM) : _HEAD] != _hash(key, body):
         raise rejected(key, "is damaged, or belongs to another session")
     try:
-        return unpack_payload(decompress(body, b""))
+        return unpack_payload(decompress(body))
     except RecordRejected as error:
         raise rejected(key, f"is damaged: {error}") from error
 

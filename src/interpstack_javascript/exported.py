@@ -17,7 +17,15 @@ from interpstack.checks import listed
 from interpstack.contracts.errors import EngineFailure
 from interpstack_javascript.exchange import read_answer
 
-__all__ = ["EXPORT_SECONDS", "UNDONE", "ExportStopped", "Losses", "exported", "exported_apart"]
+__all__ = [
+    "EXPORT_SECONDS",
+    "UNDONE",
+    "ExportStopped",
+    "LargeVariables",
+    "Losses",
+    "exported",
+    "exported_apart",
+]
 
 #: Seconds that the export of all variables may compute.
 EXPORT_SECONDS: Final = 5.0
@@ -26,6 +34,8 @@ _ONE_SECONDS: Final = 0.5
 _APART_SECONDS: Final = 3.0
 #: Variables that may be stopped before the others count as lost, too.
 _STOPS: Final = 3
+#: Exports after which a variable that was too large is read again: its items may be smaller then.
+_READ_AGAIN: Final = 16
 #: Names of lost variables that a notice lists.
 _LISTED: Final = 50
 
@@ -40,18 +50,43 @@ class ExportStopped(EngineFailure):
     """Raised when the guest was stopped while its variables were read; it is sound."""
 
 
-def exported(ask: Callable[[str, float], str]) -> str:
+class LargeVariables:
+    """Variables of a realm that were too large to be stored, so that not each export reads them."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, int] = {}
+        self._exports = 0
+
+    def known(self) -> Mapping[str, int]:
+        """Their items by name, for the next export."""
+        self._exports += 1
+        return {} if self._exports % _READ_AGAIN == 0 else self._items
+
+    def read(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values of an export, without the numbers of items, which are noted."""
+        self._items = {
+            name: wire["items"]
+            for name, wire in values.items()
+            if isinstance(wire, dict) and type(wire.get("items")) is int and wire.get("$") == "lost"
+        }
+        lost = {name: {"$": "lost", "v": values[name].get("v")} for name in self._items}
+        return {**values, **lost}
+
+
+def exported(ask: Callable[[str, float], str], large: Mapping[str, int] | None = None) -> str:
     """The portable values of all variables, as the text of a JSON object.
 
     Args:
         ask: Sends the kernel a command, which may compute for so many seconds, and returns its
             answer. Raises `ExportStopped` if the guest was stopped.
+        large: As `LargeVariables.known` gives them; `LargeVariables.read` reads the object then.
 
     Raises:
         EngineFailure: They cannot be had.
     """
     try:
-        return ask('["values"]', EXPORT_SECONDS)
+        command = ["values"] if large is None else ["values", {"large": large}]
+        return ask(json.dumps(command), EXPORT_SECONDS)
     except ExportStopped:
         return exported_apart(ask)
 

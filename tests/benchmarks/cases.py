@@ -98,6 +98,7 @@ CASES = (
     Case("agent_turn", 15, bare=True),
     Case("thread_turn", 9, bare=True),
     Case("stored", 1),
+    Case("large_state", 2),
     Case("idle_sessions", 1),
 )
 
@@ -172,6 +173,8 @@ ROWS = (
         number_of_bytes,
         (_at_most(16384, "16,384 B"),),
     ),
+    Row("turn of 1+1 with 50,000 rows in a variable", "large_state", "s", ms),
+    Row("… stored", "large_state", "bytes", number_of_bytes, (_at_most(20000, "20,000 B"),)),
     Row(
         "memory of 1,000 idle sessions", "idle_sessions", "bytes", mb, (_at_most(100e6, "100 MB"),)
     ),

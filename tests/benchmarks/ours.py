@@ -153,6 +153,12 @@ async def thread_turn() -> Once:
     return await thread_turn(_middleware)
 
 
+async def large_state() -> Once:
+    from stored import large_state
+
+    return await large_state(_middleware)
+
+
 async def stored() -> Once:
     from stored import sizes
 

@@ -14,6 +14,7 @@ from langchain_quickjs import CodeInterpreterMiddleware
 from langchain_quickjs._format import format_outcome
 from langchain_quickjs._repl import _Registry
 from memory import resident_bytes
+from stored import large_state as state_of_rows
 from stored import sizes
 from stored import thread_turn as restored_turn
 
@@ -110,6 +111,10 @@ async def agent_turn() -> Once:
 
 async def thread_turn() -> Once:
     return await restored_turn(_middleware)
+
+
+async def large_state() -> Once:
+    return await state_of_rows(_middleware)
 
 
 async def stored() -> Once:

@@ -11,11 +11,17 @@ from typing import Any
 from agents import MakeMiddleware, Once, agent, ask
 from langgraph.checkpoint.memory import InMemorySaver
 
-__all__ = ["sizes", "thread_turn"]
+__all__ = ["large_state", "sizes", "thread_turn"]
 
 _FIRST = (
     "const items = [1, 2, 3]; let total = 0; function add(n) { total += n; return total }; add(1)"
 )
+_LARGE = """
+const cities = ["Paris", "Berlin", "Rome"];
+const rows = Array.from({length: 50000}, (_, i) => (
+    {id: i, name: `customer ${i}`, amount: i * 7919 % 10007 / 100, city: cities[i % 3]}));
+rows.length
+"""
 _FURTHER = "items.push(items.length); add(2)"
 _TURNS = 6
 
@@ -55,6 +61,29 @@ async def sizes(make: MakeMiddleware, channels: tuple[str, ...]) -> Once:
     return once
 
 
+async def large_state(make: MakeMiddleware) -> Once:
+    """Time `1 + 1` in a thread that holds 50,000 rows, and what it adds to the store.
+
+    Messages do not count: the checkpointer stores all of them again with each change.
+    """
+    saver, thread, middleware = InMemorySaver(), uuid.uuid4().hex, make("thread")
+    await ask(agent([_LARGE], middleware, saver=saver), thread)
+    graph = agent(["1 + 1"], middleware, saver=saver)
+
+    async def once() -> dict[str, float]:
+        times, sizes = list[float](), [_kept_of_variables(saver)]
+        for _ in range(_TURNS):
+            begun = time.perf_counter()
+            await ask(graph, thread)
+            times.append(time.perf_counter() - begun)
+            sizes.append(_kept_of_variables(saver))
+        added = [after - before for before, after in pairwise(sizes)]
+        return {"s": statistics.median(times), "bytes": statistics.median(added)}
+
+    await once()
+    return once
+
+
 async def _values(make: MakeMiddleware, code: str) -> dict[str, Any]:
     graph, thread = agent([code], make("thread")), uuid.uuid4().hex
     await ask(graph, thread)
@@ -80,6 +109,15 @@ def _size(value: Any) -> int:
 
 def _kept(saver: InMemorySaver) -> int:
     return _bytes_in([saver.storage, saver.writes, saver.blobs])
+
+
+def _kept_of_variables(saver: InMemorySaver) -> int:
+    """Bytes of all channels but that of the messages."""
+    blobs = [blob for (*_, channel, _), blob in saver.blobs.items() if channel != "messages"]
+    writes = [
+        write for step in saver.writes.values() for write in step.values() if write[1] != "messages"
+    ]
+    return _bytes_in([blobs, writes])
 
 
 def _bytes_in(value: Any) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from interpstack import InterpreterStack, SessionState, bridge
+from interpstack_javascript.exported import exported
+from interpstack_quickjs import realm
 
 ENGINES = ["quickjs", "v8", "node"]
 _SOURCE = """
@@ -214,3 +217,46 @@ async def test_an_image_carries_all_of_it_without_a_notice() -> None:
         other: Any = stack.session("other")
         assert await other.restore_state(state) == ()
         assert (await other.eval("rows.length")).text == "100000"
+
+
+# -- variables that are too large ----------------------------------------------------------------
+
+
+async def test_a_variable_that_was_too_large_is_not_read_by_each_export(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It took most of a second each time, whatever the cell did."""
+    reads = list[bool]()
+
+    def counted(ask: Any, large: Mapping[str, int] | None = None) -> str:
+        reads.append(not large)
+        return exported(ask, large)
+
+    monkeypatch.setattr(realm, "exported", counted)
+    source = "var rows = Array.from({length: 100000}, (_, i) => ({id: i, name: 'row'})); 1"
+    with InterpreterStack("quickjs") as stack, stack.session() as session:
+        for cell in [source, *["1 + 1"] * 40]:
+            _, state = await session.eval_with_state(cell)
+            assert state is not None
+            assert (state.values or {})["rows"] == _TOO_LARGE
+        assert (len(reads), sum(reads)) == (41, 3)  # the first, and each sixteenth
+        await session.eval("rows = rows.slice(1, 10); 1")
+        _, state = await session.eval_with_state("1")
+        assert state is not None
+        assert len((state.values or {})["rows"]) == 9
+
+
+async def test_items_that_have_become_smaller_are_carried_again_some_exports_later() -> None:
+    source = "var texts = Array.from({length: 3000}, () => 'x'.repeat(1000)); 1"
+    with InterpreterStack("quickjs") as stack, stack.session() as session:
+        _, state = await session.eval_with_state(source)
+        assert state is not None
+        assert (state.values or {})["texts"] == _TOO_LARGE
+        await session.eval("texts.fill('y'); 1")
+        found = list[bool]()
+        for _ in range(17):
+            _, state = await session.eval_with_state("1 + 1")
+            assert state is not None
+            found.append((state.values or {})["texts"] != _TOO_LARGE)
+        assert found[-1]
+        assert found == sorted(found)

@@ -78,12 +78,12 @@ def pack(heap: Heap, base: Heap, extra: dict[str, Any]) -> bytes:
         differences = _compared(heap.whole(), base)
     header = {"size": heap.size, "stack": heap.stack_pointer, "extra": extra}
     head = json.dumps(header, separators=(",", ":")).encode()
-    return sealed(b"".join((_LENGTH.pack(len(head)), head, differences.data)))
+    return sealed(b"".join((_LENGTH.pack(len(head)), head)), differences.data)
 
 
-def sealed(body: bytes) -> bytes:
-    """An image: a checksum, followed by the content."""
-    return b"".join((_MAGIC, _digest(body), body))
+def sealed(*body: bytes) -> bytes:
+    """An image: a checksum, followed by the content, which may come in parts."""
+    return b"".join((_MAGIC, _digest(*body), *body))
 
 
 def compared(heap: Heap, base: Heap) -> Heap:
@@ -225,11 +225,11 @@ def _opened(data: bytes) -> int:
     return SEAL_BYTES
 
 
-def _digest(body: bytes | memoryview) -> bytes:
-    if len(body) > _SHORT:
-        return hashlib.sha256(body).digest()[:_DIGEST_BYTES]
-    # A new hash, or much data at once, would let other threads run, which takes longer than this.
+def _digest(*body: bytes | memoryview) -> bytes:
     digest = _NOTHING_HASHED.copy()
-    for start in range(0, len(body), _AT_ONCE):
-        digest.update(body[start : start + _AT_ONCE])
+    for part in body:
+        # A new hash, or much data at once, would let other threads run, at a cost.
+        step = _AT_ONCE if len(part) <= _SHORT else len(part)
+        for start in range(0, len(part), step):
+            digest.update(part[start : start + step] if step < len(part) else part)
     return digest.digest()[:_DIGEST_BYTES]

@@ -63,11 +63,15 @@
   // the export is bounded by size, so what is carried does not depend on the speed of the machine.
   // Small ones go first, whatever their place, so that a large one never takes them along.
   const SMALL_CHARS = 65536, SMALL_TOGETHER = 8388608, LARGE_TOGETHER = 2097152;
+  // A host that keeps an image, too, asks for {large: {name: items}}, the variables that were too large
+  // before: one that has as many items still is not read. Else most evals would take longer to find that
+  // out again than for all they do.
   // A host whose time limit an export exceeded asks for each variable on its own, to find those that take
   // long, and then for all without these: {only: name} or {without: [name, …]}. Shared objects are found
   // only where all are exported together.
   function exportValues(asked) {
-    const { only, without } = asked === undefined ? table() : setPrototypeOf(asked, null);
+    const { only, without, large: known } = asked === undefined ? table() : setPrototypeOf(asked, null);
+    if (known !== undefined) setPrototypeOf(known, null);
     const own = only === undefined ? ownNames() : list(), texts = list(), parts = list(), shared = newShared();
     if (only !== undefined) own[0] = only;
     const skipped = table();
@@ -75,6 +79,10 @@
     let small = SMALL_TOGETHER, large = LARGE_TOGETHER;
     for (let i = 0; i < own.length; i++) {
       if (skipped[own[i]] === true) continue;
+      if (known !== undefined && lengthOf(own[i]) >= known[own[i]]) {
+        texts[i] = lostText(TOO_LARGE, known[own[i]]);
+        continue;
+      }
       const text = texts[i] = exportValue(own[i], SMALL_CHARS, true, shared);
       if (typeof text !== "string") continue;
       if (text.length <= small) small -= text.length;
@@ -85,7 +93,7 @@
     }
     for (let i = 0; i < own.length; i++) {
       if (texts[i] === null) {
-        texts[i] = exportValue(own[i], large, false, shared);
+        texts[i] = exportValue(own[i], large, false, shared, known !== undefined);
         if (texts[i] !== undefined) large -= texts[i].length;
       }
       if (texts[i] !== undefined) parts[parts.length] = stringify(own[i]) + ":" + texts[i];
@@ -159,9 +167,18 @@
     const key = typeof property === "symbol" ? "[" + symbolToString(property) + "]" : "." + property;
     found[found.length] = name + slice(key, 0, 100);
   }
+  const TOO_LARGE = "it is too large to be stored: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
+  function lostText(why, items) {
+    return '{"$":"lost","v":' + stringify(why) + (items === -1 ? "}" : ',"items":' + items + "}");
+  }
+  // Items of a list, or characters of a text; -1 for all else. No code runs.
+  function lengthOf(name) {
+    const value = getOwnPropertyDescriptor(globals, name)?.value;
+    return typeof value === "string" || typeof value === "object" && !isProxy(value) && isArray(value) ? +value.length : -1;
+  }
   // The text of a variable; `null` if it has more than `most` characters and `again` says that it
-  // gets another try.
-  function exportValue(name, most, again, shared) {
+  // gets another try. `counts` adds the number of items of one that is too large.
+  function exportValue(name, most, again, shared, counts) {
     const exported = variableIn(shared, name);
     const found = getOwnPropertyDescriptor(globals, name);
     if (found === undefined) return undefined; // removed by code that another variable's value runs
@@ -187,10 +204,10 @@
       exported.kept = false;
       if (tooLong) {
         if (again) return null;
-        why = "it is too large to be stored: variables over 64 KiB as JSON have 2 MiB together, all others 8 MiB";
+        return lostText(TOO_LARGE, counts ? lengthOf(name) : -1);
       }
     }
-    return '{"$":"lost","v":' + stringify(why) + "}";
+    return lostText(why, -1);
   }
   function importValues(values) {
     const names = keys(setPrototypeOf(values, null));
