@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from interpstack import Capability, Image, ImageError, Request, run_guest
+from interpstack import Capability, Image, ImageError, Notification, Request, run_guest
 from interpstack.values import from_json, to_json
 from interpstack_durable.forms import VERSION
 from interpstack_durable.in_flight import InFlightRegistry
@@ -92,7 +92,8 @@ class StoredRun:
         """Store the run that ends now, if engine and journal can, and if it has a stored form.
 
         A run that has its result has none, nor one with attachments, unless the engine keeps the
-        live realm: then the attachments stay in the memory of the process, too.
+        live realm: then the attachments stay in the memory of the process, too. What undelivered
+        requests have added is left out, if the next run repeats it with their answers.
 
         Args:
             pending: The requests of the run.
@@ -102,11 +103,10 @@ class StoredRun:
         run = pending.run
         if not self._suspends or run.answered:
             return
-        context, attached = run.context, tuple(run.context.attachments)
-        if self._keeps_realm:
-            context = attrs.evolve(context, attachments=[])
-        console = context.console
-        if console is None:
+        waiting = pending.undelivered.values()
+        repeated = {one.id for one in waiting if run.repeats(Notification(one.bridge, one.wire))}
+        console, attached = run.context.added(without=repeated)
+        if attached and not self._keeps_realm:
             return
         try:
             image = await run_guest(run.realm.image, lambda: None)

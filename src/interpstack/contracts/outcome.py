@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 import attrs
@@ -120,7 +121,6 @@ class CellContext:
         record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Receives console output while the cell runs; `None` for no listener.
         host: The object that the caller of `Session.eval` passed as `host`.
-        attachments: The objects that were attached so far.
     """
 
     session_key: str
@@ -131,9 +131,10 @@ class CellContext:
     record: RunRecord | None = None
     listener: Listener | None = None
     host: Any = None
-    _console: list[tuple[str, int]] = attrs.field(factory=list)
+    #: Console output and attachments, each part with the id of the request that added it.
+    _console: list[tuple[int, str, int]] = attrs.field(factory=list)
     _endings: list[str] = attrs.field(factory=list)
-    attachments: list[Any] = attrs.field(factory=list)
+    _attached: list[tuple[int, Any]] = attrs.field(factory=list)
 
     def for_request(self, request_id: int, call_key: str, plain_input: bool = False) -> CellContext:
         """The same context, seen from one request."""
@@ -148,7 +149,7 @@ class CellContext:
             self.host,
             self._console,
             self._endings,
-            self.attachments,
+            self._attached,
         )
 
     def write_console(self, text: str, omitted_chars: int = 0, end: str = "") -> None:
@@ -164,7 +165,7 @@ class CellContext:
         """
         expect(text, str, "write_console takes a string")
         expect(end, str, "write_console takes a string as end")
-        self._console.append((text, omitted_chars))
+        self._console.append((self.request_id, text, omitted_chars))
         if end:
             self._endings.append(end)
         if self.listener is not None and (text or not omitted_chars):
@@ -173,18 +174,34 @@ class CellContext:
                 self.attach(failure)
 
     @property
-    def console(self) -> tuple[tuple[str, int], ...] | None:
-        """The console output so far; `None` if an attachment has no plain form."""
-        return None if self.attachments else tuple(self._console)
+    def console(self) -> tuple[tuple[str, int], ...]:
+        """The console output so far: its parts, each with its number of omitted characters."""
+        return self.added()[0]
+
+    @property
+    def attachments(self) -> tuple[Any, ...]:
+        """The objects that were attached so far, in order."""
+        return self.added()[1]
+
+    def added(
+        self, without: Collection[int] = ()
+    ) -> tuple[tuple[tuple[str, int], ...], tuple[Any, ...]]:
+        """The console output and the attachments so far.
+
+        Args:
+            without: Ids of requests whose additions are left out.
+        """
+        console = tuple((text, count) for by, text, count in self._console if by not in without)
+        return console, tuple(item for by, item in self._attached if by not in without)
 
     def attach(self, item: Any) -> None:
         """Add an object to the outcome, for its reader; the guest does not receive it."""
-        self.attachments.append(item)
+        self._attached.append((self.request_id, item))
 
     def outcome(self, limit_chars: int, **fields: Any) -> Outcome:
         """The outcome with the collected additions."""
-        console = "\n".join(text for text, count in self._console if text or not count)
-        omitted = sum(count for _, count in self._console)
+        console = "\n".join(text for _, text, count in self._console if text or not count)
+        omitted = sum(count for _, _, count in self._console)
         omitted += max(0, len(console) - limit_chars)
         ends = "\n".join(self._endings)
         end = ends[max(0, len(ends) - limit_chars) :]
@@ -192,6 +209,6 @@ class CellContext:
             console=console[:limit_chars],
             console_omitted_chars=omitted + len(ends) - len(end),
             console_end=end,
-            attachments=tuple(self.attachments),
+            attachments=self.attachments,
             **fields,
         )

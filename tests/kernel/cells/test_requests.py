@@ -281,7 +281,7 @@ async def test_the_error_of_a_call_on_the_loop_is_attached() -> None:
 
     requests = _requests(_bridge(fail, on_loop=True, awaited=False))
     await requests.deliver("a.b", "x", 20)
-    assert requests.context.attachments == [error]
+    assert requests.context.attachments == (error,)
 
 
 async def test_what_is_not_offered_is_refused_without_a_call() -> None:

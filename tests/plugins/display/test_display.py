@@ -38,7 +38,7 @@ def test_attachments_are_added_together_or_not_at_all() -> None:
         with pytest.raises(GuestException, match=message) as raised:
             attach(own, more, limits)
         assert raised.value.error.name == "DisplayLimitExceeded"
-    assert own.attachments == [item(), item(2), "not counted"]
+    assert own.attachments == (item(), item(2), "not counted")
     attach(own, [item(10)], limits)
     with pytest.raises(GuestException, match="may show at most 3"):
         attach(own, [item()], limits)

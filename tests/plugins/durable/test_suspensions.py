@@ -152,7 +152,7 @@ async def test_a_run_whose_live_realm_is_kept_keeps_its_attachments_in_memory() 
     suspended = await _suspended(run, Capability.KEPT_REALMS, in_flight=in_flight)
     assert suspended is not None
     assert suspended.console == (("hello", 0),)
-    assert run.run.context.attachments == ["image"]
+    assert run.run.context.attachments == ("image",)
     assert in_flight.take_attached(suspended.image) == ("image",)
     assert in_flight.take_attached(suspended.image) is None
 
@@ -183,6 +183,6 @@ async def test_an_image_of_a_live_realm_is_opened_with_its_attachments() -> None
     assert in_another_process is None, "its attachments are in the memory of that process"
     in_flight.keep_attached(SUSPENSION.image, ("shown",))
     resumed = await _resumed(_journal(text=text), Capability.KEPT_REALMS, in_flight)
-    assert resumed.run.context.attachments == ["shown"]
+    assert resumed.run.context.attachments == ("shown",)
     elsewhere = await _resumed(_journal(text=text), Capability.SUSPENSION, in_flight)
-    assert elsewhere.run.context.attachments == []
+    assert elsewhere.run.context.attachments == ()

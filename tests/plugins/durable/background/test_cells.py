@@ -124,6 +124,11 @@ class Kit:
     async def show(self, n: int, context: CellContext) -> None:
         context.attach(n)
 
+    async def show_slowly(self, n: int, context: CellContext) -> None:
+        context.attach(n)
+        context.write_console(f"shown {n}")
+        await self.slow(n, context)
+
     def store(self, cell: str) -> MemoryJournalStore:
         return self.stores.setdefault(cell, MemoryJournalStore(f"cell {cell}"))
 
@@ -134,6 +139,7 @@ class Kit:
             Bridge(name="kit.slow", handler=self.slow),
             Bridge(name="kit.pay", handler=self.pay, passes=(Asks,)),
             Bridge(name="kit.show", handler=self.show, repeats=True),
+            Bridge(name="kit.show_slowly", handler=self.show_slowly, repeats=True),
         ]
         async with (
             InterpreterStack(
@@ -696,6 +702,42 @@ async def test_attachments_come_with_the_time_slice_that_reached_them(
         assert last.attachments == (4,)
         assert last.outcome is not None
         assert last.outcome.attachments == (1, 2, 3, 4)
+
+
+async def test_what_a_call_shows_before_its_time_slice_ends_is_shown_once(
+    kit: Kit, engine: str
+) -> None:
+    code = {
+        "javascript": "await kit.show_slowly({n: 1}); 'seen'",
+        "python": "await kit.show_slowly(n=1)\n'seen'",
+    }
+    async with kit.cells(engine) as cells:
+        answer = await cells.eval(of(code, engine), yield_after=0.1)
+        answers = [answer]
+        while not kit.begun:  # a busy machine needs several time slices
+            answers.append(await cells.wait(answer.id, 0.5))
+        kit.let(1)
+        answers.append(await cells.wait(answer.id, 30))
+        assert [one.attachments for one in answers if one.attachments] == [(1,)]
+        assert "".join(one.console for one in answers) == "shown 1"
+        outcome = answers[-1].outcome
+        assert outcome is not None
+        assert (outcome.text, outcome.attachments, outcome.console) == ("seen", (1,), "shown 1")
+
+
+async def test_what_was_shown_before_a_question_is_shown_once(kit: Kit, engine: str) -> None:
+    code = {
+        "javascript": "const shown = kit.show({n: 1}); await kit.pay({n: 2}); await shown; 'seen'",
+        "python": "import asyncio\nawait asyncio.gather(kit.show(n=1), kit.pay(n=2))\n'seen'",
+    }
+    async with kit.cells(engine) as cells:
+        with pytest.raises(Asks):
+            await cells.eval(of(code, engine), yield_after=30)
+        kit.approved = True
+        (cell,) = kit.stores
+        outcome = (await cells.wait(cell, 30)).outcome
+        assert outcome is not None
+        assert (outcome.text, outcome.attachments) == ("seen", (1,))
 
 
 async def test_a_cell_that_is_refused_is_not_at_work(kit: Kit) -> None:
