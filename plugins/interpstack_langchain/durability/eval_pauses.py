@@ -11,7 +11,8 @@ the pause either way.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
@@ -21,6 +22,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Interrupt
 
 from interpstack import Request
+from interpstack.checks import listed
 from interpstack_durable.api import Journal, noted_in, reporting_damage
 from interpstack_langchain.durability.checkpoint_writes import CheckpointWrites, recorded_notes
 from interpstack_langchain.langgraph_internals.call_scopes import (
@@ -39,12 +41,15 @@ from interpstack_langchain.rules.pause_notes import read_decision, read_pause
 
 __all__ = ["ANSWERED", "EvalPauses", "running_after"]
 
+_log = logging.getLogger(__name__)
 #: Message about an answer that contradicts the recorded one.
 ANSWERED: Final = (
     "this question was already answered, and the first answer is final; the other answer was "
     "refused and changed nothing. Continue the thread with invoke(None)"
 )
 
+#: Ids of questions that a message lists.
+_LISTED: Final = 10
 #: In the place of an answer that the eval around has taken.
 _TAKEN: Final = object()
 
@@ -209,6 +214,38 @@ class EvalPauses:
             if any(one not in shown for one in ids):  # an error would keep them from being stored
                 raise GraphInterrupt(tuple(waiting))
             raise UnfitAnswer(ANSWERED).asking(tuple(waiting))
+        if waiting:
+            self._refuse_unknown(given.keys() - before.keys(), answers, waiting, shown)
+
+    def _refuse_unknown(
+        self,
+        unanswered: Iterable[str],
+        answers: Mapping[str, Any],
+        waiting: Sequence[Interrupt],
+        shown: Collection[str],
+    ) -> None:
+        """Refuse a resume whose answers are all for questions that are no longer open.
+
+        Beside an answer to an open question, which counts, the others are logged: an error would
+        refuse that one, too.
+
+        Raises:
+            UnfitAnswer: No answer is for an open question, and one is for a question that this
+                step never answered.
+        """
+        unknown = sorted({name.removeprefix("answered ") for name in unanswered} - {*shown})
+        ids = [one.id for one in waiting]
+        if not unknown or any(one not in shown for one in ids):  # the new question is shown first
+            return
+        if any(key in shown or key in ids for key in answers):
+            _log.warning("answers to no open question had no effect: %s", ", ".join(unknown))
+            return
+        raise UnfitAnswer(
+            f"the answer to {listed(unknown, _LISTED)} had no effect: that question is not open in "
+            "this thread; its eval has ended, or was given up when a new message was sent, or the "
+            "question was asked again under another id. Nothing was done. "
+            f"Open: {listed(ids, _LISTED)}"
+        ).asking(tuple(waiting))
 
     async def _take_answers(
         self, journal: Journal, number: int, answers: Mapping[str, Any]

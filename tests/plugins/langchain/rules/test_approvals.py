@@ -478,8 +478,26 @@ async def test_an_answer_to_a_question_of_before_decides_nothing(
     (asked,) = (await conversation.turn(SEVERAL))["__interrupt__"]
     (again,) = (await conversation.decide(APPROVE, {"type": "wrong"}, APPROVE))["__interrupt__"]
     late = Command(resume={asked.id: {"decisions": [APPROVE] * 3}})
-    assert (await conversation.send(late))["__interrupt__"] == [again]
+    with pytest.raises(ValueError, match=f"{asked.id} had no effect.* Open: {again.id}"):
+        await conversation.send(late)
+    assert await waiting(conversation) == [again]
     assert effects == ["mail Mia"]
+
+
+@both
+async def test_an_answer_to_an_eval_that_was_given_up_is_refused_while_another_one_waits(
+    chat: Any, effects: Effects
+) -> None:
+    conversation = chat({"pay": True})
+    (old,) = (await conversation.turn(PAY))["__interrupt__"]
+    (asked,) = (await conversation.turn(PAY))["__interrupt__"]
+    given: dict[str, Any] = {"decisions": [APPROVE]}
+    with pytest.raises(ValueError, match=f"{old.id} had no effect.*Nothing was done"):
+        await conversation.send(Command(resume={old.id: given}))
+    assert await waiting(conversation) == [asked]
+    assert effects == []
+    await conversation.send(Command(resume={old.id: given, asked.id: given}))
+    assert effects == ["pay Ann 5"]
 
 
 @both
