@@ -84,13 +84,8 @@ async def read_questions(store: WorkflowStore, run_id: str) -> Sequence[Question
     """
     run = await _run(store, run_id)
     with reading(f"run {run_id!r:.200}"):
-        sent = [message for _, message in await store.messages(run_id, 0)]
-        answered = {message.id for message in sent if message.kind == "answer"}
-        return [
-            one
-            for one in run_questions_of(await run_questions(store, run))
-            if one.id not in answered
-        ]
+        found = await run_questions(store, run)
+        return run_questions_of(one for one in found if not one.get("answered"))
 
 
 async def _run(store: WorkflowStore, run_id: str) -> WorkflowRecord:

@@ -319,10 +319,8 @@ def show(run_id: str, url: str, as_json: bool) -> None:
     """Show a run: phases, agents and children, what it waits for, what it used, how it ended."""
 
     async def use(runner: WorkflowRunner) -> Any:
-        record = await runner.show(run_id)
-        if record.status == "running":  # its record has what it waits for when it rests
-            open_ones: Any = await runner.questions(run_id)
-            record = attrs.evolve(record, waiting_for=open_ones)
+        waits: Any = await runner.waits(run_id)
+        record = attrs.evolve(await runner.show(run_id), waiting_for=waits)
         return record, await runner.tree(run_id)
 
     record, tree = _with_runner(use, url)
@@ -426,7 +424,9 @@ async def _is_choice(runner: WorkflowRunner, run_id: str, ask_id: str, word: str
 
 async def _open_question(runner: WorkflowRunner, run_id: str) -> str:
     """Return the one question that a run waits for, or comes to while it is at work elsewhere."""
-    found = [str(one["id"]) for one in await runner.questions(run_id)]
+    asked = await runner.questions(run_id)
+    # A question that has its answer takes the same one again, and refuses another one.
+    found = [str(one["id"]) for one in asked if not one.get("answered") or len(asked) == 1]
     if len(found) != 1:
         raise click.UsageError(
             f"{run_id} has {len(found)} open questions"

@@ -144,7 +144,7 @@ def add_workflow(tree: Tree, node: WorkflowNode) -> None:
 
 
 def _wait_line(wait: Mapping[str, Any]) -> Text:
-    """One open wait, with all that a person needs to end it."""
+    """One open wait, with all that a person needs to end it, or that its answer is on its way."""
     options = wait.get("options") or {}
     words = ["waits for", str(wait["kind"]), str(wait["id"])]
     detail = wait.get("question") or wait.get("signal") or wait.get("approvals")
@@ -153,6 +153,8 @@ def _wait_line(wait: Mapping[str, Any]) -> Text:
         words += ["one of", one_line(choices)]
     if (wake_at := wait.get("wake_at")) is not None:
         words += ["until", f"{datetime.fromtimestamp(wake_at, UTC):%Y-%m-%d %H:%M:%S} UTC"]
+    if wait.get("answered"):
+        return Text(f"answered, not taken by the run yet: {' '.join(words[1:])}", "green")
     return Text(" ".join(words), "yellow")
 
 

@@ -215,7 +215,9 @@ class WorkflowHandlers:
         return [
             one
             for one in view.asks
-            if self.options.decider(one["kind"]) == "interrupt" and one["id"] not in answered
+            if self.options.decider(one["kind"]) == "interrupt"
+            and one["id"] not in answered
+            and not one.get("answered")
         ]
 
     async def _rested(self, run_id: str, seconds: float) -> RunView:
@@ -238,6 +240,9 @@ class WorkflowHandlers:
                 waits = waits or list(await runner.questions(run_id))
             else:
                 tree, waits = live.tree, waits or live.waiting_for()
+            if any(one["kind"] in ("ask", "approval") for one in waits):
+                known = {one["id"]: one for one in await runner.questions(run_id)}
+                waits = [known.get(one.get("id"), one) for one in waits]
             return RunView(record=record, tree=tree, waits=waits, options=self.options, live=live)
 
         return await self.loop.call(use)

@@ -90,6 +90,9 @@ class RunView:
 
     def _waiting(self) -> Iterator[str]:
         for wait in self.waits:
+            if wait.get("answered"):
+                yield f"{wait['kind']} {wait['id']}: answered; the run has not taken the answer yet"
+                continue
             match wait.get("kind"):
                 case "ask":
                     options = wait.get("options") or {}

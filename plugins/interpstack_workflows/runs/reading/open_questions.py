@@ -16,9 +16,7 @@ from interpstack_workflows.stores.store import WorkflowStore
 __all__ = ["open_questions", "run_questions"]
 
 
-async def run_questions(
-    store: WorkflowStore, record: WorkflowRecord
-) -> Sequence[Mapping[str, Any]]:
+async def run_questions(store: WorkflowStore, record: WorkflowRecord) -> list[Mapping[str, Any]]:
     """Return the open questions and approvals of a run, also while it is at work in any process.
 
     Args:
@@ -28,11 +26,18 @@ async def run_questions(
     Returns:
         See `WorkflowRunner.questions`.
     """
-    if record.status == "waiting":
-        return [one for one in record.waiting_for if one["kind"] in ("ask", "approval")]
     if record.status in ENDED:
         return []
-    return open_questions(await store.entries(record.id))
+    found: Sequence[Mapping[str, Any]]
+    if record.status == "waiting":
+        found = [one for one in record.waiting_for if one["kind"] in ("ask", "approval")]
+    else:
+        found = open_questions(await store.entries(record.id))
+    if not found:
+        return []
+    sent = await store.messages(record.id, 0)
+    answered = {message.id for _, message in sent if message.kind == "answer"}
+    return [{**one, "answered": True} if one["id"] in answered else one for one in found]
 
 
 def open_questions(entries: Iterable[Entry]) -> list[dict[str, Any]]:

@@ -137,9 +137,27 @@ class RunnerViews:
 
         Returns:
             Of each, `id`, `kind` (`ask` or `approval`), `since` in seconds since 1970, and
-            `question` with `options`, or `approvals`.
+            `question` with `options`, or `approvals`. One whose answer is stored, and was not
+            taken by the run yet, has `answered` as well, which is true.
 
         Raises:
             UnknownRun: The store has no such run.
         """
         return await run_questions(self._parts.store, await self.show(run_id))
+
+    async def waits(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """Return what a run waits for, with `answered` as in `questions`.
+
+        Returns:
+            The questions, approvals, signals and sleeps of a waiting run; of a run at work, its
+            questions and approvals.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        record = await self.show(run_id)
+        questions = await run_questions(self._parts.store, record)
+        if record.status != "waiting":
+            return questions
+        known = {one["id"]: one for one in questions}
+        return [known.get(wait.get("id"), wait) for wait in record.waiting_for]

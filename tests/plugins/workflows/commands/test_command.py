@@ -103,6 +103,11 @@ def test_a_run_waits_and_goes_on_with_its_answer(folder: Path) -> None:
     assert "waits for" in command("show", run_id).stdout
     assert json.loads(command("show", run_id, "--json").stdout)["status"] == "waiting"
     assert "has the answer" in command("answer", run_id, ask["id"], '"yes"').stdout
+    answered = command("show", run_id).stdout
+    assert f"answered, not taken by the run yet: ask {ask['id']} Go?" in answered
+    assert "waits for" not in answered
+    (wait,) = json.loads(command("show", run_id, "--json").stdout)["waiting_for"]
+    assert (wait["id"], wait["answered"]) == (ask["id"], True)
     ended = result_of(command("resume", run_id, "--agents", team(folder)))
     assert (ended["status"], ended["result"]) == (
         "completed",

@@ -15,7 +15,14 @@ from workflow_runs import MemoryRuns
 from workflow_talk import ASKS, Readers, Talk, call, run_of, workflow
 
 from interpstack_langchain.workflows import WorkflowMiddleware
-from interpstack_workflows.api import Agent, AgentAnswer, AgentCall, AgentPaused, WorkflowRunner
+from interpstack_workflows.api import (
+    Agent,
+    AgentAnswer,
+    AgentCall,
+    AgentPaused,
+    Message,
+    WorkflowRunner,
+)
 
 both = pytest.mark.parametrize("use_async", [True, False], ids=["async", "sync"])
 
@@ -138,6 +145,18 @@ async def test_a_model_answers_a_run_that_another_process_works_on() -> None:
         assert 'result: ["yes","echo: slow"]' in await started.do(
             "status", run=run, wait_seconds=30
         )
+
+
+async def test_a_question_that_was_answered_elsewhere_is_not_asked_again() -> None:
+    store = MemoryRuns()
+    async with WorkflowMiddleware(agents={"default": Readers()}, store=store) as middleware:
+        talk = Talk(middleware)
+        (text,) = await talk.answers(start(ASKS))
+        run, asked = run_of(text), text.partition("question ")[2].partition(":")[0]
+        await store.send(run, Message(kind="answer", id=asked, value="yes"))
+        status = await talk.do("status", run=run)
+        assert f"ask {asked}: answered; the run has not taken the answer yet" in status
+        assert "waits for question" not in status
 
 
 async def test_a_model_sends_signals_that_the_host_allows() -> None:

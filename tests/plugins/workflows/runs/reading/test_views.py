@@ -9,7 +9,7 @@ import pytest
 from workflow_runs import MemoryRuns, Prompts, runner, script, until
 
 from interpstack import ConfigurationError
-from interpstack_workflows.api import UnknownRun, UnknownWorkflow, WorkflowError
+from interpstack_workflows.api import Message, UnknownRun, UnknownWorkflow, WorkflowError
 from interpstack_workflows.runs.runner import WorkflowRunner
 
 
@@ -76,6 +76,17 @@ async def test_questions_are_listed_while_the_run_works_waits_and_after_its_end(
         assert await elsewhere.questions(handle.run_id) == []
         resting = await one.run(script("return ask('Ship?')"))
         assert await elsewhere.questions(resting.run_id) == list(resting.waiting_for)
+
+
+async def test_a_question_is_marked_whose_answer_no_run_has_taken_yet() -> None:
+    store = MemoryRuns()
+    body = "return parallel([() => ask('A?'), () => ask('B?'), () => wait('go')])"
+    async with runner(Prompts(), store) as one:
+        first, second, signal = (await one.run(script(body), run_id="run_a")).waiting_for
+        await store.send("run_a", Message(kind="answer", id=first["id"], value="yes"))
+        marked = {**first, "answered": True}
+        assert await one.questions("run_a") == [marked, second]
+        assert await one.waits("run_a") == [marked, second, signal]
 
 
 @pytest.mark.parametrize(
