@@ -127,10 +127,10 @@ class Client:
             )
         self.runs[run.id] = run
 
-    def before(self, run: ServedCell) -> str | None:
-        """The id of the cell that runs before another one; `None` if that one runs itself."""
+    def before(self, run: ServedCell) -> ServedCell | None:
+        """The cell that runs before another one; `None` if that one runs itself."""
         first = next((one for one in self.runs.values() if not one.done), run)
-        return None if first is run else first.id
+        return None if first is run else first
 
     def drop(self, run: ServedCell) -> None:
         """Forget a cell."""

@@ -72,22 +72,32 @@ def outcome_result(
     )
 
 
-def running_result(cell: str, console: str, before: str | None = None) -> types.CallToolResult:
+def running_result(
+    cell: str, console: str, before: str | None = None, *, unanswered: bool = False
+) -> types.CallToolResult:
     """The result for a cell that still runs, or waits for another one.
 
     Args:
         cell: Identifies the cell.
         console: Its output since the last result.
         before: The earlier cell that has to end first; `None` if there is none.
+        unanswered: Whether that one only waits for answers of the client.
     """
     said = f"<console>\n{_cut(console)}\n</console>\n" if console else ""
-    state = (
-        "The code still runs."
-        if before is None
-        else f"The code has not begun: cell {before!r} of this client still runs, or waits for an "
-        f"approval. The tool wait with cell {before!r} continues that one, and stops it with "
-        "terminate."
-    )
+    if before is None:
+        state = "The code still runs."
+    elif unanswered:
+        state = (
+            f"The code has not begun: cell {before!r} of this client waits for an approval, and "
+            f"its question has no answer yet. The tool wait with cell {before!r} asks again, and "
+            "stops it with terminate."
+        )
+    else:
+        state = (
+            f"The code has not begun: cell {before!r} of this client still runs, or waits for an "
+            f"approval. The tool wait with cell {before!r} continues that one, and stops it with "
+            "terminate."
+        )
     text = f"{said}{state} Call the tool wait with cell {cell!r} to continue."
     return types.CallToolResult(
         content=[types.TextContent(text=text)],

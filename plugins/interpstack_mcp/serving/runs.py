@@ -87,6 +87,8 @@ class ServedCell(Outlasting[Outcome]):
         calls: Calls that have ended.
         last: Name of the call that ended last.
         reported: Calls whose end the client knows of.
+        followers: Requests of the client that wait for the cell.
+        left: When the last of them ended, by `time.monotonic`.
     """
 
     needs_approval: Callable[[Iterable[str]], bool]
@@ -94,6 +96,8 @@ class ServedCell(Outlasting[Outcome]):
     calls: int = 0
     last: str = ""
     reported: int = 0
+    followers: int = 0
+    left: float = 0.0
     _questions: dict[str, ApprovalQuestion] = attrs.field(factory=dict, init=False)
     _parts: deque[str] = attrs.field(factory=lambda: deque(maxlen=_PARTS), init=False)
     _loop: asyncio.AbstractEventLoop = attrs.field(
@@ -145,6 +149,18 @@ class ServedCell(Outlasting[Outcome]):
         self.reported = self.calls
 
     # -- the side of the client ------------------------------------------------------------
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether the cell waits for answers, and no request of the client is there to bring them.
+
+        A client that is asked between two requests may never come back.
+        """
+        return not self.followers and bool(self.questions)
+
+    def wake(self) -> None:
+        """Have the requests that wait for the cell look at it again."""
+        self._news.set()
 
     @property
     def questions(self) -> list[ApprovalQuestion]:

@@ -52,6 +52,8 @@ __all__ = ["CodeServer"]
 _Answer = types.CallToolResult | types.InputRequiredResult
 _Handler = Callable[[Any, Client, types.CallToolRequestParams], Awaitable[_Answer]]
 _LOGGED_CHARS: Final = 8000
+#: Seconds that code waits behind a cell whose question a client has got, and has not answered.
+_QUESTION_SECONDS: Final = 5.0
 
 
 @attrs.define(eq=False)
@@ -217,23 +219,20 @@ class CodeServer:
 
     async def _follow(self, ctx: Any, client: Client, run: ServedCell) -> _Answer:
         """Wait for the end of a cell, and tell its client of questions and progress meanwhile."""
-        deadline = time.monotonic() + self.limits.yield_seconds
+        run.followers += 1
         try:
-            while not run.done:
-                if questions := run.questions:
-                    waiting = await asked(ctx, questions, lambda: f"{client.key}/{run.id}")
-                    if waiting is not None:
-                        return waiting
-                elif (left := deadline - time.monotonic()) <= 0:
-                    return running_result(run.id, run.printed(), client.before(run))
-                else:
-                    await run.news(left)
-                    await _tell(ctx, client, run)
+            waiting = await self._news_of(ctx, client, run)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await run.stop()
             client.drop(run)
             raise
+        finally:
+            run.followers, run.left = run.followers - 1, time.monotonic()
+            for behind in client.runs.values():
+                behind.wake()
+        if waiting is not None:
+            return waiting
         await _tell(ctx, client, run)
         client.drop(run)
         outcome = run.outcome()
@@ -244,6 +243,30 @@ class CodeServer:
             )
         shown = render(outcome, result_chars=SHOWN_CHARS, console_chars=SHOWN_CHARS)
         return outcome_result(outcome, shown, client.keep)
+
+    async def _news_of(self, ctx: Any, client: Client, run: ServedCell) -> _Answer | None:
+        """The answer for a cell that asks, or runs for long; `None` once it has ended.
+
+        Code that has to wait for a cell before it does not wait for long if that one needs an
+        answer, which only another request of the client can bring.
+        """
+        deadline = time.monotonic() + self.limits.yield_seconds
+        while not run.done:
+            before, until = client.before(run), deadline
+            unanswered = before is not None and before.waits_for_client
+            if before is not None and unanswered:
+                until = min(deadline, before.left + _QUESTION_SECONDS)
+            if questions := run.questions:
+                waiting = await asked(ctx, questions, lambda: f"{client.key}/{run.id}")
+                if waiting is not None:
+                    return waiting
+            elif (left := until - time.monotonic()) <= 0:
+                first = None if before is None else before.id
+                return running_result(run.id, run.printed(), first, unanswered=unanswered)
+            else:
+                await run.news(left)
+                await _tell(ctx, client, run)
+        return None
 
     async def _search_tools(
         self, ctx: Any, client: Client, params: types.CallToolRequestParams

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from interpstack import ConfigurationError, HostOffer, InterpreterStack
 from interpstack_mcp.api import CodeServer
+from interpstack_mcp.serving import server
 
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
@@ -179,6 +180,46 @@ async def test_code_that_waits_for_an_earlier_cell_names_it(serve: Any) -> None:
     await client.call_tool("wait", {"cell": first, "terminate": True})
     cell = waiting.structured_content["cell"]
     assert (await client.call_tool("wait", {"cell": cell})).content[0].text == "<result>2</result>"
+
+
+async def test_code_behind_a_question_that_the_client_dropped_is_answered_soon(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_QUESTION_SECONDS", 0.2)
+    served, asked = serve("tools.pay"), []
+    allow = {"action": "accept", "content": {"allow": True}}
+    client = await served.client(allow, mode="auto", asked=asked)
+    params = {"name": "run_code", "arguments": {"code": "await tools.pay({to: 'Ann'})"}}
+    question = types.Request[dict[str, Any], str](method="tools/call", params=params)
+    given = await client.session.send_request(question, types.InputRequiredResult)
+    async with asyncio.timeout(20):  # not the time for code that runs, 50 seconds
+        behind = await run(client, "2")
+    first = given.request_state.partition("/")[2]
+    assert behind.content[0].text.startswith(
+        f"The code has not begun: cell {first!r} of this client waits for an approval, and its "
+        "question has no answer yet."
+    )
+    done = await client.call_tool("wait", {"cell": first})  # asks again
+    assert (done.content[0].text, served.paid) == ("<result>paid Ann</result>", ["Ann"])
+    assert len(asked) == 1
+    cell = behind.structured_content["cell"]
+    assert (await client.call_tool("wait", {"cell": cell})).content[0].text == "<result>2</result>"
+
+
+async def test_code_begins_when_the_question_before_it_is_answered_in_time(serve: Any) -> None:
+    served, go = serve("tools.pay"), asyncio.Event()
+
+    async def elicit(ctx: Any, params: Any) -> types.ElicitResult:
+        await go.wait()
+        return types.ElicitResult(action="accept", content={"allow": True})
+
+    client = await served.client(mode="auto", elicitation_callback=elicit)
+    first = asyncio.ensure_future(run(client, "await tools.pay({to: 'Ann'})"))
+    second = asyncio.ensure_future(run(client, "2"))
+    await asyncio.sleep(0.2)
+    go.set()
+    assert (await first).content[0].text == "<result>paid Ann</result>"
+    assert (await second).content[0].text == "<result>2</result>"
 
 
 @both
