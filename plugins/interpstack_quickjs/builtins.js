@@ -58,6 +58,19 @@
     },
   }.asUintN);
 
+  // For a part that is no number, QuickJS answers NaN as the language says, but keeps the date as it was.
+  const ofDates = Date.prototype, { setTime } = ofDates;
+  const PARTS = ["Milliseconds", "Seconds", "Minutes", "Hours", "Date", "Month", "FullYear"];
+  for (const part of PARTS) for (const zone of ["set", "setUTC"]) {
+    const name = zone + part, original = ofDates[name];
+    const method = { [name](...given) {
+      const time = apply(original, this, given);
+      return time === time ? time : apply(setTime, this, [NaN]);
+    } }[name];
+    defineProperty(method, "length", { __proto__: null, value: original.length, configurable: true });
+    replace(ofDates, method);
+  }
+
   // Where an iterator has no `return`, as those of arrays, maps and sets have none, QuickJS calls it all
   // the same when `map`, `filter` and their like end early, and throws.
   const { prototype: ofIterators } = Iterator, isObject = (value) => Object(value) === value;

@@ -1,9 +1,13 @@
-"""A hook in the guest's module, by which QuickJS reports rejected promises that no code handles.
+"""What the guest's module has otherwise than quickjs-rs built it: a hook, and a mended `push`.
 
-QuickJS calls a function of its embedder for each such promise, if there is one; quickjs-rs sets
-none. A module calls functions by their place in its table, so that the function can be one of
-`bundles.wat`: the table gets a free place for it, and is exported. `heap/rejections.py` then makes
-the function known to QuickJS.
+By the hook, QuickJS reports rejected promises that no code handles. It calls a function of its
+embedder for each such promise, if there is one; quickjs-rs sets none. A module calls functions by
+their place in its table, so that the function can be one of `bundles.wat`: the table gets a free
+place for it, and is exported. `heap/rejections.py` then makes the function known to QuickJS.
+
+`push` writes at the length of an array. Where the array has fewer items in memory, as
+`new Array(3)` has none, QuickJS makes all of that memory items of the array, and code reads what
+has been left there. A `push` in JavaScript would mend it too, and take five times as long.
 """
 
 from __future__ import annotations
@@ -24,12 +28,18 @@ _CALL: Final = re.compile(
     rb"\x28\x02\xb4\x01\x22.\x45\x0d\x00\x20\x00\x20\x01\x20\x02\x41\x00\x20.\x28\x02\xb8\x01\x20.\x11",
     re.DOTALL,
 )
+#: In `push`: takes the length of an array, adds the number of arguments, and leaves the fast way if
+#: the sum overflows.
+_LENGTHENS: Final = bytes.fromhex("2008a72207 2002 6a 2209 2007 49 0d00 2009 4100 48 0d00")
+#: The same, but leaves it if the array has another number of items. That many fit into memory, so
+#: the sum cannot overflow. Two `nop` keep the size.
+_LENGTHENS_ITEMS: Final = bytes.fromhex("2008a72207 2006 280228 47 0d00 2007 2002 6a 2109 0101")
 _TABLE, _EXPORT = 4, 7
 _HEADER_BYTES: Final = 8
 
 
 def hooked(source: bytes) -> bytes:
-    """The guest's module with a larger table, which it exports as `table`.
+    """The guest's module with a mended `push` and a larger table, which it exports as `table`.
 
     Args:
         source: The module, in WebAssembly's binary form.
@@ -42,6 +52,12 @@ def hooked(source: bytes) -> bytes:
             "the guest of quickjs-rs is of an unknown build, which reports no rejected promises; "
             "run: pip install 'quickjs-rs>=0.2.6,<0.3'"
         )
+    if source.count(_LENGTHENS) != 1:
+        raise EngineFailure(
+            "the guest of quickjs-rs is of an unknown build, whose Array.prototype.push may be "
+            "faulty; run: pip install 'quickjs-rs>=0.2.6,<0.3'"
+        )
+    source = source.replace(_LENGTHENS, _LENGTHENS_ITEMS)
     parts, at = [source[:_HEADER_BYTES]], _HEADER_BYTES
     while at < len(source):
         kind = source[at]

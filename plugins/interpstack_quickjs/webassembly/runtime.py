@@ -24,7 +24,7 @@ __all__ = ["GuestRuntime", "current", "guest_runtime"]
 
 
 #: In the name of the compiled module; changes whenever `hooks.py` makes another one.
-_HOOKED: Final = "hooked1"
+_HOOKED: Final = "hooked2"
 
 
 class _Importer(Protocol):

@@ -71,6 +71,87 @@ def test_without_a_locale_methods_work(session: Session, code: str, text: str) -
     assert session.eval_sync(code).text == text
 
 
+# -- dates -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zone", ["set", "setUTC"])
+@pytest.mark.parametrize(
+    "part", ["Milliseconds", "Seconds", "Minutes", "Hours", "Date", "Month", "FullYear"]
+)
+def test_a_part_that_is_no_number_makes_a_date_invalid(
+    session: Session, zone: str, part: str
+) -> None:
+    name = zone + part
+    code = f"""(() => {{
+        const times = [[NaN], [undefined], [], ["x"], [NaN, 1], [Infinity], [1]].map((given) => {{
+            const date = new Date(0), answer = date.{name}(...given);
+            return Object.is(answer, date.getTime()) && Number.isFinite(answer);
+        }});
+        return [...times, Number.isFinite(new Date(NaN).{name}(1)), Date.prototype.{name}.name].join();
+    }})()"""
+    invalid = ["false"] * 6
+    again = str(part == "FullYear").lower()  # the only part that makes a date valid again
+    assert session.eval_sync(code).text == ",".join([*invalid, "true", again, name])
+    before = session.eval_sync(f"const day = new Date(0); day.{name}(NaN); String(day)").text
+    assert before == "Invalid Date"
+
+
+# -- arrays ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "items"),
+    [
+        ("new Array(3)", "[<3 empty items>, 1]"),
+        ("Array(2)", "[<2 empty items>, 1]"),
+        ("[,,]", "[<2 empty items>, 1]"),
+        ("[,,].slice()", "[<2 empty items>, 1]"),
+        ("Object.assign([], {length: 2})", "[<2 empty items>, 1]"),
+        ("Object.assign([0], {length: 3})", "[0, <2 empty items>, 1]"),
+        ("Object.assign(JSON.parse('[7, 8]'), {length: 3})", "[7, 8, <1 empty item>, 1]"),
+        ("((a) => (delete a[2], a))([5, 6, 7])", "[5, 6, <1 empty item>, 1]"),
+        ("((a) => (a.length = 1, a.length = 3, a))([5, 6, 7])", "[5, <2 empty items>, 1]"),
+        ("new Array(3).fill(0)", "[0, 0, 0, 1]"),
+        ("[5]", "[5, 1]"),
+    ],
+)
+def test_push_adds_behind_items_that_are_not_there(made: str, items: str) -> None:
+    with InterpreterStack() as stack, stack.session() as session:
+        assert session.eval_sync(f"const all = {made}; all.push(1); all").text == items
+        assert session.eval_sync("[all.push(), all.push(2, 3), all.at(-1)]").text in {
+            f"[{length}, {length + 2}, 3]" for length in range(2, 5)
+        }
+
+
+def test_random_changes_leave_the_items_that_the_language_says(session: Session) -> None:
+    code = """(() => {
+        let seed = 7;
+        const under = (n) => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) % n;
+        // A proxy takes no fast way.
+        const changes = [
+            (a) => a.push(1), (a) => a.push(2, 3), (a) => a.push(), (a) => a.pop(), (a) => a.shift(),
+            (a) => a.unshift(4), (a, n) => a.splice(n, 1), (a, n) => (a.length = n),
+            (a, n) => delete a[n], (a) => delete a[a.length - 1], (a, n) => (a[n] = 5),
+            (a) => (a[a.length] = 6), (a) => a.reverse(), (a, n) => a.fill(7, n), (a, n) => a.copyWithin(n, 0),
+        ];
+        const shown = (a) => Array.from(a, (item, i) => (i in a ? item : "-")).join();
+        const wrong = [];
+        for (let round = 0; round < 400; round++) {
+            const start = under(4), plain = new Array(start), slow = new Proxy(new Array(start), {});
+            const made = [];
+            for (let step = 0; step < 8; step++) {
+                const which = under(changes.length), n = under(6);
+                made.push(which);
+                changes[which](plain, n);
+                changes[which](slow, n);
+                if (shown(plain) !== shown(slow)) { wrong.push([made.join(), shown(plain), shown(slow)]); break; }
+            }
+        }
+        return JSON.stringify(wrong.slice(0, 2));
+    })()"""
+    assert session.eval_sync(code).text == "[]"
+
+
 # -- BigInt ----------------------------------------------------------------------------------
 
 _INTEGERS = some.integers(-(2**140), 2**140) | some.builds(

@@ -25,5 +25,7 @@ def test_another_build_is_refused_with_what_to_install() -> None:
     source = guest_path().read_bytes()
     with pytest.raises(EngineFailure, match=r"unknown build.*pip install 'quickjs-rs"):
         hooked(source.replace(b"\x28\x02\xb4\x01", b"\x28\x02\xb0\x01"))
+    with pytest.raises(EngineFailure, match=r"push may be faulty.*pip install 'quickjs-rs"):
+        hooked(hooked(source))
     with pytest.raises(EngineFailure, match="another table"):
         hooked(source.replace(b"\x01\x70\x01\xe1\x04\xe1\x04", b"\x01\x70\x01\xe1\x14\xe1\x14"))
