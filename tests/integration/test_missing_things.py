@@ -88,6 +88,24 @@ MISSING = [
     ("(function (h) { return h.titel.length })(hits[0])", "h.titel is undefined or null"),
     ("(await tools.search({q: 'x'})).results.size", "(await tools.search({q: 'x'})).results is undefined or null"),
 ]  # fmt: skip
+#: Cells that fail though all that they name is there, or that fail elsewhere than at the part named.
+THERE = [
+    "[].reduce((a, b) => a + b)",
+    "hits.filter(hit => hit.score > 5).reduce((a, b) => a + b)",
+    "(function (h) { return h.reduce((a, b) => a + b) })([])",
+    "Object.freeze([3, 1]).sort()",
+    "Object.seal([1]).push(1)",
+    "[1].map(5)",
+    "(function (h) { return h.map(5) })([1])",
+    "[1].at(Symbol())",
+    "(function (h) { for (const x of h.a) x })({})",
+    "(function (h) { return [...h.a] })({})",
+    "(function (h) { return new Set(h.a) })({a: 5})",
+    "(function (h) { delete h.a.b })({a: null})",
+    "(function (h) { return h.get(1) })(Object.create(Map.prototype))",
+    "(function (h) { return h.size })(Object.create(Map.prototype))",
+    "(function (h) { return 1n + h.a.b })({a: {b: 1}})",
+]  # fmt: skip
 #: What other hosts and languages have, and what is said.
 ELSEWHERE = [
     ("XMLHttpRequest", "there is no network here; on offer: tools.sqlQuery, tools.search"),
@@ -125,6 +143,18 @@ async def test_javascript_names_what_is_missing(session: Session) -> None:
         message = await message_of(session, source)
         assert message.endswith(said), (source, message)
     assert (await session.eval("hits.length")).text == "2"
+
+
+@pytest.mark.engines("javascript")
+async def test_nothing_is_called_missing_that_is_there(session: Session) -> None:
+    for source in THERE:
+        message = await message_of(session, source)
+        assert "is undefined or null" not in message, (source, message)
+        assert "has no function" not in message, (source, message)
+    message = await message_of(session, "(function (h) { h.a.b++ })({})")
+    assert not message.endswith(": h is undefined or null")
+    message = await message_of(session, "new Map().set(1).gett(2)")
+    assert message.endswith(": new Map().set(1) has no function 'gett'")
 
 
 @pytest.mark.engines("javascript")

@@ -25,7 +25,14 @@ from interpstack.guests import (
     shown_functions,
 )
 from interpstack_javascript.advice.absent_globals import instead_of, instead_of_module
-from interpstack_javascript.advice.named_paths import FaultPlace, Path, Suspect, last_path, suspects
+from interpstack_javascript.advice.named_paths import (
+    PASSING,
+    FaultPlace,
+    Path,
+    Suspect,
+    last_path,
+    suspects,
+)
 from interpstack_javascript.edits import LINE_BREAK
 from interpstack_javascript.parser.parsing import Node, children, parse, units_of
 from interpstack_javascript.readings import other_reading
@@ -74,6 +81,13 @@ _MEMBERS: Final = {
     "Promise": "then catch finally",
 }
 _OF_ARRAYS: Final = frozenset(_MEMBERS["array"].split()) - {"keys", "values", "entries"}
+#: Messages of engines where there is nothing to read or set a member of, and where something is no
+#: function.
+_NOTHING: Final = (
+    r"cannot (read|set) property '(?P<member>.*)' of (undefined|null)",
+    r"Cannot (read|set) properties of (undefined|null) \((reading|setting) '(?P<member>.*)'\)",
+)
+_NO_FUNCTION: Final = "not a function"
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 
 
@@ -98,7 +112,7 @@ def advised(error: GuestError, cell: Cell, bridges: BridgeSet | None, look: Look
         if error.name == "ReferenceError":
             advice = _about_name(found, program, bridges, look)
         else:
-            advice = _about_value(found, place, bridges, look)
+            advice = _about_value(found, place, error.message, bridges, look)
     return attrs.evolve(error, message=error.message + advice) if advice else error
 
 
@@ -226,7 +240,11 @@ def _nodes(program: Node) -> Sequence[Node]:
 
 
 def _about_value(
-    found: Sequence[Suspect], place: FaultPlace, bridges: BridgeSet | None, look: Look
+    found: Sequence[Suspect],
+    place: FaultPlace,
+    message: str,
+    bridges: BridgeSet | None,
+    look: Look,
 ) -> str:
     found = [one for one in found if one.use != "name"]
     paths = list(dict.fromkeys(path for one in found for path in (one.path, one.source) if path))
@@ -242,20 +260,40 @@ def _about_value(
         is_alone = place.at is None and place.has_line and len(found) == 1
         is_there = (place.at == one.mark or is_alone) and one.text and one.use == "read"
         if is_there and (not one.path or one.path not in answers):
-            return _as_written(one)
+            return _as_written(one, message)
         if is_there and answers[one.path].found == "unknown":
-            return _as_written(one)
+            return _as_written(one, message)
     return ""
 
 
-def _as_written(one: Suspect) -> str:
+def _as_written(one: Suspect, message: str) -> str:
+    """What a part fails with that the guest cannot be asked about.
+
+    The engine's message decides: a function that is there, and throws, has the same place.
+    """
     if one.text in ("null", "undefined"):
         return ""
-    if one.called == "then":
+    if one.is_member and _reads_nothing(message, one.member):
+        return f": {one.text} is undefined or null"
+    if not one.is_member and re.search(r"\b(undefined|null)\b", message):
+        return f": {one.text} is undefined or null"
+    is_native = message == _NO_FUNCTION  # QuickJS says no more, also where a callback is none
+    if not one.is_called or not one.member or (is_native and one.member in PASSING):
+        return ""
+    if not is_native and not message.endswith(f".{one.member} is {_NO_FUNCTION}"):
+        return ""
+    if one.member == "then":
         return f": {one.text} is no promise: await has its value; leave out .then"
-    if one.called:  # which of both, no engine's class of error tells
-        return f": {one.text} is undefined or null, or has no function {cut(one.called)!r}"
-    return f": {one.text} is undefined or null"
+    return f": {one.text} has no function {cut(one.member)!r}"
+
+
+def _reads_nothing(message: str, member: str) -> bool:
+    """Whether an engine says that it found nothing to read or set a member of."""
+    for pattern in _NOTHING:
+        found = re.fullmatch(pattern, message)
+        if found is not None:
+            return not member or found["member"] == member
+    return False
 
 
 def _failing(one: Suspect, answers: dict[Path, Looked]) -> str:

@@ -15,7 +15,7 @@ import attrs
 from interpstack.guests import cut
 from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, text_of
 
-__all__ = ["FaultPlace", "Path", "Suspect", "last_path", "suspects"]
+__all__ = ["PASSING", "FaultPlace", "Path", "Suspect", "last_path", "suspects"]
 
 #: A name, then names, indices, and `None` for any element of an array.
 Path = tuple[str | int | None, ...]
@@ -29,7 +29,7 @@ _NEAR: Final = 2000
 #: Suspects of an error.
 _MOST: Final = 12
 #: Methods of arrays that pass elements to a function, and which of its parameters they are.
-_PASSING: Final = {
+PASSING: Final = {
     **dict.fromkeys(("every", "filter", "find", "findIndex", "findLast", "findLastIndex"), (0,)),
     **dict.fromkeys(("flatMap", "forEach", "map", "some"), (0,)),
     **dict.fromkeys(("reduce", "reduceRight"), (1,)),
@@ -95,7 +95,9 @@ class Suspect:
         source: Where its value came from, for a variable of the cell; empty if it is not known.
         text: Its text, in one line.
         mark: Where engines say that it failed.
-        called: The name of what is read of it, if that is called at the same place.
+        member: The name of what is read of it; empty if the tree does not tell.
+        is_member: Whether it is used by a member.
+        is_called: Whether that member is called at the same place.
         span: Where the whole begins and ends.
     """
 
@@ -104,7 +106,9 @@ class Suspect:
     source: Path
     text: str
     mark: int
-    called: str
+    member: str
+    is_member: bool
+    is_called: bool
     span: tuple[int, int]
 
 
@@ -284,8 +288,8 @@ class _SuspectSearch:
         if callee["type"] != "MemberExpression" or callee["computed"]:
             return
         name = callee["property"].get("name", "")
-        if name in _PASSING and given:
-            elements, function, places = callee["object"], given[0], _PASSING[name]
+        if name in PASSING and given:
+            elements, function, places = callee["object"], given[0], PASSING[name]
         elif name == "from" and len(given) == 2 and callee["object"].get("name") == "Array":
             elements, function, places = given[0], given[1], (0,)
         else:
@@ -428,7 +432,9 @@ class _SuspectSearch:
                     continue
                 inner = (*at, key)
                 span = each["start"], each["end"]
-                self.found.append(Suspect("read", inner, (), "", each["value"]["start"], "", span))
+                self.found.append(
+                    Suspect("read", inner, (), "", each["value"]["start"], "", False, False, span)
+                )
                 if len(inner) < _STEPS:
                     waiting.append(each["value"])
                     paths.append(inner)
@@ -441,16 +447,17 @@ class _SuspectSearch:
             known = self.sources[str(path[0])]
             source = (*known, *path[1:]) if len(known) > 1 else ()
         text = cut(text_of(self._units[node["start"] : min(node["end"], node["start"] + 400)]), 80)
-        called = self._called(whole) if use == "read" else ""
+        member, is_called, is_member = "", False, whole["type"] == "MemberExpression"
+        if is_member:
+            step = _step(whole)
+            if step is not None and step is not _PRIVATE:
+                member = str(step)
+            after = self._units[whole["end"] : whole["end"] + 40].lstrip()
+            is_called = after.startswith(("(", "`"))
         span = whole["start"], whole["end"]
-        self.found.append(Suspect(use, path, source, text, mark, called, span))
-
-    def _called(self, node: Node) -> str:
-        """The name of a member that is called where it is read."""
-        after = self._units[node["end"] : node["end"] + 40].lstrip()
-        if node["type"] != "MemberExpression" or not after.startswith(("(", "`")):
-            return ""
-        return text_of(self._units[node["property"]["start"] : node["property"]["end"]])
+        self.found.append(
+            Suspect(use, path, source, text, mark, member, is_member, is_called, span)
+        )
 
 
 _PRIVATE: Final = "#"
