@@ -81,8 +81,8 @@ class GuestMagics:
             arguments = read_arguments(f"%%{magic}", line, engine)
             guest = self.sessions.of(arguments.engine)
             language = None if engine is None else guest.language_named(magic)
-            self._hand_in(guest, arguments)
-            shown = self._run(guest, Cell(source=source, language=language))
+            notices = self._hand_in(guest, arguments)
+            shown = self._run(guest, Cell(source=source, language=language), notices)
             self._take_out(guest, arguments)
         except InterpstackError as error:
             raise CellFailed(str(error)) from None
@@ -97,13 +97,14 @@ class GuestMagics:
         except InterpstackError as error:
             raise CellFailed(str(error)) from None
 
-    def _hand_in(self, guest: GuestSession, arguments: CellArguments) -> None:
+    def _hand_in(self, guest: GuestSession, arguments: CellArguments) -> tuple[str, ...]:
         if arguments.tools:
             guest.offer({name: self._variable(name) for name in arguments.tools})
-        if arguments.ins:
-            guest.load({name: self._variable(name) for name in arguments.ins})
+        if not arguments.ins:
+            return ()
+        return guest.load({name: self._variable(name) for name in arguments.ins})
 
-    def _run(self, guest: GuestSession, cell: Cell) -> CellView | None:
+    def _run(self, guest: GuestSession, cell: Cell, notices: tuple[str, ...]) -> CellView | None:
         writer = ConsoleWriter()
         try:
             outcome = guest.run(cell, writer)
@@ -113,6 +114,7 @@ class GuestMagics:
             import_module("IPython.display").display(item)
         if outcome.error is not None:
             raise GuestCodeError(outcome.error)
+        outcome = attrs.evolve(outcome, notices=(*notices, *outcome.notices))
         # The text tells whether it is worth a crossing to fetch the value.
         value = guest.last() if outcome.text.startswith("[") else None
         shown = CellView(outcome, value if is_records(value) else None)

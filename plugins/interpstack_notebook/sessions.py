@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
+from datetime import datetime
 from typing import Any, Final
 
 import attrs
@@ -39,6 +39,8 @@ _LIMITS: Final = Limits(
     result_chars=100_000,
     console_chars=1_000_000,
 )
+#: Names of JavaScript that take no value.
+_CONSTANTS: Final = frozenset({"Infinity", "NaN", "undefined"})
 #: The variable that holds the value of the last cell.
 _LAST: Final = "notebook_value"
 
@@ -97,14 +99,37 @@ class GuestSession:
             f"%%{alias}; use %%guest engine={self.stack.engine.name}"
         )
 
-    def load(self, values: Mapping[str, Any]) -> None:
+    def load(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Define variables of code from values of the notebook.
 
+        Returns:
+            Notices of what code does not get.
+
         Raises:
+            ConfigurationError: Code would not see a variable of that name.
             UnsupportedValue: A value has no form in code.
         """
+        is_javascript = self.stack.language.name == "javascript"
+        functions = {
+            one.name.partition(".")[0] for one in self.stack.bridge_set(self.session.offer)
+        }
+        for name in values:
+            if name in functions or (is_javascript and name in _CONSTANTS):
+                raise ConfigurationError(
+                    f"code cannot get a variable {name}: the name stands for something else there; "
+                    "give the variable another name"
+                )
         most = self.stack.limits.value_bytes
-        run_sync(self.session.load({name: _form(name, values[name], most) for name in values}))
+        forms, notices = {}, []
+        for name, value in values.items():
+            form = _VariableForm(name)
+            forms[name] = form.of(value, most)
+            if form.is_rounded and is_javascript:
+                notices.append(
+                    f"{name}: points in time are rounded to milliseconds, which is what a Date has."
+                )
+        run_sync(self.session.load(forms))
+        return tuple(notices)
 
     def run(self, cell: Cell, on_console: Callable[[str], None]) -> Outcome:
         """Run a cell; an interrupt of the kernel cancels it, and leaves the session as it was."""
@@ -157,9 +182,33 @@ def _stoppable(name: str) -> str:
     return f"process:{name}" if cls.worker_options and workers else name
 
 
-def _form(name: str, value: Any, most: int) -> Any:
-    """The wire tree of a variable; a point in time is the guest's own, as it is Python's here."""
-    try:
-        return encode(value, most, partial(simplified, times_as_text=False))
-    except UnsupportedValue as error:
-        raise UnsupportedValue(f"the variable {name}: {error.reason}", error.path) from error
+@attrs.define(eq=False)
+class _VariableForm:
+    """The wire tree of a variable; a point in time is the guest's own, as it is Python's here.
+
+    Attributes:
+        name: The name of the variable.
+        is_rounded: Whether it has a point in time with parts of a millisecond.
+    """
+
+    name: str
+    is_rounded: bool = attrs.field(default=False, init=False)
+
+    def of(self, value: Any, most: int) -> Any:
+        """The tree.
+
+        Raises:
+            UnsupportedValue: It has none.
+        """
+        try:
+            return encode(value, most, self._simplified)
+        except UnsupportedValue as error:
+            raise UnsupportedValue(
+                f"the variable {self.name}: {error.reason}", error.path
+            ) from error
+
+    def _simplified(self, value: Any) -> Any:
+        made = simplified(value, times_as_text=False)
+        if isinstance(made, datetime) and made.microsecond % 1000:
+            self.is_rounded = True
+        return made

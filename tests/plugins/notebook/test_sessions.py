@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -46,6 +47,31 @@ def test_values_go_both_ways(sessions: NotebookSessions) -> None:
     assert outcome.error.name == "ReferenceError"
     with pytest.raises(UnsupportedValue):
         guest.load({"x": object()})
+
+
+def test_a_variable_that_code_would_not_see_is_refused(sessions: NotebookSessions) -> None:
+    guest = sessions.of("quickjs")
+    guest.load({"tools": 1})
+    assert run(sessions, "tools") == "1"
+    guest.offer({"one": lambda: 1})
+    for name in ("tools", "notebook", "undefined", "NaN", "Infinity"):
+        with pytest.raises(ConfigurationError, match=f"a variable {name}: the name stands for"):
+            guest.load({"other": 1, name: 7})
+    assert run(sessions, "typeof other") == "undefined"
+    sessions.of("monty").load({"undefined": 7})
+    assert run(sessions, "undefined", "monty") == "7"
+
+
+def test_rounded_times_are_named(sessions: NotebookSessions) -> None:
+    noon = datetime(2024, 1, 1, 12)
+    fine = noon + timedelta(microseconds=1500)
+    guest = sessions.of("quickjs")
+    assert guest.load({"noon": noon, "rows": [{"at": noon + timedelta(milliseconds=5)}]}) == ()
+    (notice,) = guest.load({"noon": noon, "rows": [{"at": noon}, {"at": fine}]})
+    assert notice.startswith("rows: points in time are rounded to milliseconds")
+    assert run(sessions, "rows[1].at.toISOString()") == "2024-01-01T12:00:00.001Z"
+    assert sessions.of("monty").load({"rows": [fine]}) == ()
+    assert run(sessions, "rows[0].microsecond", "monty") == "1500"
 
 
 def test_functions_stay_until_the_reset(sessions: NotebookSessions) -> None:
