@@ -21,6 +21,8 @@ __all__ = ["BLOCKS", "bounded", "content_beside", "to_arguments", "to_value"]
 _ERROR_CHARS: Final = 4000
 #: Characters of one detail of an error, as JSON.
 _DETAIL_CHARS: Final = 4000
+#: From here on, JavaScript writes numbers with an exponent.
+_EXPONENT: Final = 1e21
 #: Values in a text that is compared with structured content.
 _REPEATED_VALUES: Final = 50_000
 #: The schema of the value of a tool without an output schema: the content blocks of MCP.
@@ -43,8 +45,8 @@ BLOCKS: Final[Mapping[str, Any]] = {
 
 
 def to_arguments(value: Any) -> Any:
-    """A plain value of code as JSON: bytes become Base64, points in time the text that
-    JavaScript makes of them.
+    """A plain value of code as JSON: bytes become Base64; points in time and whole numbers get the
+    form that JavaScript gives them. Servers refuse `9007199254740992.0` where they want an integer.
 
     Raises:
         TypeError: A number is not finite, or a text has half of a surrogate pair: no message could
@@ -60,6 +62,8 @@ def to_arguments(value: Any) -> Any:
         return _date(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError("an MCP tool takes JSON, which has no NaN and no Infinity")
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXPONENT:
+        return int(value)
     return _unicode(value) if isinstance(value, str) else value
 
 

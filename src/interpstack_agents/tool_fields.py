@@ -164,10 +164,13 @@ class _Search:
         for key, item in given.items():
             place = f"{path}.{key}" if path else str(key)
             if key not in known:
-                names = ", ".join(list(known)[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
-                names = names if path else self._own or names
+                listed = "" if path else self._own
+                # Alternatives and references have fields that the list does not have.
+                named = _mapping(self._root.get("properties")) if listed else {}
+                names = [name for name in known if name not in named]
+                shown = [listed] * bool(listed) + names[:_SHOWN] + ["…"] * (len(names) > _SHOWN)
                 owner = f"the fields of {path[:_SHOWN_CHARS]}" if path else "its fields"
-                return f"has no field {_shown(place)}; {owner} are: {names}"
+                return f"has no field {_shown(place)}; {owner} are: {', '.join(shown)}"
             found = self.value(item, known[key], place)
             if found:
                 return found

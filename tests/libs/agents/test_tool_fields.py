@@ -58,6 +58,15 @@ def test_an_unknown_field_is_named_with_the_fields_there_are(given: Any, words: 
     assert unknown_field(SEARCH, given).startswith(words)
 
 
+def test_fields_of_alternatives_are_listed_beside_the_tools_own_list() -> None:
+    by = [{"properties": {name: TEXT}, "required": [name]} for name in ("id", "name")]
+    schema = {"type": "object", "properties": {"limit": {"type": "integer"}}, "oneOf": by}
+    own = "limit?: number"
+    fault = unknown_field(schema, {"titel": "x"}, own)
+    assert fault == "has no field 'titel'; its fields are: limit?: number, id, name"
+    assert unknown_field({**schema, "oneOf": []}, {"id": "x"}, own).endswith(": limit?: number")
+
+
 @pytest.mark.parametrize(
     "given",
     [

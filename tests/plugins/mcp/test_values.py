@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -50,6 +51,22 @@ def _result(structured: Any, *blocks: Any, **fields: Any) -> types.CallToolResul
 
 LINK = types.ResourceLink(name="a", uri="file:///a")
 LINKED = {"type": "resource_link", "name": "a", "uri": "file:///a"}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (9007199254740992.0, "9007199254740992"),
+        (-1.7e18, "-1700000000000000000"),
+        (-0.0, "0"),
+        (3.0, "3"),
+        (0.5, "0.5"),
+        (1e21, "1e+21"),
+        (2**64, "18446744073709551616"),
+    ],
+)
+def test_numbers_are_written_as_javascript_writes_them(number: float, text: str) -> None:
+    assert json.dumps(to_arguments({"n": [number]})) == f'{{"n": [{text}]}}'
 
 
 def test_structured_content_is_the_value_of_a_tool_with_a_schema() -> None:
