@@ -301,8 +301,10 @@ class CheckpointStore:
         found = recorded_entries(self.key, await self.writes.wait_until_stored())
         if len(found) > len(self._entries):  # this run was the first one, as far as it knew
             raise RuntimeError(
-                "another process continued this thread at the same time, and has begun this "
-                "eval; no call was made here. Check the state of the thread"
+                "another process continued this thread at the same time, or a middleware called "
+                "its handler again, and has begun this eval; no call was made here. Check the "
+                "state of the thread. A middleware may call the handler again for what it raises, "
+                "as with tool_errors='raise', and not for an eval that has ended"
             )
         await self._pauses.take_answers(journal)
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import tool
 from langgraph.types import Command
 
@@ -105,3 +106,29 @@ async def test_a_run_that_another_one_overtook_makes_no_call(
     with pytest.raises(RuntimeError, match=r"has begun this eval; no call was made here"):
         await talk(tools=[pay], ptc=["pay"]).turn("await tools.pay({to: 'A'})")
     assert made == []
+
+
+@pytest.mark.parametrize("end", ["'done'", "throw new Error('late')"])
+async def test_an_eval_that_has_answered_is_not_run_again_by_a_middleware(
+    talk: Any, end: str
+) -> None:
+    made: list[str] = []
+
+    @tool
+    async def pay(to: str) -> str:
+        """Pay."""
+        made.append(to)
+        return f"paid {to}"
+
+    class Again(AgentMiddleware):
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return [handler(request) for _ in range(1 + (request.tool_call["name"] == "eval"))][-1]
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            again = request.tool_call["name"] == "eval"
+            return [await handler(request) for _ in range(1 + again)][-1]
+
+    chat = talk(tools=[pay], ptc=["pay"], before=[Again()])
+    with pytest.raises(RuntimeError, match="or a middleware called its handler again"):
+        await chat.turn(f"await tools.pay({{to: 'A'}}); {end}")
+    assert made == ["A"]
