@@ -198,16 +198,16 @@ class KernelExecution(Execution):
         return _ENDS_WITH_MEMBER.search(self._cell.source[-_TAIL:]) is not None
 
     def _remarks(self, completion: Completion) -> tuple[str, ...]:
-        """A notice for a value that is `undefined` because a property is missing."""
+        """A notice for a value that is not what the author of the cell meant."""
         if completion.undefined:
-            may_miss = self._ends_with_member()
+            is_suspect = self._ends_with_member()
         else:
-            may_miss = _NOTHING_FIRST.match(completion.text) is not None
-        if not may_miss:
+            is_suspect = completion.handle or _NOTHING_FIRST.match(completion.text) is not None
+        if not is_suspect:
             return ()
         from interpstack_javascript.advice.advising import noticed
 
-        notice = noticed(self._cell, completion, self._look)
+        notice = noticed(self._cell, completion, self._offered(), self._look)
         return (notice,) if notice else ()
 
     def _look(self, paths: Sequence[Sequence[str | int | None]]) -> Sequence[Looked]:

@@ -75,7 +75,12 @@ async def test_area_console(converse: Talk) -> None:
         ("null", result("null")),
         ("true", result("true")),
         ("123n", result("123n")),
-        ("(a, b) => a", '<result kind="handle">[Function (anonymous)] arity=2</result>'),
+        (
+            "(a, b) => a",
+            "<notice>The value is a function, and none of its code has run: call it, as in "
+            "(() =&gt; { … })().</notice>\n"
+            '<result kind="handle">[Function (anonymous)] arity=2</result>',
+        ),
     ],
 )
 async def test_area_result(converse: Talk, code: str, answer: str) -> None:

@@ -214,6 +214,14 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         ("ls -la", "ls"),
     ),
     *_group(
+        "a shell command",
+        ("cat notes.txt", "this looks like a shell command"),
+        ("ls -la", "there is no shell here", "tools.readFile"),
+        ("pip install pandas", "this looks like a shell command"),
+        ("cd /tmp && ls", "there is no shell here"),
+        ("git log --oneline | head -3", "this looks like a shell command"),
+    ),
+    *_group(
         "a bare tool name",
         ("await search({q: 'a'})", "tools.search"),
         ("const rows = await sqlQuery({sql: 'select 1'}); rows.length", "tools.sqlQuery"),
@@ -364,6 +372,8 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
     ),
     *_group(
         "a loop or a wait without end",
+        ("await sleep(10); 1", "await new Promise((resolve) => setTimeout(resolve, ms)) waits"),
+        ("setTimeout(() => tools.save({text: 'x'}), 10); 'ok'", "did not fire", "await a promise"),
         ("while (true) {}", "Timeout"),
         ("await new Promise(() => {})", "nothing can settle"),
         ("let s = 'x'; for (;;) s += s", "<error"),
@@ -373,7 +383,10 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
     *_group(
         "values that cannot be shown or sent",
         ("() => tools.search({q: 'a'})", 'kind="handle"'),
-        ("tools.search", 'kind="handle"'),
+        ("tools.search", "<notice>", "was not called: write await tools.search(…)"),
+        ("return tools.sqlQuery", "<notice>", "was not called: write await tools.sqlQuery(…)"),
+        ("async () => { return await tools.search({q: 'a'}) }", "await (async () => { … })()"),
+        ("() => 5", "none of its code has run: call it, as in (() => { … })()"),
         ("const a = {}; a.self = a; JSON.stringify(a)", "TypeError"),
         ("JSON.stringify({big: 10n})", "BigInt"),
         ("await tools.search({q: 'a', limit: 5n})", "<result>"),

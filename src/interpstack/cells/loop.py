@@ -373,10 +373,10 @@ def _not_handled(reasons: Sequence[str]) -> str:
 
 def _not_fired(timers: int) -> str:
     """The notice about timers that were pending when the value of the cell was settled."""
+    which = "A timer was" if timers == 1 else f"{timers} timers were"
     return (
-        "A timer was still pending when the cell ended, and did not fire."
-        if timers == 1
-        else f"{timers} timers were still pending when the cell ended, and did not fire."
+        f"{which} still pending when the cell ended, and did not fire. To wait for one, await a "
+        "promise that its callback settles."
     )
 
 

@@ -10,6 +10,7 @@ __all__ = ["instead_of", "instead_of_module"]
 _NETWORK: Final = "there is no network here{outside}"
 _FILES: Final = "there are no files here{outside}"
 _PROCESS: Final = "there are no processes here{outside}"
+_SHELL: Final = "there is no shell here{outside}"
 _PAGE: Final = "there is no page here; the value of the last expression is the answer"
 _STORE: Final = "nothing is stored here, but variables of the top level stay for later cells"
 _LIBRARY: Final = "no libraries are loaded here; write what you need of it"
@@ -24,6 +25,8 @@ _GLOBALS: Final = {
     **dict.fromkeys(("axios", "http", "https", "got", "superagent", "net", "request"), _NETWORK),
     **dict.fromkeys(("fs", "fsPromises", "path", "__dirname", "__filename", "open"), _FILES),
     **dict.fromkeys(("process", "os", "child_process", "Deno", "Bun", "exec", "spawn"), _PROCESS),
+    **dict.fromkeys(("bash", "cat", "cd", "curl", "git", "grep", "ls", "mkdir", "npm"), _SHELL),
+    **dict.fromkeys(("npx", "pip", "pwd", "python", "rm", "sh", "sudo"), _SHELL),
     **dict.fromkeys(("document", "window", "self", "navigator", "location", "DOMParser"), _PAGE),
     **dict.fromkeys(("alert", "confirm", "prompt"), _PAGE),
     **dict.fromkeys(("localStorage", "sessionStorage", "indexedDB"), _STORE),
@@ -70,6 +73,10 @@ _IF_THERE: Final = {
     "echo": ("console", "console.log(value) prints"),
     "setImmediate": ("setTimeout", "setTimeout(callback, 0) is here"),
     "setInterval": ("setTimeout", "setTimeout(callback, ms) is here"),
+    **dict.fromkeys(
+        ("delay", "sleep", "wait"),
+        ("setTimeout", "await new Promise((resolve) => setTimeout(resolve, ms)) waits"),
+    ),
 }
 #: Conversions of bytes and text: what has to be there, and how it is called.
 _CONVERSIONS: Final = {

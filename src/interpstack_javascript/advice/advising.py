@@ -31,10 +31,11 @@ from interpstack_javascript.advice.named_paths import (
     Path,
     Suspect,
     last_path,
+    last_value,
     suspects,
 )
 from interpstack_javascript.edits import LINE_BREAK
-from interpstack_javascript.parser.parsing import Node, children, parse, units_of
+from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, parse, units_of
 from interpstack_javascript.readings import other_reading
 from interpstack_javascript.scripts import ENDLESS
 
@@ -116,11 +117,16 @@ def advised(error: GuestError, cell: Cell, bridges: BridgeSet | None, look: Look
     return attrs.evolve(error, message=error.message + advice) if advice else error
 
 
-def noticed(cell: Cell, completion: Completion, look: Look) -> str:
-    """A notice for a cell whose value is `undefined` because a property is missing; or nothing."""
+def noticed(cell: Cell, completion: Completion, bridges: BridgeSet | None, look: Look) -> str:
+    """A notice for a cell whose value is not what its author meant; empty if it may be.
+
+    It is `undefined` because a property is missing, or it is a function that was not called.
+    """
     if len(cell.source) > _CHARS:
         return ""
     program = _tree(cell)
+    if completion.handle:
+        return "" if program is None else _uncalled(program, units_of(cell.source), bridges)
     path, is_list = ((), False) if program is None else last_path(program, units_of(cell.source))
     if not path or is_list is completion.undefined:
         return ""
@@ -128,6 +134,21 @@ def noticed(cell: Cell, completion: Completion, look: Look) -> str:
     if not answers or answers[0].found != "missing" or not answers[0].every:
         return ""
     return _missing(answers[0])
+
+
+def _uncalled(program: Node, units: str, bridges: BridgeSet | None) -> str:
+    node = last_value(program)
+    if node is None or program["body"][-1]["type"] == "VariableDeclaration":
+        return ""
+    if node["type"] in FUNCTIONS:
+        word = ("async ", "await ") if node.get("async") else ("", "")
+        call = f"{word[1]}({word[0]}() => {{ … }})()"
+        return f"The value is a function, and none of its code has run: call it, as in {call}."
+    path, _ = last_path(program, units)
+    name = ".".join(map(str, path))
+    if bridges is None or not any(one.name == name and one.awaited for one in bridges):
+        return ""
+    return f"The value is the function {name}, which was not called: write await {name}(…)."
 
 
 def _tree(cell: Cell) -> Node | None:

@@ -157,10 +157,23 @@ def last_path(program: Node, units: str) -> tuple[Path, bool]:
         The path, which is empty for anything else, and whether it is a list of what each element
         has, as in `rows.map((row) => row.title)`.
     """
-    body: list[Node] = program["body"]
-    node = body[-1] if body else None
     search = _SuspectSearch(program, units, FaultPlace(0, 0, None))
     search.note_top()
+    node = last_value(program)
+    if node is None:
+        return (), False
+    if node["type"] == "CallExpression":
+        return search.mapped(node), True
+    path = search.path_of(node, search.top)
+    if len(path) == 1:
+        path = search.sources.get(str(path[0]), ())
+    return (path if len(path) > 1 and None not in path else ()), False
+
+
+def last_value(program: Node) -> Node | None:
+    """The expression whose value is that of a cell; `None` if its last statement has none."""
+    body: list[Node] = program["body"]
+    node = body[-1] if body else None
     if node is not None and node["type"] == "VariableDeclaration":
         node = node["declarations"][-1]
         node = node.get("init") if node["id"]["type"] == "Identifier" else None
@@ -168,15 +181,7 @@ def last_path(program: Node, units: str) -> tuple[Path, bool]:
         node = node.get("argument")
     else:
         node = node["expression"] if node and node["type"] == "ExpressionStatement" else None
-    if node is None:
-        return (), False
-    node = _inner(node)
-    if node["type"] == "CallExpression":
-        return search.mapped(node), True
-    path = search.path_of(node, search.top)
-    if len(path) == 1:
-        path = search.sources.get(str(path[0]), ())
-    return (path if len(path) > 1 and None not in path else ()), False
+    return None if node is None else _inner(node)
 
 
 class _SuspectSearch:

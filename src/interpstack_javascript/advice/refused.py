@@ -32,6 +32,13 @@ _SQL: Final = re.compile(
     r"|create\s+table\s)",
     re.IGNORECASE,
 )
+#: The beginning of a command for a shell, which is no statement of JavaScript.
+_SHELL: Final = re.compile(
+    r"\s*+(?:\$ )?(?:sudo +)?(?:apt|apt-get|awk|bash|brew|cat|cd|chmod|cp|curl|docker|echo|find|git"
+    r"|grep|head|ls|mkdir|mv|node|npm|npx|pip|pip3|python|python3|rm|sed|sh|tail|touch|uv|wc|wget"
+    r"|yarn)"
+    r" +[\w./~*\"'$-]"
+)
 
 
 def awaiting_advice(source: str, program: Node, start: int) -> str:
@@ -207,6 +214,8 @@ def foreign_advice(source: str, offset: int) -> str:
     """
     if _SQL.match(source):
         return "this looks like SQL; cells are JavaScript: pass it to a function as a text"
+    if _SHELL.match(source):
+        return "this looks like a shell command; cells are JavaScript, and there is no shell here"
     lines = LINE_BREAK.split(source)
     row = len(LINE_BREAK.findall(source, 0, offset))
     if not looks_like_python(lines, min(row, len(lines) - 1)):

@@ -20,10 +20,17 @@
         unheard++;
         continue;
       }
-      texts[texts.length] = stringify(slice(attempt(thrownLine, reasons[i]) ?? "an error that cannot be read", 0, 300));
+      texts[texts.length] = stringify(slice(attempt(placedLine, reasons[i]) ?? "an error that cannot be read", 0, 300));
     }
     if (reasons.length !== 0) unhandled.forget(); // each is reported once, and kept no longer
     return join(texts, ",");
+  }
+  // An error with the place where it was thrown, which nobody else shows.
+  function placedLine(reason) {
+    const line = thrownLine(reason), stack = isError(reason) ? describe(reason).stack : "";
+    const start = indexOf(stack, "at "), end = indexOf(stack, "\n");
+    if (start < 0 || (end >= 0 && end < start)) return line;
+    return line + ", " + trimEnd(slice(stack, start, end < 0 ? stack.length : end));
   }
   // `null` where the engine cannot tell.
   function takeUnheard() {

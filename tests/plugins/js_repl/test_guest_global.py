@@ -166,7 +166,10 @@ async def test_timers_end_with_their_cell_and_disturb_no_other(chat: Any) -> Non
         "globalThis.fired = 0; setTimeout(() => { fired++; codex.tool('late', 'a'); }, 1); 1",
         "await new Promise((done) => setTimeout(done, 30)); fired",
     )
-    notice = "<notice>A timer was still pending when the cell ended, and did not fire.</notice>\n"
+    notice = (
+        "<notice>A timer was still pending when the cell ended, and did not fire. To wait for one, "
+        "await a promise that its callback settles.</notice>\n"
+    )
     assert said == [f"{notice}<result>1</result>", "<result>0</result>"]
     assert ENDED == []
 

@@ -73,9 +73,8 @@ class EndTests(EngineKit, area=Area.ENDS):
         with self.session() as session:
             outcome = session.eval_sync(self.guest.rejected)
             assert (outcome.text, outcome.error) == ("left", None)
-            assert outcome.notices == (
-                "A promise that the cell did not wait for was rejected: Error: lost.",
-            )
+            (notice,) = outcome.notices
+            assert "promise that the cell did not wait for was rejected: Error: lost" in notice
             assert session.eval_sync(self.guest.store).notices == ()
 
     def test_a_rejection_that_code_handles_later_is_not_reported(self) -> None:
@@ -133,9 +132,8 @@ class EndTests(EngineKit, area=Area.ENDS):
         with self.session() as session:
             outcome = session.eval_sync(self.guest.timers)
             assert (outcome.text, outcome.error) == ("left", None)
-            assert outcome.notices == (
-                "2 timers were still pending when the cell ended, and did not fire.",
-            )
+            (notice,) = outcome.notices
+            assert notice.startswith("2 timers were still pending when the cell ended, and did not")
             assert session.eval_sync(self.guest.store).notices == ()
 
     def test_deadlock_is_reported_at_once(self) -> None:

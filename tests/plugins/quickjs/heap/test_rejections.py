@@ -23,7 +23,7 @@ def session() -> Iterator[Session]:
 @pytest.mark.parametrize(
     ("reason", "shown"),
     [
-        ("new Error('lost')", "Error: lost"),
+        ("new Error('lost')", "Error: lost, at <cell> (cell:1:20)"),
         ("'text ' + 7 ** 3", "text 343"),
         ("0", "0"),
         ("-1.5", "-1.5"),
@@ -64,7 +64,8 @@ def test_promises_that_are_handled_are_not_named(session: Session, source: str) 
 def test_one_that_is_lost_is_named_beside_many_that_are_handled(session: Session) -> None:
     source = "for (let i = 0; i < 2000; i++) await Promise.reject(i).catch(() => 0);"
     outcome = session.eval_sync(f"{source} (async () => {{ throw new Error('lost') }})(); 7")
-    assert outcome.notices == (f"{_LOST}Error: lost.",)
+    (notice,) = outcome.notices
+    assert notice.startswith(f"{_LOST}Error: lost, at <anonymous> (cell:1:")
 
 
 def test_a_promise_may_be_handled_by_a_later_cell(session: Session) -> None:
