@@ -52,7 +52,7 @@ def offered(bridges: BridgeSet, room: int) -> str:
 
 def _literal(members: Any) -> str:
     if not isinstance(members, Mapping):
-        return "None"
+        return "True" if members.positional else "None"
     return "{" + ", ".join(f"{json.dumps(k)}: {_literal(v)}" for k, v in members.items()) + "}"
 
 

@@ -46,8 +46,8 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
 
 
 def _offered(bridge: Bridge) -> list[Any]:
-    usual = bridge.listed and bridge.counted
-    rest = [] if usual else [bridge.listed, bridge.counted]
+    usual = bridge.listed and bridge.counted and not bridge.positional
+    rest = [] if usual else [bridge.listed, bridge.counted, bridge.positional]
     return [bridge.name, bridge.awaited, *rest]
 
 

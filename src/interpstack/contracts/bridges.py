@@ -49,6 +49,9 @@ class GuestBridge(Value):
         hidden: Guest code sees no name for it; only the kernel and guest sources call it.
         listed: Whether code that lists the names of its namespace finds this one.
         counted: Its requests count in `Limits.requests`.
+        positional: Code passes arguments by position: the input is the list of them. Arguments by
+            name, where a language has such, are a dictionary behind them. Needs `awaited` and
+            `raw`.
         declaration: The declaration of the function in the guest's language, under the last part of
             the name, for engines that check calls before they run; empty if unknown.
     """
@@ -58,6 +61,7 @@ class GuestBridge(Value):
     hidden: bool = attrs.field(default=False, validator=_flag)
     listed: bool = attrs.field(default=True, validator=_flag)
     counted: bool = attrs.field(default=True, validator=_flag)
+    positional: bool = attrs.field(default=False, validator=_flag)
     declaration: str = attrs.field(default="", repr=False, validator=_text)
 
 
@@ -104,6 +108,8 @@ class Bridge(GuestBridge):
             raise BridgeError(
                 f"bridge {self.name!r}: handler {shown(self.handler)} is not a function"
             )
+        if self.positional and not (self.awaited and self.raw):
+            raise BridgeError(f"bridge {self.name!r}: positional=True needs raw=True and an answer")
         signature = Signature.of(self.handler, self.name, "context", by_name=not self.raw)
         object.__setattr__(self, "takes_context", signature.skipped)
         object.__setattr__(self, "signature", None if self.raw else signature)

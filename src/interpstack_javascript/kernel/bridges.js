@@ -8,6 +8,12 @@
     return wrong === null ? request(name, input, '"' + name + '"', counts)
       : new PromiseClass((resolve, reject) => { reject(wrong); });
   };
+  // All arguments as a list; a callback of a list's methods gets an index and the list besides.
+  const askListed = (name, counts, ...given) => {
+    const isCallback = given.length === 3 && typeof given[1] === "number" && isArray(given[2]);
+    if (isCallback) given.length = 1;
+    return request(name, given, '"' + name + '"', counts);
+  };
   const notify = (name, input, second = undefined, third = undefined, fourth = undefined) => {
     const wrong = surplusFault(name, input, second, third, fourth);
     if (wrong !== null) throw wrong;
@@ -23,8 +29,8 @@
     if (fourth === undefined && isCallback) return null;
     return new TypeErrorClass(name + " takes one argument, with all fields in it; another one would have no effect");
   }
-  function stub(name, last, awaited, counts) {
-    const made = awaited ? bindTo(ask, undefined, name, counts)
+  function stub(name, last, awaited, counts, listed) {
+    const made = awaited ? bindTo(listed ? askListed : ask, undefined, name, counts)
       : bindTo(notify, undefined, name);
     defineProperty(made, "name", { __proto__: null, value: last });
     return freeze(made);
@@ -46,7 +52,8 @@
         from = dot + 1;
       }
       const last = slice(name, from);
-      define(at, last, stub(name, last, offered[i][1], offered[i][3] !== false), offered[i][2] !== false);
+      define(at, last, stub(name, last, offered[i][1], offered[i][3] !== false, offered[i][4] === true),
+        offered[i][2] !== false);
     }
     const old = keys(roots), names = keys(fresh);
     for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;

@@ -43,6 +43,13 @@ def test_the_same_offer_is_the_same_text() -> None:
     assert offered(bridges("task", "tools.pay"), 1000) != text
 
 
+def test_the_offer_says_which_bridges_take_arguments_by_position() -> None:
+    made = BridgeSet(
+        {"a.b": Bridge(name="a.b", handler=_nothing, raw=True, positional=True)},
+    )
+    assert offered(made, 1000) == 'a = __interpstack_bind__("a", {"b": True}, 1000)'
+
+
 def test_the_names_that_it_binds_can_be_read_from_it() -> None:
     assert roots(offered(bridges("task", "tools.pay", "tools.send"), 10)) == {"task", "tools"}
     assert roots("") == frozenset()
