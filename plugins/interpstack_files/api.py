@@ -19,6 +19,7 @@ from interpstack.checks import expect, shown
 from interpstack_files.bridges import file_bridges, function_names
 from interpstack_files.directory import DirectoryFiles
 from interpstack_files.overlay import Overlay
+from interpstack_files.paths import missing_file
 from interpstack_files.patterns import Pattern
 from interpstack_files.source import FileEntry, FileLimitExceeded, FileLimits, FileSource
 
@@ -31,6 +32,7 @@ __all__ = [
     "Files",
     "Overlay",
     "Pattern",
+    "missing_file",
 ]
 
 _MODES: Final = ("read-only", "read-write", "overlay")

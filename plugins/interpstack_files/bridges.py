@@ -16,7 +16,7 @@ from interpstack import (
     GuestLanguage,
 )
 from interpstack.checks import shown
-from interpstack_files.paths import checked_path, named, names_near
+from interpstack_files.paths import checked_path, missing_file, named, names_near
 from interpstack_files.patterns import Pattern
 from interpstack_files.source import (
     FileEntry,
@@ -403,8 +403,10 @@ async def _fault(
         kind = next((own for own in _NUMBERS if isinstance(error, own)), None)
         number = error.errno or (_NUMBERS[kind] if kind else None)
         if number == errno.ENOENT:
+            if error.errno is None and error.args:  # the source has a hint of its own
+                return str(error), "ENOENT"
             hint = await names_near(call.source, call.path, call.limits)
-            return f"there is no such file or folder{hint}", "ENOENT"
+            return f"{missing_file(call.path, None)}{hint}", "ENOENT"
         if error.errno is None and isinstance(error, PermissionError):
             return str(error), "EPERM"
         reason = _REASONS.get(number or 0, error.strerror or "the system refused it")

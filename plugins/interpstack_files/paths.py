@@ -9,7 +9,7 @@ from typing import Final
 from interpstack.checks import listed, shown
 from interpstack_files.source import FileLimitExceeded, FileLimits, FileSource
 
-__all__ = ["checked_path", "missing", "named", "names_near"]
+__all__ = ["checked_path", "missing_file", "named", "names_near"]
 
 #: Characters of a path, and bytes of one name in it: what systems take.
 _PATH_CHARS: Final = 4096
@@ -19,6 +19,7 @@ _SHOWN_CHARS: Final = 200
 #: Names that are compared with a missing one, and names that a message lists.
 _COMPARED: Final = 1000
 _LISTED: Final = 6
+_MISSING: Final = "there is no such file or folder"
 
 
 def checked_path(value: object) -> str:
@@ -58,7 +59,7 @@ def named(path: str) -> str:
 
 
 async def names_near(source: FileSource, path: str, limits: FileLimits) -> str:
-    """Return what is there in place of a path: as `missing` does."""
+    """Return a hint about a path that is not there: names in the nearest folder that is."""
     folder, _, name = path.rpartition("/")
     while True:
         try:
@@ -70,17 +71,23 @@ async def names_near(source: FileSource, path: str, limits: FileLimits) -> str:
         except (FileLimitExceeded, OSError, ValueError):
             return ""
         else:
-            return missing(folder, name, [entry.path.rpartition("/")[2] for entry in entries])
+            return _hint(folder, name, [entry.path.rpartition("/")[2] for entry in entries])
 
 
-def missing(folder: str, name: str, names: Sequence[str]) -> str:
-    """Return a hint about a name that a folder lacks: the nearest names, or all if they are few.
+def missing_file(path: str, names: Sequence[str] | None) -> FileNotFoundError:
+    """Return the error for a file that is not there, with a hint; for sources that make their own.
 
     Args:
-        folder: The path of the folder; empty for the root.
-        name: The missing name.
-        names: The names in the folder.
+        path: The path.
+        names: The names in its folder; `None` if they are not known.
     """
+    folder, _, name = path.rpartition("/")
+    hint = "" if names is None else _hint(folder, name, names)
+    return FileNotFoundError(f"{_MISSING}{hint}")
+
+
+def _hint(folder: str, name: str, names: Sequence[str]) -> str:
+    """The names nearest to one that a folder lacks, or some of all names."""
     spelt = {one.casefold(): one for one in names[:_COMPARED]}
     near = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.6)
     if near:

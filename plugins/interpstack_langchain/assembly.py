@@ -22,6 +22,7 @@ from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.evals.eval_runner import Evals
 from interpstack_langchain.evals.surface import Surface
 from interpstack_langchain.interpreter import Interpreter
+from interpstack_langchain.langgraph_internals.file_tools import READING, WRITING
 from interpstack_langchain.options import Options
 from interpstack_langchain.rules.agent_rules import AgentRules
 from interpstack_langchain.rules.approval_rules import ApprovalRules
@@ -82,7 +83,8 @@ def assembled(
     else:
         stack = given.make(options)
         options = given.settle(stack, options, **wanted)
-    callable_ = names.callable_(own, subagents=options.subagents)
+    files = {None: (), "read-only": READING, "read-write": READING + WRITING}[options.files_mode]
+    callable_ = names.callable_(own, subagents=options.subagents, files=files)
     names.check_approvals(interrupt_on, callable_)
     _check_durable(options, approvals=bool(approvals))
     mode, owned = _mode(stack, options), given.stack is None

@@ -27,6 +27,7 @@ from interpstack import (
 from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
 from interpstack_durable.api import GRACE_SECONDS
+from interpstack_files.api import Files
 from interpstack_langchain.assembly import assembled
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
@@ -99,6 +100,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             place of each.
         background: Whether an eval that waits long for its calls is suspended, and continued or
             ended by two more tools; `BackgroundOptions` sets the seconds and the tools' names.
+        files: What code may do with the files of a deep agent, as `files.read(path)` and the like:
+            `read-only`, `read-write`, or nothing for `False`. An `interpstack_files.api.Files` has
+            files of another place, such as a directory.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -154,6 +158,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         tools_only: bool = False,
         attachments: Literal["auto", "always", "never"] = "auto",
         background: bool | BackgroundOptions = False,
+        files: Literal["read-only", "read-write"] | bool | Files | None = "read-only",
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,
@@ -190,6 +195,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 tools_only=tools_only,
                 every_tool=ptc is None,
                 attachments=attachments,
+                files=files,
                 value_bytes=value_bytes,
                 timers=timers,
                 concurrency=concurrency,

@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool
 from interpstack import ConfigurationError, Limits
 from interpstack.checks import shown
 from interpstack_agents import check_signing_key
+from interpstack_files.api import Files
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -160,6 +161,22 @@ def _background(value: Any) -> BackgroundOptions | None:
     return BackgroundOptions() if value else None
 
 
+#: What `files` takes beside a `Files`.
+_FILES = ("read-only", "read-write", False)
+
+
+def _files(value: Any) -> Any:
+    return False if value is None else "read-only" if value is True else value
+
+
+def _are_files(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, Files) and value not in _FILES:
+        raise ConfigurationError(
+            "files takes 'read-only', 'read-write', False or a Files, as "
+            f"interpstack_files.api.Files('data'); got {shown(value)}"
+        )
+
+
 @attrs.frozen(kw_only=True)
 class Options:
     """See `CodeInterpreterMiddleware`.
@@ -209,6 +226,9 @@ class Options:
     attachments: Literal["auto", "always", "never"] = attrs.field(
         default="auto", validator=_one_of("auto", "always", "never")
     )
+    files: Literal["read-only", "read-write", False] | Files = attrs.field(
+        default="read-only", converter=_files, validator=_are_files
+    )
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))
@@ -220,6 +240,11 @@ class Options:
     def calls_tools(self) -> bool:
         """Whether code may call tools of the agent."""
         return self.every_tool or bool(self.ptc)
+
+    @property
+    def files_mode(self) -> Literal["read-only", "read-write"] | None:
+        """What code may do with the agent's own files; `None` without them."""
+        return None if isinstance(self.files, Files) or self.files is False else self.files
 
     @property
     def console_limit(self) -> int:

@@ -27,6 +27,7 @@ PRESET: Final = Preset(
         "ptc",
         "subagents",
         "skills",
+        "files",
     ]
 )
 
@@ -140,6 +141,7 @@ class StackArguments:
             "ptc": ("ptc", options.calls_tools),
             "skills": ("skills_backend", skills),
             "accounts": ("budget", budget),
+            "files": ("files", options.files not in (False, "read-only")),
         }
         for role, (argument, needed) in needs.items():
             if needed and role not in self.preset and not _serves(stack, role):
@@ -177,6 +179,7 @@ class StackArguments:
         wanted += ["accounts"] if budget else []
         wanted += ["ptc"] if options.calls_tools else []
         wanted += ["skills"] if skills else []
+        wanted += ["files"] if options.files not in (False, "read-only") else []
         wanted += ["mcp"] if self.mcp is not None else []
         names = {info.name for info in stack.describe()}
         missing = [name for name in wanted if not _serves(stack, name)]

@@ -62,18 +62,18 @@ class OfferBuilder(Generic[_T]):
     def offer(
         self,
         tools: Sequence[_T],
-        extra: object = None,
+        extra: Sequence[object] = (),
         make_parts: Callable[[], Sequence[object]] = tuple,
     ) -> HostOffer:
         """The offer for these tools.
 
         Args:
             tools: Tools of the agent framework, in order.
-            extra: An object beside the tools on which the offer depends.
+            extra: Objects beside the tools on which the offer depends.
             make_parts: Makes the parts of a new offer that belong to `extra`.
         """
         keys = tuple(map(self.key, tools))
-        key = (*keys, id(extra))
+        key = (*keys, None, *map(id, extra))
         made = self._made.copy()  # threads may build offers side by side
         known = made.pop(key, None)
         if known is None:
@@ -83,7 +83,7 @@ class OfferBuilder(Generic[_T]):
                 parts=[*self.parts, *make_parts()],
                 error_names=self.error_names,
             )
-            known = _Made(offer, keys, tuple(tools), extra)
+            known = _Made(offer, keys, tuple(tools), tuple(extra))
         made[key] = known
         while len(made) > _REMEMBERED:
             made.popitem(last=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakMethod
 
@@ -11,7 +11,7 @@ import attrs
 from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from interpstack import GuestError, Request
+from interpstack import Bridge, GuestError, Request
 from interpstack_durable.api import (
     InFlightCalls,
     InFlightRegistry,
@@ -359,13 +359,19 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{one['name']}({one['input']})" for one in calls)
 
 
-def offer_record(offered: Mapping[str, bool], language: str) -> dict[str, Any]:
+def offer_record(offered: Iterable[Bridge], language: str) -> dict[str, Any]:
     """The record of an offer to code, for `CheckpointStore.describe`.
 
     Args:
-        offered: Names that code may call, and whether code finds them in a list of names.
+        offered: Bridges that code may call.
         language: Language of the code; empty where it has no name.
     """
-    unlisted = [name for name, listed in offered.items() if not listed]
-    named = {"language": language} if language else {}
-    return {"offered": list(offered), "unlisted": unlisted, **named}
+    bridges = tuple(offered)
+    unlisted = [bridge.name for bridge in bridges if not bridge.listed]
+    positional = [bridge.name for bridge in bridges if bridge.positional]
+    return {
+        "offered": [bridge.name for bridge in bridges],
+        "unlisted": unlisted,
+        **({"positional": positional} if positional else {}),
+        **({"language": language} if language else {}),
+    }

@@ -163,8 +163,7 @@ class Evals:
         if running.store is not None:
             bridges = self.stack.bridge_set(offer)
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
-            listed = {bridge.name: bridge.listed for bridge in seen}
-            running.store.describe(offer_record(listed, self.stack.engine.language))
+            running.store.describe(offer_record(seen, self.stack.engine.language))
         try:
             if self.mode.scope == "call":
                 async with self._alone(running), self.stack.session() as session:

@@ -24,7 +24,7 @@ from langsmith import get_current_run_tree
 
 from interpstack import ConfigurationError
 
-__all__ = ["whole_chain"]
+__all__ = ["variables_around", "whole_chain"]
 
 #: Functions that are looked through for the tool node's own handler; each middleware adds one.
 _MOST: Final = 1000
@@ -95,7 +95,7 @@ def _inside(part: Callable[..., Any], handler: _Handler) -> _Handler:
 def _parts(chain: Any) -> Iterator[Callable[..., Any]]:
     """The methods of a chain that LangChain composed, the first outermost."""
     while chain is not None:
-        cells = _cells(chain)
+        cells = variables_around(chain)
         composed = getattr(chain, "__module__", "") == factory.__name__
         if not composed or {*cells} != {"outer", "inner"}:
             yield chain
@@ -121,7 +121,7 @@ def _innermost(handler: _Handler) -> tuple[_Handler, ToolNode]:
         if id(function) in seen:
             continue
         seen.add(id(function))
-        cells = _cells(function)
+        cells = variables_around(function)
         node = cells.get("self")
         if isinstance(node, ToolNode) and function.__module__ == tool_node.__name__:
             return function, node
@@ -134,7 +134,7 @@ def _innermost(handler: _Handler) -> tuple[_Handler, ToolNode]:
     )
 
 
-def _cells(function: Any) -> Mapping[str, Any]:
+def variables_around(function: Any) -> Mapping[str, Any]:
     """The variables that a function has from the functions around it, by name."""
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     found: dict[str, Any] = {}

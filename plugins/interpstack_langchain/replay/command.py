@@ -220,13 +220,15 @@ async def _replayed(
         return EvalView(found=found, timeline=timeline, replay=replay, chars=chars)
 
 
-def _offered_near(found: RecordedEval, evals: Sequence[RecordedEval]) -> Mapping[str, bool]:
+def _offered_near(
+    found: RecordedEval, evals: Sequence[RecordedEval]
+) -> Mapping[str, Mapping[str, bool]]:
     """The names that code could call in the evals around one without a record.
 
     Without such evals, the names are taken from the code, if it may have awaited them.
     """
     others = [one.entries[0] for one in evals if one.namespace == found.namespace and one.entries]
-    names = {name: listed for entry in others for name, listed in offered_in(entry).items()}
+    names = {name: fields for entry in others for name, fields in offered_in(entry).items()}
     if not names and found.answer is None:
-        names = dict.fromkeys(_NAMED.findall(found.code.code), True)
+        names = {name: {} for name in _NAMED.findall(found.code.code)}
     return names

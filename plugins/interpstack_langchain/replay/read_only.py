@@ -95,14 +95,14 @@ class Rerun:
     Attributes:
         store: The entries of the eval's journal.
         began: The clock of the eval in seconds since 1970, if none is recorded.
-        bridges: Names to be offered to the code, and whether it finds them in a list of names.
+        bridges: Names to be offered to the code, each with fields of its bridge.
         waiting: Unanswered requests of the code.
         over: Set when the whole record was replayed.
     """
 
     store: ReadOnlyStore
     began: float
-    bridges: Mapping[str, bool]
+    bridges: Mapping[str, Mapping[str, bool]]
     waiting: dict[int, Request] = attrs.field(factory=dict)
     over: asyncio.Event = attrs.field(factory=asyncio.Event)
 
@@ -118,11 +118,18 @@ class NothingIsCalled:
 
     @hookimpl
     def interpstack_register_bridges(self, register: BridgeRegistry, offer: HostOffer) -> None:
-        for name, listed in _rerun(offer).bridges.items():
+        for name, fields in _rerun(offer).bridges.items():
             if name in _BUILT_IN:
                 continue
             try:
-                made = Bridge(name=name, handler=_refuse, raw=True, owner="replay", listed=listed)
+                made = Bridge(
+                    name=name,
+                    handler=_refuse,
+                    raw=True,
+                    owner="replay",
+                    listed=fields.get("listed", True),
+                    positional=fields.get("positional", False),
+                )
                 register.bridge(made)
             except BridgeError:
                 continue  # of a thread whose tools had other names by then

@@ -101,7 +101,7 @@ class Replayer:
         timeline: Timeline,
         before: Sequence[Record],
         after: Sequence[Record],
-        bridges: Mapping[str, bool],
+        bridges: Mapping[str, Mapping[str, bool]],
     ) -> Replay:
         """Run an eval again.
 
@@ -144,7 +144,7 @@ class Replayer:
         live: _Live,
         found: RecordedEval,
         timeline: Timeline,
-        bridges: Mapping[str, bool],
+        bridges: Mapping[str, Mapping[str, bool]],
         notes: Sequence[str],
     ) -> Replay:
         """Run an eval in a session that has the variables."""
@@ -219,7 +219,7 @@ class Replayer:
         return self._stacks[engine, helpers]
 
 
-def _rerun(found: RecordedEval, bridges: Mapping[str, bool]) -> Rerun:
+def _rerun(found: RecordedEval, bridges: Mapping[str, Mapping[str, bool]]) -> Rerun:
     return Rerun(
         store=ReadOnlyStore(found.key, found.entries),
         began=datetime.fromisoformat(found.began).timestamp(),

@@ -80,7 +80,7 @@ class Timeline:
         steps: The number of times that the guest received answers.
         events: Calls and pauses, in order.
         computing: Stretches in which the guest computed, in order; empty if none are recorded.
-        offered: Names that the code could call, and whether they were listed; empty if not
+        offered: Names that the code could call, each with fields of its bridge; empty if not
             recorded.
         language: Language of the eval's code; `None` if none is recorded.
     """
@@ -89,7 +89,7 @@ class Timeline:
     steps: int
     events: Sequence[RecordedCall | PauseEvent]
     computing: Sequence[Computing] = ()
-    offered: Mapping[str, bool] = attrs.field(factory=dict)
+    offered: Mapping[str, Mapping[str, bool]] = attrs.field(factory=dict)
     language: str | None = None
 
     @property
@@ -163,10 +163,13 @@ def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> R
     )
 
 
-def offered_in(first: Mapping[str, Any]) -> dict[str, bool]:
-    """Names on offer according to the first entry of a journal, and whether they were listed."""
-    unlisted = set(map(str, first.get("unlisted", ())))
-    return {str(name): str(name) not in unlisted for name in first.get("offered", ())}
+def offered_in(first: Mapping[str, Any]) -> dict[str, dict[str, bool]]:
+    """Names on offer according to the first entry of a journal, each with fields of its bridge."""
+    unlisted, positional = (set(first.get(name, ())) for name in ("unlisted", "positional"))
+    return {
+        str(name): {"listed": name not in unlisted, "positional": name in positional}
+        for name in first.get("offered", ())
+    }
 
 
 def _decisions(notes: Mapping[str, Any], request_id: int) -> Iterator[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool
 
 from interpstack import HostOffer, HostTool, InterpreterStack
 from interpstack_agents import OfferBuilder
 from interpstack_durable.api import InFlightCalls, InFlightRegistry, Journals, TimeSlice
+from interpstack_files.api import Files
 from interpstack_langchain.backend_skills import BackendSkills
 from interpstack_langchain.error_names import ERROR_NAMES
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
+from interpstack_langchain.langgraph_internals.file_tools import file_tools
 from interpstack_langchain.options import Options
+from interpstack_langchain.tools.agent_files import AgentFiles
 from interpstack_langchain.tools.subagents import dispatcher
 from interpstack_langchain.tools.tool_calls import host_tool
 from interpstack_skills.api import Skills
@@ -59,6 +62,8 @@ class AgentOffers:
         parts: list[object] = [journals, *more]
         if skills is not None:
             parts.append(Skills(skills))
+        if isinstance(options.files, Files):
+            parts.append(options.files)
 
         def builder(first: object) -> OfferBuilder[BaseTool]:
             return OfferBuilder(
@@ -80,7 +85,9 @@ class AgentOffers:
         named = {tool.name: tool for tool in tools}
         chosen = self._choose(named)
         task = named.get("task") if self._options.subagents else None
-        return builder.offer(chosen, task, lambda: self._subagents(task))
+        files = file_tools(named.values()) if self._options.files_mode else {}
+        extra = [task, *files.values()]
+        return builder.offer(chosen, extra, lambda: [*self._subagents(task), *self._files(files)])
 
     def prompt(self, tools: Iterable[BaseTool], *, stored: bool = True) -> str:
         """The prompt sections for these tools.
@@ -98,6 +105,10 @@ class AgentOffers:
             return []
         most = self._options.max_subagent_concurrency
         return [Subagents(dispatch, concurrency=most, passes=PASSES)]
+
+    def _files(self, tools: Mapping[str, StructuredTool]) -> list[Files]:
+        mode = self._options.files_mode
+        return [Files(AgentFiles(tools), mode=mode)] if tools and mode else []
 
     def _choose(self, tools: dict[str, BaseTool]) -> list[BaseTool]:
         """Tools of the allowlist: objects first, then names the agent has, each once.

@@ -33,15 +33,19 @@ class CallableTools:
         every: Whether code can call all other tools of the agent as well.
         servers: MCP servers whose tools code can call, as `mcp.<server>.<tool>`. Names of tools are
             known once they are connected, and checked then.
+        files: The file tools of a deep agent that code calls by `files`, if the agent has them.
     """
 
     names: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
     every: bool = False
     servers: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
         if is_of_server(name, self.servers):
+            return True
+        if name in self.files:
             return True
         return name in self.names or (self.every and name not in self.never)
 
@@ -118,18 +122,21 @@ class ToolNames:
         made._others |= {name for name in made.approved if is_of_server(name, servers)}
         return made
 
-    def callable_(self, own: Iterable[str], *, subagents: bool) -> CallableTools:
+    def callable_(
+        self, own: Iterable[str], *, subagents: bool, files: Iterable[str] = ()
+    ) -> CallableTools:
         """The tools that code can call.
 
         Args:
             own: Names of the interpreter's own tools, which code cannot call.
             subagents: Whether code has `task()`.
+            files: Names of the file tools that code calls by `files`.
         """
         never = frozenset(own)
-        names = (self.called | self.given) - never
+        names, by_files = (self.called | self.given) - never, frozenset(files)
         if subagents:
-            return CallableTools(names | {"task"}, never, self.every, self.servers)
-        return CallableTools(names, never | {"task"}, self.every, self.servers)
+            return CallableTools(names | {"task"}, never, self.every, self.servers, by_files)
+        return CallableTools(names, never | {"task"}, self.every, self.servers, by_files)
 
     def check_approvals(
         self, interrupt_on: Mapping[str, Any] | None, callable_: CallableTools

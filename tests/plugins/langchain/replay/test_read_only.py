@@ -40,8 +40,8 @@ async def record(code: str) -> tuple[Outcome, Sequence[Mapping[str, Any]]]:
     return outcome, await store.load()
 
 
-def rerun_of(entries: Sequence[Mapping[str, Any]], **names: bool) -> Rerun:
-    return Rerun(ReadOnlyStore("cell", entries), BEGAN, names or {"pay": True})
+def rerun_of(entries: Sequence[Mapping[str, Any]], **names: Mapping[str, bool]) -> Rerun:
+    return Rerun(ReadOnlyStore("cell", entries), BEGAN, names or {"pay": {}})
 
 
 async def replay(code: str, run: Rerun, offer: HostOffer | None = None) -> Outcome:
@@ -84,10 +84,12 @@ async def test_a_run_without_a_record_begins_when_it_is_said_to() -> None:
 
 
 async def test_names_that_no_bridge_can_have_are_left_out() -> None:
-    run = rerun_of([], **{"not a name": True, "timer": True, "module": False, "pay": False})
+    unlisted = {"listed": False, "positional": True}
+    run = rerun_of([], **{"not a name": {}, "timer": {}, "module": {}, "pay": unlisted})
     with InterpreterStack(FakeEngine(), ["durable", NothingIsCalled()]) as stack:
         bridges = stack.bridge_set(run.offer())
-    assert [(one.name, one.listed) for one in bridges if one.owner == "replay"] == [("pay", False)]
+    made = [(one.name, one.listed, one.positional) for one in bridges if one.owner == "replay"]
+    assert made == [("pay", False, True)]
 
 
 async def test_a_session_that_is_not_bound_to_a_replay_is_refused() -> None:

@@ -79,7 +79,7 @@ async def replay(
         timeline = attrs.evolve(timeline, events=[*timeline.events, waits])
     with Replayer(engine, Limits(), records.pop("key", None)) as made:
         given = {"before": [], "after": [], **records}
-        return await made.replay(found, timeline, bridges={"pay": True}, **given)
+        return await made.replay(found, timeline, bridges={"pay": {}}, **given)
 
 
 async def test_an_eval_that_ended_ends_again() -> None:

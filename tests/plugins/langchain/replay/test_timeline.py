@@ -163,9 +163,13 @@ def test_answers_of_people_to_a_call_are_shown_in_order() -> None:
 
 
 def test_the_offer_says_which_names_were_listed() -> None:
-    about = {"offered": ["tools.pay", "old"], "unlisted": ["old"], "language": "python"}
-    found = read_timeline([{**FIRST, **about}])
-    assert (found.offered, found.language) == ({"tools.pay": True, "old": False}, "python")
+    about = {"offered": ["tools.pay", "old"], "unlisted": ["old"], "positional": ["old"]}
+    found = read_timeline([{**FIRST, **about, "language": "python"}])
+    assert found.language == "python"
+    assert found.offered == {
+        "tools.pay": {"listed": True, "positional": False},
+        "old": {"listed": False, "positional": True},
+    }
     assert offered_in({}) == {}
 
 
