@@ -106,7 +106,7 @@ class CheckpointStore:
 
     def __attrs_post_init__(self) -> None:
         returned = _weakly(self.returned)  # a turn leaves nothing to the garbage collector
-        self._pauses = EvalPauses(self.config, self.writes, self.editable, returned)
+        self._pauses = EvalPauses(self.config, self.writes, self.editable, returned, self.commands)
         if self.store is not None:
             self._paused = PausedRun(
                 store=self.store,

@@ -35,6 +35,7 @@ from interpstack_langchain.langgraph_internals.call_scopes import (
     take_plain_answer,
     without_answers,
 )
+from interpstack_langchain.langgraph_internals.task_writes import pairs
 from interpstack_langchain.rules.approvals import ApprovalNeeded, UnfitAnswer, payload
 from interpstack_langchain.rules.decisions import Editable, decisions
 from interpstack_langchain.rules.pause_notes import read_decision, read_pause
@@ -63,12 +64,14 @@ class EvalPauses:
         writes: The checkpoint that the eval is recorded in.
         editable: Tools that a decision may name.
         returned: Notes a state update of a call, for `CheckpointStore.returned`.
+        commands: The state updates so far, which `returned` adds to.
     """
 
     config: Mapping[str, Any]
     writes: CheckpointWrites
     editable: Editable
     returned: Callable[[int, Command[Any]], None]
+    commands: Sequence[tuple[int, Command[Any]]] = ()
     _scopes: dict[int, Scope] = attrs.field(factory=dict, init=False)
     _given: dict[str, Any] = attrs.field(factory=dict, init=False)
 
@@ -84,7 +87,12 @@ class EvalPauses:
     def _scope(self, request_id: int, answers: list[Any]) -> Scope:
         name, given = f"call:{request_id}", self._given
         send = partial(_pushed, self.returned, request_id)
-        return scope(self.config, name, answers, given, send, beside=True)
+        return scope(self.config, name, answers, given, send, self._held, beside=True)
+
+    def _held(self) -> list[tuple[str, Any]]:
+        """The writes that leave with the eval; until then, only its own calls see them."""
+        mine = [command for _, command in list(self.commands) if command.graph is None]
+        return [pair for command in mine for pair in pairs(command.update)]
 
     async def pause(
         self,

@@ -37,12 +37,13 @@ from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.evals.eval_call import EvalCall, UnboundQuestion, running_eval
 from interpstack_langchain.evals.eval_queue import CallQueue
 from interpstack_langchain.langgraph_internals.siblings import step_writes
+from interpstack_langchain.langgraph_internals.task_writes import pairs
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
 from interpstack_langchain.state.graph_state import mark_of, saved_in, turn_of, with_writes
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
-from interpstack_langchain.state.state_updates import commit, pairs
+from interpstack_langchain.state.state_updates import commit
 from interpstack_langchain.state.variables import Variables
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_errors import naming_tool

@@ -15,8 +15,9 @@ LangGraph changes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from langgraph._internal._constants import (
     CONFIG_KEY_CHECKPOINT_NS,
     CONFIG_KEY_CHECKPOINTER,
     CONFIG_KEY_DURABILITY,
+    CONFIG_KEY_READ,
     CONFIG_KEY_RESUME_MAP,
     CONFIG_KEY_RESUMING,
     CONFIG_KEY_SCRATCHPAD,
@@ -216,6 +218,7 @@ def scope(
     answers: list[Any],
     given: Mapping[str, Any] = {},
     send: Callable[[Any], None] | None = None,
+    held: Callable[[], Sequence[tuple[str, Any]]] | None = None,
     *,
     beside: bool = False,
 ) -> Scope:
@@ -229,6 +232,8 @@ def scope(
         send: Takes the writes of code in the scope, of which those to `RESUME` are answers that the
             scope stores itself; by default, the others are writes of the task, which then counts as
             finished even if it fails.
+        held: Returns writes that `send` took so far; code in the scope that reads the state sees
+            them as if the task had made them.
         beside: Whether graphs in the scope have the depth of graphs that the task itself runs.
     """
     conf = config.get("configurable", {})
@@ -251,7 +256,25 @@ def scope(
             subgraph_counter=_Counter(),
         ),
     }
+    if held is not None and CONFIG_KEY_READ in conf:
+        configurable[CONFIG_KEY_READ] = _reading(conf[CONFIG_KEY_READ], held)
     return Scope(name, answers, configurable)
+
+
+def _reading(read: Any, held: Callable[[], Sequence[tuple[str, Any]]]) -> Any:
+    """A reader of the task's state that sees writes beside those of the task.
+
+    The result has the arguments of the task's own reader, as `TaskWrites.of` finds them.
+    """
+    arguments: tuple[Any, ...] = getattr(read, "args", ())
+    if len(arguments) != 4 or not hasattr(arguments[3], "_replace"):
+        return read  # of a release that passes the task in another way
+
+    def read_held(state: Any, channels: Any, managed: Any, task: Any, *args: Any) -> Any:
+        seen = task._replace(writes=[*task.writes, *held()])
+        return read.func(state, channels, managed, seen, *args)
+
+    return partial(read_held, *arguments)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.graph.state import _control_branch
 from langgraph.types import Command
 
-__all__ = ["Reducer", "TaskWrites"]
+__all__ = ["Reducer", "TaskWrites", "pairs"]
 
 Reducer = Callable[[Any, Any], Any]
 
@@ -82,6 +82,13 @@ class TaskWrites:
         """Reducers of the graph's channels, by name."""
         found = {key: _reducer(channel) for key, channel in self.channels.items()}
         return {key: reduce for key, reduce in found.items() if reduce is not None}
+
+
+def pairs(update: Any) -> list[tuple[str, Any]]:
+    """A command's update as key and value; one from a journal may have lists for pairs."""
+    if update is None:
+        return []
+    return list(update.items()) if isinstance(update, Mapping) else list(update)
 
 
 def _of_node(config: Mapping[str, Any]) -> MutableMapping[str, Any] | None:

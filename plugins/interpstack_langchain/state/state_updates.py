@@ -10,9 +10,9 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command, Send
 
 from interpstack_langchain.evals.eval_call import EvalCall
-from interpstack_langchain.langgraph_internals.task_writes import Reducer
+from interpstack_langchain.langgraph_internals.task_writes import Reducer, pairs
 
-__all__ = ["commit", "joined_updates", "pairs"]
+__all__ = ["commit", "joined_updates"]
 
 
 def commit(
@@ -86,13 +86,6 @@ def joined_updates(
             else:
                 update[key] = value
     return {**update, **own}
-
-
-def pairs(update: Any) -> list[tuple[str, Any]]:
-    """A command's update as key and value; one from a journal may have lists for pairs."""
-    if update is None:
-        return []
-    return list(update.items()) if isinstance(update, Mapping) else list(update)
 
 
 def _targets(command: Command[Any]) -> list[Any]:

@@ -295,6 +295,21 @@ def test_answers_in_a_scope_are_not_written_as_the_tasks_own() -> None:
     assert graph.invoke(Command(resume="yes"), CONFIG) == {"seen": ["yes"]}
 
 
+def test_code_in_a_scope_reads_what_the_scope_holds_back() -> None:
+    def look(config: Any) -> Any:
+        held: list[Any] = []
+        inner = scope(config, "a", [], {}, held.extend, lambda: held)
+        with entered(config, inner):
+            conf = get_config()["configurable"]
+            conf[names.CONFIG_KEY_SEND]([("seen", ["held"])])
+            within = conf[names.CONFIG_KEY_READ]("seen", True)
+        return within, config["configurable"][names.CONFIG_KEY_READ]("seen", True)
+
+    within, outside = in_task(look)
+    assert within[-1:] == ["held"], "a file that code wrote is not there for its next call"
+    assert outside == within[:-1], "what a call wrote is in the task before the eval has ended"
+
+
 def test_subgraphs_of_scopes_keep_their_own_checkpoints() -> None:
     def ask(state: State) -> State:
         return {"seen": [interrupt("?")]}
