@@ -45,6 +45,8 @@ _CUT: Final = (
     "narrower pattern"
 )
 _CHANGED: Final = "middleware of the agent changed the answer of {tool} to one without its content"
+#: What backends say of a folder that is read as a file.
+_FOLDER: Final = "is_directory"
 _REPLACED: Final = re.compile(r"replaced (\d+) ")
 
 
@@ -192,6 +194,8 @@ def _as_file_error(error: GuestException) -> Exception:
     text = str(error).removeprefix("Error: ")
     if text.startswith(_NO_FILE) or "path_not_found" in text:
         return FileNotFoundError(text)
+    if text == f"it cannot be read: {_FOLDER}" or text == _FOLDER:
+        return IsADirectoryError()
     if "not_a_directory" in text:
         return NotADirectoryError()
     if text.startswith("permission denied"):
@@ -271,26 +275,33 @@ def _raw_read_file(tools: Mapping[str, StructuredTool]) -> StructuredTool:
 
     @functools.wraps(refuse)
     async def read(**given: Any) -> Any:
+        path = given["file_path"]
         # No lines are asked for: only whether they may be read.
         answer = await refuse(**{**given, "offset": 0, "limit": 0})
-        if isinstance(answer, ToolMessage) and answer.status == "error":
-            if answer.text.endswith("not found"):
-                return await missing(given, answer)
+        refused = isinstance(answer, ToolMessage) and answer.status == "error"
+        if refused and not await is_of_backend(path, answer):
             return answer
-        path = _validated(given["file_path"])
+        path = _validated(path)
         (found,) = await backend.adownload_files([path])
         if found.content is None:
             if found.error == "file_not_found":
-                return await missing(given, answer)
-            return _error(answer, f"{path} cannot be read: {found.error}")
+                return await missing(path, given, answer)
+            return _error(answer, f"it cannot be read: {found.error}")
         try:
             return found.content.decode()
         except UnicodeDecodeError:
             data = base64.b64encode(found.content).decode("ascii")
             return [{"type": "file", "base64": data, "mime_type": "application/octet-stream"}]
 
-    async def missing(given: Mapping[str, Any], answer: Any) -> ToolMessage:
-        path = _validated(given["file_path"])
+    async def is_of_backend(path: str, answer: ToolMessage) -> bool:
+        """Whether the backend says what the tool says, so that the agent's rules allow the call."""
+        try:
+            found = await backend.aread(_validated(path), offset=0, limit=0)
+        except ValueError:
+            return False
+        return found.error is not None and answer.text == f"Error: {found.error}"
+
+    async def missing(path: str, given: Mapping[str, Any], answer: Any) -> ToolMessage:
         names: list[str] | None = None
         # Where a person may be asked before the agent lists a folder, no name is looked for.
         if listing is not None and running_eval.get().approvals is None:
@@ -298,6 +309,8 @@ def _raw_read_file(tools: Mapping[str, StructuredTool]) -> StructuredTool:
             listed = await _coroutine(listing)(**folder)
             if isinstance(listed, ToolMessage) and listed.status != "error":
                 names = _names_in(listed.text)
+        if names is not None and posixpath.basename(path) in names:
+            return _error(answer, _FOLDER)
         return _error(answer, str(missing_file(path, names)))
 
     return tool.model_copy(update={"func": None, "coroutine": read})

@@ -89,9 +89,10 @@ def test_tools_are_converted_once_while_an_offer_has_them() -> None:
 def test_what_the_offer_depends_on_beside_the_tools() -> None:
     builder = OfferBuilder(convert=convert, parts=[Tool("part")], code_tool="run")
     extra = Counting()
-    plain, more = builder.offer([]), builder.offer([], extra, lambda: [extra])
+    plain, more = builder.offer([]), builder.offer([], [extra], lambda: [extra])
     assert (plain.part(Counting), more.part(Counting)) == (None, extra)
-    assert builder.offer([], extra, lambda: pytest.fail("it is remembered")) is more
+    assert builder.offer([], [extra], lambda: pytest.fail("it is remembered")) is more
+    assert builder.offer([], [extra, extra]).part(Counting) is None
     assert plain.code_tool == more.code_tool == "run"
     assert more.part(Tool) is plain.part(Tool) is not None
 
