@@ -88,7 +88,12 @@ _ALIAS = "interpstack/testing.py"
 _PUBLIC_MODULES = (*(f"interpstack.{name}" for name in KERNEL_MODULES), "interpstack.lazy")
 #: Plugins whose module `api` a plugin may import, and no other of their modules.
 _APIS: dict[str, tuple[str, ...]] = {
-    "interpstack_cli": ("interpstack_display", "interpstack_mcp", "interpstack_skills"),
+    "interpstack_cli": (
+        "interpstack_display",
+        "interpstack_files",
+        "interpstack_mcp",
+        "interpstack_skills",
+    ),
     "interpstack_demo": ("interpstack_cli", "interpstack_workflows"),
     "interpstack_inspect": ("interpstack_workflows",),
     "interpstack_js_repl": (
@@ -101,6 +106,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_cli",
         "interpstack_display",
         "interpstack_durable",
+        "interpstack_files",
         "interpstack_inspect",
         "interpstack_mcp",
         "interpstack_persistence",

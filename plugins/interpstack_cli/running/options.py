@@ -56,6 +56,18 @@ class _ServersFile(click.Path):
     accepted: Final = "a JSON file with an mcpServers object"
 
 
+def _files_of(
+    ctx: click.Context, option: click.Parameter, value: str | None
+) -> tuple[Path, bool] | None:
+    """The directory of `--files`, and whether code may write to it."""
+    if value is None:
+        return None
+    folder = value.removesuffix(":rw")
+    if not folder or not Path(folder).is_dir():
+        raise click.BadParameter(f"there is no directory {folder!r}", ctx, option)
+    return Path(folder), value.endswith(":rw")
+
+
 _OPTIONS: Final = (
     click.option(
         "--engine",
@@ -89,6 +101,12 @@ _OPTIONS: Final = (
         metavar="DIR",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help='Directory of skills; code may import "@/skills/NAME".',
+    ),
+    click.option(
+        "--files",
+        metavar="DIR[:rw]",
+        callback=_files_of,
+        help="Directory of files that code may read, as files.read(PATH); with :rw, write, too.",
     ),
     click.option(
         "--mcp",
@@ -179,6 +197,7 @@ class StackOptions:
         tools: Places of Python functions, as `MODULE[:ATTR]`.
         plugins: Names of plugins, or places of objects with hooks, as `MODULE:ATTR`.
         skills: The directory of skills.
+        files: The directory of files, and whether code may write to it.
         mcp: The file that names MCP servers.
         timeout: Seconds for one cell.
         memory: MiB for the code.
@@ -189,6 +208,7 @@ class StackOptions:
     tools: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     skills: Path | None = None
+    files: tuple[Path, bool] | None = None
     mcp: Path | None = None
     timeout: float | None = None
     memory: int | None = None
@@ -207,7 +227,12 @@ class StackOptions:
         engine = stoppable(self.engine, PluginManager(added))
         manager = PluginManager(added)
         loaded = load_tools(self.tools, find_language(find_engine(engine, manager), manager))
-        wanted = {"ptc": loaded.host_tools, "skills": self.skills, "mcp": self.mcp}
+        wanted = {
+            "ptc": loaded.host_tools,
+            "skills": self.skills,
+            "files": self.files,
+            "mcp": self.mcp,
+        }
         own = ["console", "display", *(name for name, needed in wanted.items() if needed)]
         listed = [*own, *(plugin for plugin in added if plugin not in own)]
         chosen: str | Engine = engine
@@ -217,6 +242,7 @@ class StackOptions:
             chosen = engine_with(cls, {**beside, **read_options(self.engine_options)})
         stack = InterpreterStack(chosen, listed, bridges=loaded.bridges, limits=self._limits())
         parts = [] if self.skills is None else [_skills_part(self.skills)]
+        parts += [] if self.files is None else [_files_part(*self.files)]
         parts += [] if self.mcp is None else [_servers_part(self.mcp)]
         return stack, HostOffer(tools=loaded.host_tools, parts=parts)
 
@@ -259,6 +285,12 @@ def _skills_part(skills: Path) -> object:
     from interpstack_skills.api import Skills  # its parsers take long to import
 
     return Skills(skills)
+
+
+def _files_part(folder: Path, writable: bool) -> object:
+    from interpstack_files.api import Files
+
+    return Files(folder, mode="read-write" if writable else "read-only")
 
 
 def _servers_part(mcp: Path) -> object:

@@ -79,7 +79,7 @@ class AgentFiles(FileSource):
         self.appending: WeakKeyDictionary[EvalCall, asyncio.Lock] = WeakKeyDictionary()
 
     def within(self, context: CellContext) -> FileSource:
-        return _Call(self, context)
+        return _CallFiles(self, context)
 
     async def read(self, path: str, limits: FileLimits) -> bytes:
         raise AssertionError("`within` comes first")
@@ -91,7 +91,7 @@ class AgentFiles(FileSource):
         raise AssertionError("`within` comes first")
 
 
-class _Call(FileSource):
+class _CallFiles(FileSource):
     """The source as one call of code uses it."""
 
     def __init__(self, files: AgentFiles, context: CellContext) -> None:
