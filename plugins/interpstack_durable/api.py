@@ -8,9 +8,9 @@ from interpstack_durable.background.memory_store import MemoryJournalStore
 from interpstack_durable.background.time_slices import SeenOutput, StillRunning, TimeSlice, cut_off
 from interpstack_durable.cell_journal import JournalStore
 from interpstack_durable.durable_run import (
-    GRACE_SECONDS,
     DurableRun,
     RunState,
+    grace_of,
     journal_of,
     made_when,
 )
@@ -23,7 +23,6 @@ from interpstack_durable.recorded import RecordedCell, RecordedEntry, RecordedRe
 from interpstack_durable.retries import retry_entry
 
 __all__ = [
-    "GRACE_SECONDS",
     "BackgroundCells",
     "CellAnswer",
     "DurableRun",
@@ -47,6 +46,7 @@ __all__ = [
     "answered_by",
     "cut_off",
     "free_kept_realm",
+    "grace_of",
     "journal_of",
     "made_when",
     "noted_in",

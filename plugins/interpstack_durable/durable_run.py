@@ -48,12 +48,14 @@ from interpstack_durable.journal import Journal, ReplayDivergence
 from interpstack_durable.pending_requests import PendingRequests
 from interpstack_durable.suspensions import StoredRun
 
-__all__ = ["GRACE_SECONDS", "DurableRun", "RunState", "journal_of", "made_when"]
+__all__ = ["DurableRun", "RunState", "grace_of", "journal_of", "made_when"]
 
 _T = TypeVar("_T")
 
 #: Seconds that a call which was made has to end when the cell is cancelled.
-GRACE_SECONDS: Final = 5.0
+_GRACE_SECONDS: Final = 5.0
+#: Seconds that it has once the code has ended: the outcome waits, and no run takes the answer.
+_LAST_SECONDS: Final = 1.0
 #: Seconds that a journal has for its last record when the cell is cancelled.
 _STORE_SECONDS: Final = 5.0
 #: Seconds of computing after which answers that arrive are recorded in entries of their own.
@@ -121,6 +123,12 @@ def journal_of(context: CellContext) -> Journal | None:
     return record.journal if isinstance(record, DurableRun) else None
 
 
+def grace_of(context: CellContext) -> float:
+    """Return the seconds that a cancelled call's thread has to end, if its answer is recorded."""
+    record = context.record
+    return _GRACE_SECONDS if isinstance(record, DurableRun) and not record.ending else 0.0
+
+
 class made_when:  # noqa: N801 - a block, written out because each call from code enters one
     """Let the call of a handler end although its cell is cancelled, if it was made by then.
 
@@ -157,6 +165,7 @@ class DurableRun(StepSource):
             provides it.
         state: The state of the run.
         calls: By the ids of running requests, whether their calls were made; see `made_when`.
+        ending: Whether the code has ended, so that open calls are cancelled.
     """
 
     journal: Journal
@@ -166,6 +175,7 @@ class DurableRun(StepSource):
     repeats = True
     state: RunState = attrs.field(default=RunState.REPLAYING, init=False)
     calls: dict[int, Callable[[], bool]] = attrs.field(factory=dict, init=False)
+    ending: bool = attrs.field(default=False, init=False)
     _began: float = attrs.field(default=0.0, init=False)
     _stored: StoredRun = attrs.field(init=False)
     _pending: PendingRequests = attrs.field(init=False)
@@ -295,7 +305,11 @@ class DurableRun(StepSource):
 
     def grace(self, request_id: int) -> float:
         made = self.calls.get(request_id)
-        return GRACE_SECONDS if made is not None and made() else 0.0
+        seconds = _LAST_SECONDS if self.ending else _GRACE_SECONDS
+        return seconds if made is not None and made() else 0.0
+
+    def ends(self) -> None:
+        self.ending = True
 
     # -- what the guest receives -----------------------------------------------------------
 

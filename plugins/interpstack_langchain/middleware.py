@@ -26,7 +26,6 @@ from interpstack import (
 )
 from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
-from interpstack_durable.api import GRACE_SECONDS
 from interpstack_files.api import Files
 from interpstack_langchain.assembly import assembled
 from interpstack_langchain.durability.spending import CostOf
@@ -39,6 +38,7 @@ from interpstack_langchain.rules.approval_rules import ApprovalRules
 from interpstack_langchain.rules.direct_calls import with_made_call
 from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
+from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.wrapped_tools import with_native_tool
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
@@ -340,7 +340,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
 
         async def run(inner: ToolCallRequest) -> Any:
             # Its thread cannot be stopped, so its effects count although the eval is cancelled.
-            return await call_blocking(lambda: whole(inner), outlasts=lambda: GRACE_SECONDS)
+            call = running_native_call.get()
+            return await call_blocking(lambda: whole(inner), outlasts=call.outlasts)
 
         with self._interpreter.eval_call(request, run, is_async=False) as running:
             return _beside(handler(request), running)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForToolRun, CallbackManagerForToolRun
@@ -13,7 +13,17 @@ from interpstack import run_sync
 __all__ = ["run_blocking"]
 
 
-def run_blocking(tool: BaseTool, cls: type[BaseTool], args: Any, kwargs: Mapping[str, Any]) -> Any:
+#: Makes a coroutine that awaits another one, and can be cancelled.
+_Stoppable = Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]]
+
+
+def run_blocking(
+    tool: BaseTool,
+    cls: type[BaseTool],
+    args: Any,
+    kwargs: Mapping[str, Any],
+    stoppable: _Stoppable,
+) -> Any:
     """Run a tool for a synchronous caller, by its async form where that is the only one.
 
     All coroutines run on one loop of the process, so that connections that a tool keeps open from
@@ -24,25 +34,26 @@ def run_blocking(tool: BaseTool, cls: type[BaseTool], args: Any, kwargs: Mapping
         cls: The tool's class, whose methods are called.
         args: Positional arguments of `_run`.
         kwargs: The tool's keyword arguments.
+        stoppable: Makes the coroutine to run of the tool's own.
     """
     if isinstance(tool, (StructuredTool, Tool)):
         alone = tool.func is None and tool.coroutine is not None
-        run: Callable[..., Any] = _awaiting(cls) if alone else cls._run
+        run: Callable[..., Any] = _awaiting(cls, stoppable) if alone else cls._run
         return run(tool, *args, **kwargs)
     try:
         return cls._run(tool, *args, **kwargs)
     except NotImplementedError as error:
         if cls._arun is BaseTool._arun or not _is_a_refusal(error):  # noqa: SLF001 - no other name
             raise
-    return _awaiting(cls)(tool, *args, **kwargs)
+    return _awaiting(cls, stoppable)(tool, *args, **kwargs)
 
 
-def _awaiting(cls: type[BaseTool]) -> Callable[..., Any]:
+def _awaiting(cls: type[BaseTool], stoppable: _Stoppable) -> Callable[..., Any]:
     def run(tool: BaseTool, *args: Any, **kwargs: Any) -> Any:
         manager = kwargs.get("run_manager")
         if isinstance(manager, CallbackManagerForToolRun):
             kwargs["run_manager"] = _async_manager(manager)
-        return run_sync(cls._arun(tool, *args, **kwargs))
+        return run_sync(stoppable(cls._arun(tool, *args, **kwargs)))
 
     return run
 

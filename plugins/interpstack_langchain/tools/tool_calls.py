@@ -16,6 +16,7 @@ import asyncio
 import dataclasses
 import reprlib
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -32,7 +33,7 @@ from interpstack import (
     HostTool,
     UnsupportedValue,
 )
-from interpstack_durable.api import made_when
+from interpstack_durable.api import grace_of, made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside
 from interpstack_langchain.langgraph_internals.refused_inputs import refuses_input
@@ -173,7 +174,9 @@ async def _made(tool: BaseTool, given: dict[str, Any], context: CellContext, cal
     if tool.name == TASK:
         task = TaskCall.of(tool, given)
         tool, given, configurable = task.tool, task.given, {**scope, **task.configurable}
-    call = NativeCall(call_id, running.callbacks, scope)
+    in_thread = partial(context.threads.running, context.request_id, tool.name)
+    grace = partial(grace_of, context)
+    call = NativeCall(call_id, running.callbacks, scope, in_thread, grace)
     running_native_call.set(call)  # each inner call runs in a task, and so in a context, of its own
     request = _request(running.request, tool, given, call_id, configurable)
     with inside(scope, running.id) if scope else running.unrecorded_call(tool.name):

@@ -139,7 +139,7 @@ def _noting_class(cls: type[BaseTool]) -> type[BaseTool]:
         call = running_native_call.get()
         with call.working():
             try:
-                return call.note(run_blocking(self, cls, args, kwargs))
+                return call.note(run_blocking(self, cls, args, kwargs, call.stoppable))
             except StopIteration as error:  # which no future, and so no thread, can pass on
                 raise RuntimeError(f"the tool raised {error!r}") from error
 

@@ -119,6 +119,7 @@ async def run_cell(
     run = _Loop(cell_run, execution, steps, limits, unawaited, unhandled, start.undo, first)
     try:
         outcome = await run.drive()
+        steps.ends()
         await requests.close()
         requests.check_cancelled()
     except GeneratorExit:
@@ -126,6 +127,8 @@ async def run_cell(
     except BaseException as error:
         await to_end(run.leave(error))
         raise
+    if left := requests.still_running():
+        return attrs.evolve(outcome, notices=(*outcome.notices, _still_running(left)))
     return outcome
 
 
@@ -279,12 +282,19 @@ class _Loop:
             progress = await self._poll()
             if progress.failure is not None or progress.exhausted:
                 break
+        cut = [one.bridge for one in self.steps.outstanding if one.bridge != TIMER]
         if late and (undone := await self._abort("the cell has ended")):
             self.notices += (undone,)
         if timers:
             self.notices += (_not_fired(timers),)
         if cancelled:
             self.notices += (_not_awaited(cancelled, ("was cancelled", "were cancelled")),)
+        if cut:
+            verbs = (
+                "was cut off at the limit of the cell",
+                "were cut off at the limit of the cell",
+            )
+            self.notices += (_not_awaited(cut, verbs),)
         if self.unhandled == "tell":
             self.notices += self._failures()
 
@@ -355,6 +365,18 @@ def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
     texts = listed(calls, _UNSEEN, separator="; ")
     advice = "it, and the async function that makes it" if len(calls) == 1 else "each of them"
     return f"{count} that the cell did not wait for {verb}: {texts}. Await {advice}."
+
+
+def _still_running(calls: Sequence[str]) -> str:
+    """The notice about calls that outlast their cell."""
+    texts, one = listed(calls, _UNSEEN), len(calls) == 1
+    count = "A call" if one else f"{len(calls)} calls"
+    its = (
+        "It may still have its effects, and its answer is"
+        if one
+        else ("They may still have their effects, and their answers are")
+    )
+    return f"{count} outlasted the cell and could not be stopped: {texts}. {its} lost."
 
 
 def _not_handled(reasons: Sequence[str]) -> str:

@@ -92,6 +92,8 @@ class Requests:
     _detached: dict[int, Taker] = attrs.field(factory=dict)
     _finishing: bool = False
     _cancels: Cancels = attrs.field(factory=Cancels)
+    #: Bridges of requests that were cancelled, by id.
+    _cancelled: dict[int, str] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.limits.concurrency)
@@ -138,6 +140,7 @@ class Requests:
             self._due.pop(request_id, None)
 
     def _cancel(self, request: Request, task: asyncio.Task[None]) -> None:
+        self._cancelled[request.id] = request.bridge
         grace = self._grace() if self.begun.get(request.id) else self.grace(request.id)
         self._cancels.cancel(request.id, task, grace)
 
@@ -165,6 +168,15 @@ class Requests:
         if tasks := [task for task in self._cancels.tasks.values() if task is not None]:
             await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
         self.open.clear()
+
+    def still_running(self) -> list[str]:
+        """The bridges of calls that outlast the cell, which has ended: their answers are lost.
+
+        A thread cannot be stopped, and a handler may go on although it was cancelled.
+        """
+        handlers = {number for number, task in self._cancels.tasks.items() if task is not None}
+        running = {*self.context.threads.leave(), *handlers}
+        return [self._cancelled[number] for number in sorted(running & self._cancelled.keys())]
 
     def check_cancelled(self) -> None:
         """Raise a cancellation of the cell that something it awaited has caught and forgotten."""
@@ -331,11 +343,17 @@ class Requests:
             kwargs["context"] = context
         if bridge.on_loop:
             return bridge.handler(*args, **kwargs)
-        return call_blocking(partial(bridge.handler, *args, **kwargs), outlasts=self._grace)
+        call = partial(bridge.handler, *args, **kwargs)
+        return call_blocking(partial(_in_thread, call, bridge.name, context), outlasts=self._grace)
 
     def _grace(self) -> float:
         """Seconds that a call which was made gets to end once the cell is cancelled."""
         return _GRACE_SECONDS if self._finishing else 0.0
+
+
+def _in_thread(call: Callable[[], Any], name: str, context: CellContext) -> Any:
+    with context.threads.running(context.request_id, name):
+        return call()
 
 
 def _timer_seconds(request: Request) -> float:

@@ -128,6 +128,9 @@ class StepSource(CellExtension, RunRecord):
         """Seconds that a cancelled request gets to end by itself, because its call was made."""
         return 0.0
 
+    def ends(self) -> None:
+        """Note that the run has reached its end; requests that are open are cancelled next."""
+
     def ended(self) -> None:
         """Let go of the run, which has reached its end; the run refers to its source, too."""
         vars(self).pop("run", None)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import attrs
 
 from interpstack.checks import Value, expect
+from interpstack.contracts.call_threads import CallThreads
 from interpstack.contracts.protocol import Cell, GuestError, StateAfter
 from interpstack.contracts.steps import RunRecord
 
@@ -121,6 +122,7 @@ class CellContext:
         record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Receives console output while the cell runs; `None` for no listener.
         host: The object that the caller of `Session.eval` passed as `host`.
+        threads: Threads in which calls of the cell run.
     """
 
     session_key: str
@@ -131,6 +133,7 @@ class CellContext:
     record: RunRecord | None = None
     listener: Listener | None = None
     host: Any = None
+    threads: CallThreads = attrs.field(factory=CallThreads)
     #: Console output and attachments, each part with the id of the request that added it.
     _console: list[tuple[int, str, int]] = attrs.field(factory=list)
     _endings: list[str] = attrs.field(factory=list)
@@ -147,6 +150,7 @@ class CellContext:
             self.record,
             self.listener,
             self.host,
+            self.threads,
             self._console,
             self._endings,
             self._attached,

@@ -176,13 +176,17 @@ async def test_unawaited_requests_that_hang_end_with_the_wall_time(
         "kit.f(); kit.late(); 'left'"
     )
     assert (outcome.text, cancelled) == ("left", [1])
+    assert outcome.notices == (
+        "A call that the cell did not wait for was cut off at the limit of the cell: kit.f. "
+        "Await it, and the async function that makes it.",
+    )
 
 
 # -- time ------------------------------------------------------------------------------------
 
 
-async def test_a_sync_handler_that_hangs_ends_with_the_wall_time(
-    make_session: MakeSession, leaping_clock: LeapingClock
+async def test_a_sync_handler_that_hangs_outlasts_its_cell_and_is_named(
+    make_session: MakeSession, leaping_clock: LeapingClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, release = threading.Event(), threading.Event()
 
@@ -197,12 +201,21 @@ async def test_a_sync_handler_that_hangs_ends_with_the_wall_time(
     )
     try:
         outcome = await session.eval("await gather(kit.f(), kit.late())")
+        assert "kit.f" not in caplog.text
     finally:
         release.set()
     assert outcome.error.name == "Timeout"
     assert outcome.error.message == (
         "the cell took longer than 100 s in total; requests still open: 1 (kit.f)"
     )
+    assert outcome.notices == (
+        "A call outlasted the cell and could not be stopped: kit.f. It may still have its effects, "
+        "and its answer is lost.",
+    )
+    async with asyncio.timeout(30):
+        while not caplog.messages:  # noqa: ASYNC110 - the thread tells nobody else
+            await asyncio.sleep(0.01)
+    assert caplog.messages == ["kit.f has returned after the end of its cell; the answer is lost"]
     assert (await session.eval("1 + 1")).text == "2"
 
 
@@ -222,7 +235,11 @@ async def test_an_async_handler_that_ignores_its_cancellation_is_left_behind(
 
     late = leaping_clock.leaps_when(lambda: tasks)
     session = make_session(_bridge(stubborn), _bridge(late, "kit.late"))
-    assert (await session.eval("await gather(kit.f(), kit.late())")).error.name == "Timeout"
+    outcome = await session.eval("await gather(kit.f(), kit.late())")
+    assert outcome.error.name == "Timeout"
+    assert outcome.notices[0].startswith(
+        "A call outlasted the cell and could not be stopped: kit.f"
+    )
     assert (await session.eval("1 + 1")).text == "2"
     await asyncio.wait(tasks)
 

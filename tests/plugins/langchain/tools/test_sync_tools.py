@@ -14,6 +14,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.tools import BaseTool, StructuredTool
 
+from interpstack_langchain.tools.native_calls import NativeCall
 from interpstack_langchain.tools.sync_tools import run_blocking
 
 
@@ -68,7 +69,7 @@ class Neither(BaseTool):
 
 
 def run(made: BaseTool, **kwargs: Any) -> Any:
-    return run_blocking(made, type(made), (), kwargs)
+    return run_blocking(made, type(made), (), kwargs, NativeCall().stoppable)
 
 
 def test_the_blocking_form_is_used_where_there_is_one() -> None:

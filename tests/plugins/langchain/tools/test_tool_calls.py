@@ -342,17 +342,24 @@ async def test_a_tool_that_raises_can_be_caught(talk: Any) -> None:
 
 
 @pytest.mark.engines("javascript")
+@pytest.mark.parametrize("name", ["hang", "block"])
+@pytest.mark.parametrize("checkpointer", ["memory", None])
 @both
-async def test_a_tool_that_hangs_ends_with_the_wall_time(
-    talk: Any, leaping_clock: LeapingClock
+async def test_a_tool_that_hangs_ends_with_the_wall_time_or_is_named(
+    talk: Any, leaping_clock: LeapingClock, name: str, checkpointer: Any
 ) -> None:
     begun, release = threading.Event(), threading.Event()
+    cancelled = []
 
     @tool
     async def hang() -> str:
         """Hang."""
         begun.set()
-        await asyncio.sleep(600)
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            cancelled.append("hang")
+            raise
         return "never"
 
     @tool
@@ -368,8 +375,7 @@ async def test_a_tool_that_hangs_ends_with_the_wall_time(
         await leaping_clock.leaps_when(begun.is_set)()
         return "later"
 
-    chat = talk(ptc=[hang, block, later], wall_timeout=100)
-    name = "hang" if chat.use_async else "block"
+    chat = talk(ptc=[hang, block, later], wall_timeout=100, checkpointer=checkpointer)
     code = f"await Promise.all([tools.{name}(), tools.later()])"
     try:
         answers = await chat.run("let kept = 1", code, "kept")
@@ -377,7 +383,11 @@ async def test_a_tool_that_hangs_ends_with_the_wall_time(
         release.set()
     assert '<error type="Timeout">' in answers[1]
     assert f"tools.{name}" in answers[1]
-    assert answers[2] == "<result>1</result>"
+    outlasted = "A call outlasted the cell and could not be stopped: tools.block"
+    assert (outlasted in answers[1]) == (name == "block")
+    assert cancelled == (["hang"] if name == "hang" else [])
+    if checkpointer:  # which keeps variables
+        assert answers[2] == "<result>1</result>"
 
 
 @pytest.mark.engines("javascript")
