@@ -151,7 +151,7 @@ class _PersonLogin(OAuthClientProvider):
     async def _perform_authorization(self) -> httpx2.Request:
         if self._failure is not None:
             raise self._failure
-        _check_challenges(self.context.oauth_metadata)
+        _check_challenges(self.context.oauth_metadata, self.context.auth_server_url)
         with self._noting_failure():
             return await super()._perform_authorization()
 
@@ -259,26 +259,34 @@ class _StoredLogin(OAuthClientProvider):
         )
 
 
-def _check_challenges(server: OAuthMetadata | None) -> None:
+def _check_challenges(server: OAuthMetadata | None, named: str | None) -> None:
     """Refuse an authorization server that does not say that it checks the challenges of PKCE.
 
     The MCP specification (since 2025-11-25, Authorization Code Protection) demands so. Servers of
-    the version 2025-03-26 may have no metadata at all; their clients go on.
+    the version 2025-03-26, which name no authorization server, may have no metadata at all; their
+    clients go on.
+
+    Args:
+        server: The metadata of the authorization server; `None` if none could be read.
+        named: The authorization server that the MCP server names; `None` if it names none.
 
     Raises:
-        OAuthFlowError: Its metadata lack the challenges that the SDK sends.
+        OAuthFlowError: The metadata lack the challenges that the SDK sends, or must be there.
     """
-    if server is None:
+    if server is None and named is None:
         return
-    methods = server.code_challenge_methods_supported
+    methods = None if server is None else server.code_challenge_methods_supported
     if _CHALLENGE in (methods or ()):
         return
     said = "is missing" if methods is None else f"is {json.dumps(methods)[:_SHOWN_CHARS]}"
+    why = f"code_challenge_methods_supported {said} in its metadata"
+    if server is None:
+        why = "it has no metadata that can be read"
     raise OAuthFlowError(
-        f"the authorization server {server.issuer} does not say that it supports PKCE with "
-        f"{_CHALLENGE}: code_challenge_methods_supported {said} in its metadata, and without it "
-        f"a login code could be stolen, so the MCP specification forbids the login; ask the "
-        f"operator to add it, or pass a token under 'headers' in the configuration"
+        f"the authorization server {named if server is None else server.issuer} does not say that "
+        f"it supports PKCE with {_CHALLENGE}: {why}, and without it a login code could be stolen, "
+        "so the MCP specification forbids the login; ask the operator to add it, or pass a token "
+        "under 'headers' in the configuration"
     )
 
 

@@ -5,8 +5,8 @@ as a person who agrees at once; with `client_credentials`, the client `machine` 
 `hidden`. Each token that is given out is noted in the file that `MCP_NOTES` names. A request to
 `/forget` ends all access tokens, and one to `/forget?all` whole logins. A request to
 `/change?token=503` lets `/token` answer with that status, one to `/change?challenges=["plain"]`
-changes `code_challenge_methods_supported` in the metadata (`null` leaves it out), and one to
-`/change` undoes both.
+changes `code_challenge_methods_supported` in the metadata (`null` leaves it out), one to
+`/change?metadata=404` answers with that status in their place, and one to `/change` undoes all.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ class Changed:
         elif path == "/token" and "token" in self.changes:
             status = int(self.changes["token"])
             await JSONResponse({"error": "invalid_grant"}, status)(scope, receive, send)
+        elif path == _METADATA and "metadata" in self.changes:
+            await JSONResponse({}, int(self.changes["metadata"]))(scope, receive, send)
         elif path == _METADATA and "challenges" in self.changes:
             await JSONResponse(await self._metadata(scope, receive))(scope, receive, send)
         else:

@@ -241,6 +241,22 @@ async def test_an_authorization_server_without_the_challenges_of_pkce_is_refused
     assert not shown, "nobody is sent to it"
 
 
+@pytest.mark.parametrize("status", [404, 500])
+async def test_an_authorization_server_whose_metadata_cannot_be_read_is_refused(
+    guarded: Guarded, status: int
+) -> None:
+    await guarded.ask(f"/change?metadata={status}")
+    shown: list[str] = []
+
+    async def show(address: str) -> None:
+        shown.append(address)
+
+    with pytest.raises(LoginFailed, match="has no metadata that can be read") as caught:
+        await log_in(guarded.file, "guarded", show, seconds=20)
+    assert "does not say that it supports PKCE with S256" in str(caught.value)
+    assert not shown, "nobody is sent to it"
+
+
 @pytest.mark.parametrize("token", [200, 400])
 async def test_the_browser_shows_how_the_login_ended(
     guarded: Guarded, token: int, caplog: pytest.LogCaptureFixture
