@@ -59,13 +59,14 @@
   }.asUintN);
 
   // For a part that is no number, QuickJS answers NaN as the language says, but keeps the date as it was.
-  const ofDates = Date.prototype, { setTime } = ofDates;
+  // A date that is invalid already gets no time, but what the conversion of the parts has set.
+  const ofDates = Date.prototype, { getTime, setTime } = ofDates;
   const PARTS = ["Milliseconds", "Seconds", "Minutes", "Hours", "Date", "Month", "FullYear"];
   for (const part of PARTS) for (const zone of ["set", "setUTC"]) {
     const name = zone + part, original = ofDates[name];
     const method = { [name](...given) {
-      const time = apply(original, this, given);
-      return time === time ? time : apply(setTime, this, [NaN]);
+      const before = apply(getTime, this, []), time = apply(original, this, given);
+      return time === time || (before !== before && part !== "FullYear") ? time : apply(setTime, this, [NaN]);
     } }[name];
     defineProperty(method, "length", { __proto__: null, value: original.length, configurable: true });
     replace(ofDates, method);

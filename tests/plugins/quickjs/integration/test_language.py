@@ -94,6 +94,11 @@ def test_a_part_that_is_no_number_makes_a_date_invalid(
     assert session.eval_sync(code).text == ",".join([*invalid, "true", again, name])
     before = session.eval_sync(f"const day = new Date(0); day.{name}(NaN); String(day)").text
     assert before == "Invalid Date"
+    meanwhile = f"""(() => {{
+        const date = new Date(NaN);
+        return [date.{name}({{valueOf() {{ date.setTime(5); return NaN; }}}}), date.getTime()].join();
+    }})()"""
+    assert session.eval_sync(meanwhile).text == ("NaN,NaN" if part == "FullYear" else "NaN,5")
 
 
 # -- arrays ----------------------------------------------------------------------------------
