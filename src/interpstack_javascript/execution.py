@@ -38,6 +38,17 @@ _CLOSED: Final = (
     "Object.prototype takes no new properties here, because every object would inherit them, "
     "answers of tools included; write a function or a class"
 )
+#: A property of `Object.prototype` that code sets; sloppy code is not told that nothing was set.
+_EXTENDS: Final = re.compile(
+    r"\bObject\s*\.\s*prototype\s*(?:\.\s*([\w$]+)|\[\s*[\"']([^\"'\n]{1,100})[\"']\s*\])"
+    r"\s*(?:[-+*/%&|^]|\*\*|<<|>>>?|\?\?|\|\||&&)?=(?![=>])"
+)
+#: What it has, and takes other values for.
+_OWN: Final = frozenset({
+    "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString",
+    "toString", "valueOf",
+})  # fmt: skip
 #: Errors that may be about something that is not there.
 _MISSING: Final = ("ReferenceError", "TypeError")
 #: Characters at the end of a cell that tell whether its value is a property.
@@ -177,9 +188,12 @@ class KernelExecution(Execution):
             completion = value_completion(report)
             if completion.undefined or completion.text.startswith("["):
                 self._notices = self._remarks(completion)
+            self._notices = (*_closed_notices(self._cell), *self._notices)
             return completion
         error = self._error(report["error"], report.get("place"))
         error = _naming_closed(error, self._cell)
+        if _CLOSED not in error.message:
+            self._notices = _closed_notices(self._cell)
         is_explained = report.get("explained") is True
         if not is_explained and error.name in (*_MISSING, self._missing_module()):
             from interpstack_javascript.advice.advising import advised  # loaded for an error only
@@ -221,6 +235,14 @@ class KernelExecution(Execution):
             return Looked.read(read_answer(text), len(paths))
         except EngineFailure:
             return ()
+
+
+def _closed_notices(cell: Cell) -> tuple[str, ...]:
+    """A notice for a cell that sets a new property of `Object.prototype`; nothing was set."""
+    for found in _EXTENDS.finditer(cell.source):
+        if (found[1] or found[2]) not in _OWN:
+            return (f"{_CLOSED}.",)
+    return ()
 
 
 def _naming_closed(error: GuestError, cell: Cell) -> GuestError:

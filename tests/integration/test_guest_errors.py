@@ -92,6 +92,28 @@ def test_a_property_for_all_objects_is_refused_with_a_reason(
         assert session.eval_sync("'added' in {}").text == "false"
 
 
+@pytest.mark.engines("javascript")
+def test_sloppy_code_is_told_that_a_property_for_all_objects_was_not_added(
+    on_engine: OnEngine,
+) -> None:
+    with InterpreterStack(on_engine.name) as stack, stack.session() as session:
+        for code in (
+            "Object.prototype.added = 1; 2",
+            "Object . prototype['added'] ??= 1; 2",
+            "await null; Object.prototype.added = function () {}; ({}).added()",
+        ):
+            outcome = session.eval_sync(code)
+            (notice,) = outcome.notices
+            assert "because every object would inherit them" in notice
+        for code in (
+            "Object.prototype.added === 1",
+            "Object.prototype.toString = () => 'x'; String({})",
+            "Object.prototype.hasOwnProperty.call({}, 'added')",
+            "const f = Object.prototype.added => 1",
+        ):
+            assert session.eval_sync(code).notices == ()
+
+
 async def _refuses(value: int) -> None:
     raise GuestException("no money", name="PayError", status=402)
 
