@@ -205,7 +205,9 @@ class DurableRun(StepSource):
     # -- the start -------------------------------------------------------------------------
 
     async def open(self, capabilities: Collection[Capability]) -> Image | None:
-        self._began = await self.journal.begin(time.time())
+        now = time.time()
+        self._began = await self.journal.begin(now)
+        self.begun = self._began != now
         return await self._stored.open(capabilities)
 
     def begin(self, run: CellRun) -> float:

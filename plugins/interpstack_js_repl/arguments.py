@@ -39,6 +39,7 @@ class InterpreterArguments(TypedDict, total=False):
     lock_timeout: float | None
     tool_errors: Literal["tell", "raise"]
     unhandled: Literal["tell", "raise", "ignore"]
+    check: Literal["names", "off"]
     late_tools: Collection[str]
     tools_only: bool
     attachments: Literal["auto", "always", "never"]

@@ -91,6 +91,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         unhandled: The treatment of calls that fail, and of promises that are rejected, without that
             the code awaits or handles it: `tell` the model, with the status `error`; `raise` the
             first as the error of the eval; or `ignore` them.
+        check: What is checked before anything of the code runs: `names` refuses calls of tools that
+            cannot succeed, such as unknown tools and wrong literal arguments; `off` checks nothing.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All other names must be those of tools that the agent has when code runs.
         tools_only: Whether the model sees only the interpreter's own tool. The agent's other tools
@@ -154,6 +156,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         lock_timeout: float | None = None,
         tool_errors: Literal["tell", "raise"] = "tell",
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
+        check: Literal["names", "off"] = "names",
         late_tools: Collection[str] = (),
         tools_only: bool = False,
         attachments: Literal["auto", "always", "never"] = "auto",
@@ -191,6 +194,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 lock_timeout=lock_timeout,
                 tool_errors=tool_errors,
                 unhandled=unhandled,
+                check=check,
                 background=background,
                 tools_only=tools_only,
                 every_tool=ptc is None,

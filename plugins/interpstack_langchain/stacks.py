@@ -47,6 +47,7 @@ _OF_STACK: Final = {
     "options": "options",
     "capture_console": "plugins=[…, 'console']",
     "unhandled": "unhandled",
+    "check": "check",
 }
 _OF_LIMITS: Final = {
     "memory_limit": "memory_bytes",
@@ -120,6 +121,7 @@ class StackArguments:
             options=self.options,
             limits=options.limits(),
             unhandled=options.unhandled,
+            check=options.check,
             **live,
         )
 
@@ -210,7 +212,7 @@ class StackArguments:
         }
         own["preset"] = PRESET
         given = [name for name, default in own.items() if getattr(self, name) != default]
-        names = (*_OF_LIMITS, "capture_console", "unhandled")
+        names = (*_OF_LIMITS, "capture_console", "unhandled", "check")
         given += [name for name in names if getattr(options, name) != getattr(defaults, name)]
         for name in given:
             place = _OF_STACK.get(name) or f"limits=Limits({_OF_LIMITS[name]}=…)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -13,7 +14,7 @@ from interpstack import (
     GuestLanguage,
     HostTool,
 )
-from interpstack_agents import found_tools, tool_handler
+from interpstack_agents import found_tools, tool_fault, tool_handler
 from interpstack_ptc.names import guest_names
 
 __all__ = ["tool_bridges"]
@@ -75,6 +76,7 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
         concurrency=tool.concurrency,
         budget=tool.budget,
         tool=tool.name,
+        refuses=partial(tool_fault, f"tools.{name}", tool, language),
         passes=tool.passes,
     )
 

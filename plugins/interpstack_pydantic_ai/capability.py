@@ -101,6 +101,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_ptc_calls: Calls of tools in one eval; `None` for no limit.
         max_result_chars: Characters of the result that the model sees.
         unhandled: See `InterpreterStack`.
+        check: See `InterpreterStack`.
         max_snapshot_bytes: Bytes of the largest state that is stored; `None` for `memory_limit`.
         snapshot_signing_key: Signs stored variables, and refuses unsigned ones.
         lease_seconds: Seconds for which other processes wait for a conversation whose process died.
@@ -130,6 +131,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_ptc_calls: int | None = 256,
         max_result_chars: int = 4000,
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
+        check: Literal["names", "off"] = "names",
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: bytes | None = None,
         lease_seconds: float = _LEASE_SECONDS,
@@ -177,6 +179,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             options=options,
             limits=bounds.limits,
             unhandled=unhandled,
+            check=check,
         )
         most = memory_limit if max_snapshot_bytes is None else max_snapshot_bytes
         made = persistence_mode(self._stack, mode)(max_bytes=most, signing_key=snapshot_signing_key)

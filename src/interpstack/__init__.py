@@ -47,6 +47,7 @@ from interpstack.sync import run_sync
 from interpstack.threads import *
 from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 from interpstack.values.encoding import encode
+from interpstack.values.known_parts import *
 from interpstack.values.plain import *
 
 # Attributes that plugins add; type checkers do not see this, and know all other names.
@@ -59,6 +60,7 @@ __all__ = [
     "MODULE",
     "TIMER",
     "UNDEFINED",
+    "UNKNOWN",
     "BigInt",
     "Bridge",
     "BridgeError",
@@ -95,6 +97,7 @@ __all__ = [
     "MapValue",
     "ModuleBundle",
     "Notification",
+    "OpenFields",
     "Outcome",
     "Place",
     "PluginInfo",
@@ -134,6 +137,8 @@ __all__ = [
     "install_command",
     "installed",
     "installed_languages",
+    "is_known",
+    "known_fields",
     "plain_key",
     "render",
     "run_guest",

@@ -40,6 +40,8 @@ class InterpreterStack(SyncToo):
         unhandled: The treatment of calls that fail, and of promises that are rejected, without that
             the code awaits or handles it: `tell` adds a notice and counts them, `raise` makes the
             first of them the error of the cell, `ignore` says nothing.
+        check: What is checked before anything of a cell runs: `names` refuses calls of bridges that
+            cannot succeed, such as unknown names and wrong literal arguments; `off` checks nothing.
         max_live_sessions: Sessions that stay live; beyond that, those idle longest hibernate to
             an image of their state, a few kilobytes for a small one.
 
@@ -57,6 +59,7 @@ class InterpreterStack(SyncToo):
         options: Mapping[str, Any] | None = None,
         unawaited: Literal["finish", "cancel"] = "finish",
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
+        check: Literal["names", "off"] = "names",
         max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
@@ -70,6 +73,8 @@ class InterpreterStack(SyncToo):
             raise ConfigurationError(
                 f"unhandled takes 'tell', 'raise' or 'ignore'; got {shown(unhandled)}"
             )
+        if check not in ("names", "off"):
+            raise ConfigurationError(f"check takes 'names' or 'off'; got {shown(check)}")
         if type(max_live_sessions) is not int or max_live_sessions < 1:
             raise ConfigurationError(
                 f"max_live_sessions takes a whole number above 0; got {max_live_sessions!r}"
@@ -77,6 +82,7 @@ class InterpreterStack(SyncToo):
         self.limits = limits or Limits()
         self.unawaited: str = unawaited
         self.unhandled: str = unhandled
+        self.check: str = check
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
         self.engine = self._make_engine(engine, dict(options or {}))
@@ -146,7 +152,7 @@ class InterpreterStack(SyncToo):
                 f"register.bridge(…), and each guest source to register.source(…); a plugin "
                 f"returned {shown(returned)}"
             )
-        bridges = registry.freeze(offer.error_names)
+        bridges = registry.freeze(offer.error_names, declared=self.check != "off")
         self._bound = {**dict(list(self._bound.items())[-15:]), id(offer): (offer, bridges)}
         return bridges
 

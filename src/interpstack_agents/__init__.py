@@ -61,6 +61,7 @@ from interpstack_agents.tool_bridges import (
     as_single_field,
     has_many_parts,
     plain_input,
+    tool_fault,
     tool_handler,
     tool_input,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "shared_key",
     "shown_texts",
     "token_of",
+    "tool_fault",
     "tool_handler",
     "tool_input",
     "unknown_field",

@@ -8,17 +8,33 @@ from typing import Any, Final
 
 from interpstack import (
     UNDEFINED,
+    UNKNOWN,
     CellContext,
     ErrorValue,
     GuestLanguage,
     HostTool,
     MapValue,
+    OpenFields,
     SetValue,
     call_blocking,
+    is_known,
+    known_fields,
 )
-from interpstack_agents.tool_fields import unknown_field
+from interpstack_agents.tool_fields import (
+    has_plain_fields,
+    misfitting_field,
+    missing_field,
+    unknown_field,
+)
 
-__all__ = ["as_single_field", "has_many_parts", "plain_input", "tool_handler", "tool_input"]
+__all__ = [
+    "as_single_field",
+    "has_many_parts",
+    "plain_input",
+    "tool_fault",
+    "tool_handler",
+    "tool_input",
+]
 
 #: Parts of an input that are prepared on the event loop.
 _MOST_PARTS: Final = 1000
@@ -86,6 +102,48 @@ def tool_input(
         fault = unknown_field(tool.input_schema, given, language.fields(tool))
         raise TypeError(f"{name} {fault}")
     return given
+
+
+def tool_fault(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:
+    """Why a call of a tool cannot succeed, as far as its input is known; empty if it may.
+
+    The names of fields are refused as `tool_input` refuses them. Whether a field is missing or of a
+    wrong type is for the tool to say, if it can; else its schema decides, where no library would
+    make a value of the type of what is given.
+
+    Args:
+        name: Name of the bridge, as code writes it.
+        tool: The tool.
+        language: Language of the guest, for messages.
+        value: The input; see `Bridge.fault`.
+    """
+    if value is UNKNOWN:
+        return ""
+    value = {} if value is UNDEFINED or value is None else as_single_field(value, tool)
+    if not isinstance(value, dict):
+        return _usage(name, tool, language, value) if is_known(value) else ""
+    given = {key: item for key, item in value.items() if item is not UNDEFINED}
+    known = known_fields(given)
+    is_whole = len(known) == len(given) and not isinstance(value, OpenFields)
+    if is_whole or has_plain_fields(tool.input_schema):
+        named = plain_input({key: known.get(key) for key in given})
+        if unknown_field(tool.input_schema, named):
+            return f"{name} {unknown_field(tool.input_schema, named, language.fields(tool))}"
+    if not has_plain_fields(tool.input_schema):
+        return ""
+    known, others = plain_input(known), given.keys() - known.keys()
+    missing = "" if isinstance(value, OpenFields) else missing_field(tool.input_schema, given)
+    own = tool.refuses
+    field, kinds = misfitting_field(tool.input_schema, known, strict=own is not None)
+    if not (missing or field):
+        return ""
+    if own is not None:
+        return "" if isinstance(value, OpenFields) else own(known, others)
+    fields = f"its fields are: {language.fields(tool)}"
+    if missing:
+        return f"{name} needs the field {missing!r}; {fields}"
+    got = language.literal(known[field])[:_SHOWN]
+    return f"{name}: field {field!r} takes {kinds}; got {got}; {fields}"
 
 
 def _usage(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:

@@ -8,10 +8,11 @@ the fields must be those of one alternative, not of several together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["unknown_field"]
+__all__ = ["has_plain_fields", "misfitting_field", "missing_field", "unknown_field"]
 
 #: Schemas that may describe one value, by references and alternatives: beyond, nothing is refused.
 _BRANCHES: Final = 200
@@ -37,6 +38,18 @@ _TRUTHS: Final = frozenset(
 #: Fields that are shown in a message, and their characters.
 _SHOWN: Final = 30
 _SHOWN_CHARS: Final = 100
+
+#: Types of JSON Schema whose values are of these types.
+_TYPES: Final[Mapping[str, Any]] = {
+    "array": list,
+    "integer": int,
+    "number": (int, float),
+    "object": Mapping,
+    "string": str,
+}
+_KINDS: Final = frozenset({*_TYPES, "boolean", "null"})
+#: Keywords by which fields depend on each other, or on something else.
+_BESIDE_FIELDS: Final = frozenset({"$ref", "not", *_COMBINED, *_BRANCHED, *_DEPENDENT})
 
 _Schemas = list[Mapping[str, Any]]
 
@@ -69,6 +82,47 @@ def unknown_field(schema: Mapping[str, Any], given: Mapping[str, Any], own: str 
         else:
             return ""
     return _Search(schema, own).object(given, [schema], "")
+
+
+def has_plain_fields(schema: Mapping[str, Any]) -> bool:
+    """Whether an input's schema describes its fields one by one, without alternatives."""
+    return isinstance(schema.get("properties"), Mapping) and _BESIDE_FIELDS.isdisjoint(schema)
+
+
+def missing_field(schema: Mapping[str, Any], given: Collection[str]) -> str:
+    """A required field that an input lacks; empty if it lacks none.
+
+    Args:
+        schema: JSON Schema of the input, which has plain fields.
+        given: Names of the fields that the input has.
+    """
+    about = _mapping(schema.get("properties"))
+    required = [name for name in _list(schema.get("required")) if isinstance(name, str)]
+    absent = (name for name in required if name not in given)
+    return next((name for name in absent if "default" not in _schema(about.get(name))), "")
+
+
+def misfitting_field(
+    schema: Mapping[str, Any], known: Mapping[str, Any], *, strict: bool
+) -> tuple[str, str]:
+    """A field whose value is not of a type that the schema names, and these types.
+
+    Args:
+        schema: JSON Schema of the input, which has plain fields.
+        known: Values of fields, in plain types.
+        strict: Whether a value has to be of a type already. Otherwise, libraries may make it one:
+            they read numbers and truth values from text, and lists and objects from JSON.
+
+    Returns:
+        The name and the types; two empty texts if there is none.
+    """
+    about, search = _mapping(schema.get("properties")), _Search(schema, "")
+    fits = _has_type if strict else _may_become
+    for name, value in known.items():
+        kinds = search.accepted(_schema(about.get(name)))
+        if kinds and not any(fits(value, one) for one in kinds):
+            return name, _listed(kinds)
+    return "", ""
 
 
 class _Search:
@@ -137,6 +191,23 @@ class _Search:
             _may_have_type(item, self._resolved(_schema(about.get(name))))
             for name, item in given.items()
         )
+
+    def accepted(self, schema: Mapping[str, Any]) -> _Schemas | None:
+        """The plain types that a schema is one of; `None` if it says more, or anything else."""
+        found: _Schemas = []
+        waiting = [schema]
+        for one in waiting:
+            one = self._resolved(one)
+            parts = [item for key in _ALTERNATIVE for item in _list(one.get(key))]
+            if len(waiting) > _BRANCHES or (parts and not _BESIDE.isdisjoint(one)):
+                return None
+            waiting += map(_schema, parts)
+            if not parts:
+                kinds = one["type"] if isinstance(one.get("type"), list) else [one.get("type")]
+                if not all(isinstance(kind, str) for kind in kinds) and "enum" not in one:
+                    return None
+                found += [{**one, "type": kind} for kind in kinds]
+        return found
 
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         """The schema that a reference names, through several of them."""
@@ -247,6 +318,51 @@ def _may_have_type(given: Any, schema: Mapping[str, Any]) -> bool:
     if not isinstance(given, str):
         return True
     return given.strip().lower() in _TRUTHS if kind == "boolean" else _is_number(given)
+
+
+def _has_type(given: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value is of a plain type, and one of the values that the schema allows."""
+    kind = schema.get("type")
+    if isinstance(schema.get("enum"), list) and given not in schema["enum"]:
+        return False
+    if kind == "null" or given is None:
+        return given is None and kind in ("null", None)
+    if isinstance(given, bool) or kind == "boolean":
+        return isinstance(given, bool) and kind in ("boolean", None)
+    if kind == "integer" and isinstance(given, float):
+        return given.is_integer()
+    types = _TYPES.get(kind) if isinstance(kind, str) else None
+    return types is None or isinstance(given, types)
+
+
+def _may_become(given: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a library could make a value of a plain type of what is given.
+
+    Nothing is said of `null`, which many take for a field that is left out.
+    """
+    kind, allowed = schema.get("type"), _list(schema.get("enum"))
+    if given is None or (kind is not None and kind not in _KINDS):
+        return True
+    if isinstance(given, str):
+        if allowed and all(isinstance(one, str) for one in allowed):
+            return given.strip().casefold() in {one.strip().casefold() for one in allowed}
+        if kind in ("integer", "number") and not allowed and "format" not in schema:
+            return _is_number(given) or any(char.isdecimal() for char in given)
+        return kind != "boolean" or given.strip().lower() in _TRUTHS
+    if isinstance(given, Mapping):
+        return kind in ("object", None)
+    if isinstance(given, list):
+        return kind in ("array", None)
+    return kind not in ("array", "object", "null")
+
+
+def _listed(kinds: _Schemas) -> str:
+    """What a field takes, in the words of JSON Schema."""
+    words: list[str] = []
+    for one in kinds:
+        allowed = _list(one.get("enum"))[:_SHOWN]
+        words += [json.dumps(item) for item in allowed] or [str(one.get("type"))]
+    return " or ".join(dict.fromkeys(words))
 
 
 def _is_number(text: str) -> bool:

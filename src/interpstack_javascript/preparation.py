@@ -36,7 +36,15 @@ from interpstack_javascript.readings import (
 )
 from interpstack_javascript.scripts import ENDLESS, Clock, Prepared
 
-__all__ = ["join_cells", "offset_shown", "prepare", "unseen_fault"]
+__all__ = [
+    "index_of",
+    "join_cells",
+    "offset_shown",
+    "prepare",
+    "read",
+    "read_as_module",
+    "unseen_fault",
+]
 
 #: The function around a cell that awaits, which stack traces show as the cell; and the variable in
 #: it that holds the value of the cell.
@@ -116,15 +124,13 @@ def _prepare_small(source: str, language: str | None, for_quickjs: bool) -> Prep
 
 
 def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool) -> Prepared:
-    reading = _reading(source, language, clock)
+    reading = read(source, language, clock)
     seen = _Seen(clock)
     seen.look(reading.program)
-    if seen.names_await and not reading.ending.startswith("m"):
-        # `await (x)` is a call in a script. A cell means to wait unless it declares the name.
-        module = _module_reading(source, reading, clock)
-        if module is not None:
-            reading, seen = module, _Seen(clock)
-            seen.look(reading.program)
+    module = read_as_module(source, reading, clock) if seen.names_await else None
+    if module is not None:
+        reading, seen = module, _Seen(clock)
+        seen.look(reading.program)
     if seen.names_await:
         _refuse_calls_of_await(source, reading.program)
     program = reading.program
@@ -136,9 +142,9 @@ def _prepare(source: str, language: str | None, clock: Clock, for_quickjs: bool)
     if for_quickjs:
         fault = shared_parameter(program, seen.with_defaults, len(units), clock.pause)
         if fault is not None:
-            raise SourceError(fault.message, _index(source, fault.start))
+            raise SourceError(fault.message, index_of(source, fault.start))
         if seen.with_sets is not None:
-            raise SourceError(NO_SETS, _index(source, seen.with_sets["start"]))
+            raise SourceError(NO_SETS, index_of(source, seen.with_sets["start"]))
         if seen.has_async_loops or _CONTINUE in source:
             mended = loop_edits(program, source, clock.pause)
     return _Script(units, reading, seen, types, mended, for_quickjs).prepared()
@@ -151,7 +157,7 @@ def _refuse_calls_of_await(source: str, program: Node) -> None:
     start = first_call_of_await(program)
     advice = "" if start is None else awaiting_advice(source, program, start)
     if start is not None and advice:
-        raise SourceError(advice, _index(source, start))
+        raise SourceError(advice, index_of(source, start))
 
 
 def unseen_fault(source: str) -> SourceError | None:
@@ -172,7 +178,7 @@ def unseen_fault(source: str) -> SourceError | None:
     return None
 
 
-def _reading(source: str, language: str | None, clock: Clock) -> Reading:
+def read(source: str, language: str | None, clock: Clock) -> Reading:
     """How to read a cell: as what parses first.
 
     Raises:
@@ -202,8 +208,13 @@ def _whole(source: str, reading: Reading, clock: Clock) -> Reading:
     return reading
 
 
-def _module_reading(source: str, reading: Reading, clock: Clock) -> Reading | None:
-    """The reading of a cell as a module; `None` if it is none."""
+def read_as_module(source: str, reading: Reading, clock: Clock) -> Reading | None:
+    """The reading as a module of a cell that has `await` as a name; `None` to keep the other one.
+
+    `await (x)` is a call in a script. A cell means to wait unless it declares the name.
+    """
+    if reading.ending.startswith("m"):
+        return None
     ending = f"m{reading.ending}"
     parsed = _parsed(source, f"cell.{ending}", clock)
     if not parsed.faults:
@@ -239,7 +250,7 @@ def _fault(source: str, tried: Sequence[tuple[str, Parsed]], clock: Clock) -> So
 
 def offset_shown(source: str, fault: SourceFault) -> int:
     """The character that a fault is shown at: what is there, or where the source ends too soon."""
-    at = _index(source, fault.start)
+    at = index_of(source, fault.start)
     if not source[at:].strip():
         return len(source.rstrip())
     if fault.start == fault.end:  # something is missing in front of the next word
@@ -253,7 +264,7 @@ def _parsed(source: str, name: str, clock: Clock) -> Parsed:
     return parse(source, name=name, seconds=clock.left(), pause=clock.pause)
 
 
-def _index(source: str, unit: int) -> int:
+def index_of(source: str, unit: int) -> int:
     """The character of a source that holds a UTF-16 code unit."""
     if source.isascii():
         return unit
@@ -267,7 +278,7 @@ def _type_edits(program: Node, source: str, units: str, clock: Clock) -> list[Ed
     try:
         return type_edits(program, units, keyword="", pause=clock.pause)
     except TypeScriptError as error:
-        raise SourceError(str(error), _index(source, error.offset)) from error
+        raise SourceError(str(error), index_of(source, error.offset)) from error
 
 
 def join_cells(sources: Sequence[str]) -> str:
@@ -275,7 +286,7 @@ def join_cells(sources: Sequence[str]) -> str:
 
     Names that several of them declare become variables by `var`. A `return` inside a block stays.
     """
-    readings = [_reading(source, None, ENDLESS) for source in sources]
+    readings = [read(source, None, ENDLESS) for source in sources]
     trees = [reading.program["body"] for reading in readings]
     counted = Counter(
         name for body in trees for name in {name for each in body for name in _declared(each)}

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import reprlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -114,8 +114,15 @@ def _host_tool(tool: BaseTool) -> HostTool:
         output_schema=returned,
         # The wrapped tool comes last: to describe a tool changes its private attributes.
         call=_Calls(native_tool(tool), injected, fields),
+        refuses=None if isinstance(tool.args_schema, dict) else partial(_refused, tool),
         passes=PASSES,
     )
+
+
+def _refused(tool: BaseTool, known: Mapping[str, Any], unknown: Collection[str]) -> str:
+    """Why a tool would refuse an input, in the words of its refusal; empty if it may take it."""
+    wrong = wrong_input(tool, {**dict.fromkeys(unknown), **known}, unknown)
+    return f"{tool.name}: {wrong}" if wrong else ""
 
 
 def _call(tool: BaseTool, given: dict[str, Any], context: CellContext) -> Coroutine[Any, Any, Any]:

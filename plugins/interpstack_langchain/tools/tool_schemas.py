@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import typing
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -95,10 +95,15 @@ def _aliases(tool: BaseTool) -> dict[str, str]:
     return made
 
 
-def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
+def misfit(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = ()) -> str:
     """Reason for which a tool would refuse its arguments; empty if it would take them.
 
     Of a tool whose input is described in JSON Schema alone, names and plain types are checked.
+
+    Args:
+        tool: The tool.
+        args: The arguments.
+        unknown: Names of those whose values are not known; these may be right.
     """
     fields, injected = visible_fields(tool), injected_fields(tool)
     forged = [name for name in args if name in injected]
@@ -116,18 +121,24 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any]) -> str:
         by_name = {own.get(name, name): value for name, value in args.items()}
         (getattr(schema, "model_validate", None) or schema.parse_obj)(by_name)
     except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
-        return "; ".join(_wrongs(error))
+        spared = {"input", *unknown, *(own.get(name, name) for name in unknown)} if unknown else ()
+        return "; ".join(text for field, text in _wrongs(error) if field not in spared)
     return ""
 
 
-def wrong_input(tool: BaseTool, args: Mapping[Any, Any]) -> str:
-    """Why a tool refused its arguments: the fields, what was given, and which fields there are.
+def wrong_input(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = ()) -> str:
+    """Why a tool refuses its arguments: the fields, what was given, and which fields there are.
+
+    Args:
+        tool: The tool.
+        args: The arguments.
+        unknown: See `misfit`.
 
     Returns:
         As in `q: Input should be a valid string; given: q is 5; its fields are: q: string`; empty
         if they would be taken.
     """
-    wrong = misfit(tool, args)
+    wrong = misfit(tool, args, unknown)
     if not wrong or "its fields are" in wrong:
         return wrong
     got = [f"{name} is {_json(args[name])}" for name in args if _names(wrong, str(name))]
@@ -157,12 +168,18 @@ def _json(value: Any) -> str:
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
 
-def _wrongs(error: Exception) -> list[str]:
-    """The parts of a validation error, each with its field."""
+def _wrongs(error: Exception) -> list[tuple[str, str]]:
+    """The parts of a validation error: the argument of each, and the words."""
     errors: Any = getattr(error, "errors", None)
     if not callable(errors):
-        return [str(error)]
-    return [f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}" for one in errors()]
+        return [("input", str(error))]
+    return [
+        (
+            str((*one["loc"], "input")[0]),
+            f"{'.'.join(map(str, one['loc'])) or 'input'}: {one['msg']}",
+        )
+        for one in errors()
+    ]
 
 
 def _misfit_in_json(schema: Mapping[str, Any], args: Mapping[Any, Any]) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Final
 import pydantic_monty
 
 from interpstack import Bridge, BridgeSet, GuestError
+from interpstack.guests import not_run
 from interpstack_monty.offer import reachable, tree
 from interpstack_monty.state import MontyState
 
@@ -128,12 +129,8 @@ def _told(
     certain = list(_certain(found, lines, bridges))
     if not certain:
         return None
-    shown = [f"  at {cell}:{row}: {message}" for row, message in certain[:_SHOWN]]
-    more = len(certain) - len(shown)
-    if more:
-        shown.append(f"  … {more} more")
-    message = "found before running, nothing of the cell has run:\n" + "\n".join(shown)
-    return GuestError("TypeError", message)
+    shown = [f"{cell}:{row}: {message}" for row, message in certain[:_SHOWN]]
+    return GuestError("TypeError", not_run(shown, len(certain)))
 
 
 def _certain(

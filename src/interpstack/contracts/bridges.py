@@ -84,6 +84,9 @@ class Bridge(GuestBridge):
             error; for calls that only add to the outcome, as console output does.
         tool: Name of the tool behind the bridge, if it differs: budgets count under both names.
         dispatches: Each request runs a subagent.
+        refuses: Says, without a call, why the handler would refuse an input; an empty text if it
+            may take it. Parts that only the run tells are `UNKNOWN`, and objects that may have more
+            fields are `OpenFields`. By default, the annotations decide, and nothing when `raw`.
 
     Raises:
         BridgeError: A field is wrong, or the handler cannot be offered under this name.
@@ -99,6 +102,7 @@ class Bridge(GuestBridge):
     repeats: bool = attrs.field(default=False, validator=_flag)
     tool: str = attrs.field(default="", validator=_text)
     dispatches: bool = attrs.field(default=False, validator=_flag)
+    refuses: Callable[[Any], str] | None = attrs.field(default=None, repr=False)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 
@@ -129,6 +133,17 @@ class Bridge(GuestBridge):
         if self.signature is None:
             return (value,), {}
         return (), self.signature.bind(value, language)
+
+    def fault(self, value: Any, language: GuestLanguage = _NEUTRAL) -> str:
+        """Why a call with this input cannot succeed; empty if it may.
+
+        Args:
+            value: The input as far as the code of a cell tells it, as `refuses` describes.
+            language: Has the words for messages.
+        """
+        if self.refuses is not None:
+            return self.refuses(value)
+        return "" if self.signature is None else self.signature.fault(value, language)
 
 
 def _check_name(name: Any) -> None:
@@ -292,11 +307,19 @@ class BridgeRegistry:
             raise BridgeNameClash(item.name, item.name, (other.owner, item.owner))
         self._sources[item.language, item.name] = item
 
-    def freeze(self, error_names: Mapping[str, str] | None = None) -> BridgeSet:
+    def freeze(
+        self, error_names: Mapping[str, str] | None = None, *, declared: bool = True
+    ) -> BridgeSet:
         """An immutable set of the bridges and sources registered so far.
 
         Args:
             error_names: See `HostOffer.error_names`.
+            declared: Whether engines get the declarations by which they check calls.
         """
-        sources = tuple(self._sources.values())
-        return BridgeSet(self._bridges, sources, error_names or {}, self._speaks)
+        sources, bridges = tuple(self._sources.values()), self._bridges
+        if not declared:
+            bridges = {
+                name: attrs.evolve(one, declaration="") if one.declaration else one
+                for name, one in bridges.items()
+            }
+        return BridgeSet(bridges, sources, error_names or {}, self._speaks)

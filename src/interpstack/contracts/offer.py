@@ -6,7 +6,7 @@ know how a plugin shows tools to guest code, and a plugin need not know the agen
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -36,6 +36,9 @@ class HostTool(Value):
         passes: See `Bridge.passes`.
         concurrency: See `Bridge.concurrency`.
         budget: See `Bridge.budget`.
+        refuses: Says, without a call, why the tool would refuse an input; an empty text if it may
+            take it. Gets the fields whose values are known, and the names of the others. `None`
+            for a tool that only its schema tells of.
     """
 
     name: str = attrs.field(validator=_text)
@@ -46,6 +49,7 @@ class HostTool(Value):
     passes: tuple[type[BaseException], ...] = ()
     concurrency: int | None = None
     budget: int | None = None
+    refuses: Callable[[Mapping[str, Any], Collection[str]], str] | None = None
 
 
 def _as_tools(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:

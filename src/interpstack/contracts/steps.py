@@ -34,10 +34,12 @@ class RunRecord:
     Attributes:
         seed: For the cell, the same in every run; `None` for a random one.
         repeats: Whether a cell that ends early will be run again, from the same state.
+        begun: Whether an earlier run of the cell is on record; known once the record is open.
     """
 
     seed: int | None = None
     repeats: bool = False
+    begun: bool = False
 
     def amounts(self) -> Sequence[Mapping[str, Any]]:
         """The records that guards stored in earlier runs, in no order."""

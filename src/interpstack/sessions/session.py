@@ -152,6 +152,10 @@ class _Runner:
         self, session: Session, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
         guards, limits = extensions.guards, self.state.limits()
+        if not (start.resumed or extensions.steps.begun):
+            refused = await _refused(session.stack, start, context.cell)
+            if refused is not None:
+                return Outcome(error=refused)
         try:
             for guard in guards:
                 guard.begin(context.cell, extensions.steps, resumed=start.resumed)
@@ -443,6 +447,15 @@ def _unfenced(stack: StackView, cell: Cell) -> Cell | GuestError:
     from interpstack.cells.fences import unfenced  # loaded for such cells only
 
     return unfenced(cell, stack.language, stack.engine.languages())
+
+
+async def _refused(stack: StackView, start: Start, cell: Cell) -> GuestError | None:
+    """The error of a cell that is not run, because it cannot be right."""
+    cell, language = start.bare or cell, start.bridges.language
+    if stack.check == "off" or not language.may_refuse(cell, start.bridges):
+        return None
+    check = partial(language.refusal, cell, start.bridges, start.realm.members)
+    return await off_loop(check)
 
 
 def _checked(stack: StackView, cell: str | Cell) -> Cell:

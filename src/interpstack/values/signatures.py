@@ -28,6 +28,7 @@ from interpstack.contracts.errors import BridgeError
 from interpstack.contracts.languages import GuestLanguage
 from interpstack.values.decoding import UNDEFINED, MapValue, SetValue
 from interpstack.values.json_equality import same_json
+from interpstack.values.known_parts import UNKNOWN, OpenFields, known_fields
 from interpstack.values.models import (
     constrained,
     dropped,
@@ -54,6 +55,8 @@ _CONTAINERS: Final[Mapping[Any, type]] = {
     **dict.fromkeys((set, frozenset, Set), set),
     **dict.fromkeys((dict, Mapping, MutableMapping), dict),
 }
+#: Parts of an annotation that are looked at before a value is checked by it.
+_PARTS: Final = 100
 #: Fields whose kinds a message lists.
 _LISTED: Final = 10
 #: Alternatives of a union whose faults a message names.
@@ -114,6 +117,39 @@ class Signature(Value):
         Raises:
             TypeError: Not an object, an unknown or missing field, or a field of a wrong type.
         """
+        given = self._named(value, language)
+        check, more = _Checker(language).check, (self.more, False)
+        try:
+            return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
+        except _Mismatch as error:
+            raise TypeError(f"{self.name}: {error}") from None
+        except RecursionError:
+            raise TypeError(f"{self.name}: its input is nested too deep to be checked") from None
+
+    def fault(self, value: Any, language: GuestLanguage) -> str:
+        """Why `bind` cannot take an input, as far as it is known; empty if it may take it.
+
+        No class of the host's is built, and no validator of the host's runs.
+
+        Args:
+            value: The input; see `Bridge.fault`.
+            language: See `bind`.
+        """
+        if value is UNKNOWN:
+            return ""
+        try:
+            given = known_fields(self._named(value, language))
+            kinds = {key: _typed(kind) for key, (kind, _) in self.parameters.items()}
+            for key in [key for key in given if key in kinds and _is_plain(kinds[key])]:
+                _Checker(language).check(given[key], kinds[key], key)
+        except TypeError as error:
+            return str(error)
+        except _Mismatch as error:
+            return f"{self.name}: {error}"
+        return ""
+
+    def _named(self, value: Any, language: GuestLanguage) -> dict[str, Any]:
+        """The fields of an input without those that are `undefined`; its names are right."""
         value = {} if value is None or value is UNDEFINED else value
         fields = {key: must for key, (_, must) in self.parameters.items()}
         usage = functools.partial(language.usage, self.name, fields)
@@ -126,16 +162,13 @@ class Signature(Value):
         for key in [key for key in given if key not in fields and self.more is None]:
             text = f"{self.name} has no field {str(key)[:100]!r}; call it as {usage()}"
             raise TypeError(f"{text}{_kinds_of(self, language)}")
+        is_open = isinstance(value, OpenFields)
         for key in [key for key, must in fields.items() if must and key not in given]:
+            if is_open:
+                break
             text = f"{self.name} needs the field {key!r}; call it as {usage()}"
             raise TypeError(f"{text}{_kinds_of(self, language)}")
-        check, more = _Checker(language).check, (self.more, False)
-        try:
-            return {k: check(v, self.parameters.get(k, more)[0], k) for k, v in given.items()}
-        except _Mismatch as error:
-            raise TypeError(f"{self.name}: {error}") from None
-        except RecursionError:
-            raise TypeError(f"{self.name}: its input is nested too deep to be checked") from None
+        return given
 
 
 def _kinds_of(signature: Signature, language: GuestLanguage) -> str:
@@ -194,6 +227,29 @@ def _choices(annotation: Any, base: Any, value: Any = None) -> Sequence[tuple[An
     if is_enum and issubclass(base, Flag) and type(value) is int:  # or a sum of flags
         values += (base(value & sum(one.value for one in values)),)
     return [(one.value if isinstance(one, Enum) else one, one) for one in values]
+
+
+def _typed(annotation: Any) -> Any:
+    """An annotation without its constraints, which are checked after the type."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Whether no code of the host's takes part in the check of a value."""
+    waiting = [annotation]
+    for one in waiting:
+        if get_origin(one) is Annotated and constrained(one):
+            return False
+        kind, base = _meant(one)
+        if typing.is_typeddict(base) or _is_record(kind, base):
+            return False
+        if base is not Literal:
+            waiting += [part for part in get_args(kind) if part is not ...]
+        if len(waiting) > _PARTS:
+            return False
+    return True
 
 
 def _is_record(annotation: Any, base: Any) -> bool:

@@ -1,0 +1,138 @@
+"""Checks a cell before anything of it runs: calls of bridges that cannot succeed.
+
+The tree tells the names and the literals of a call; the bridges tell what they would refuse. The
+parser has read the cell by then for its preparation, or reads it for that here: small sources are
+parsed once. Where tree and bridges do not decide, nothing is said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.errors import EngineFailure
+from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.protocol import Cell, GuestError
+from interpstack.guests import EarlyFault, missing_function, refused
+from interpstack.values.decoding import UNDEFINED
+from interpstack.values.known_parts import UNKNOWN
+from interpstack_javascript.cells import CellTimeout, ThreadClock, escape
+from interpstack_javascript.errors import SourceError
+from interpstack_javascript.named_calls import NamedCall, NamedCalls, calls_in
+from interpstack_javascript.preparation import index_of, read, read_as_module
+
+__all__ = ["refusal"]
+
+#: Seconds of computing for a cell.
+_SECONDS: Final = 0.25
+#: Members that promises inherit.
+_OF_PROMISES: Final = frozenset({
+    "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+    "catch", "constructor", "finally", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
+    "then", "toJSON", "toLocaleString", "toString", "valueOf",
+})  # fmt: skip
+#: Words of code that may add members to promises.
+_ADDING: Final = ("prototype", "Prototype", "__proto__")
+
+
+def refusal(
+    cell: Cell,
+    bridges: BridgeSet,
+    language: GuestLanguage,
+    members: Callable[[Sequence[str]], Sequence[str]],
+) -> GuestError | None:
+    """The error of a cell with calls that cannot succeed; `None` if there are none.
+
+    Args:
+        cell: The cell.
+        bridges: The functions on offer.
+        language: Has the words for messages.
+        members: See `GuestLanguage.refusal`.
+    """
+    if escape(cell.source) != cell.source:
+        return None
+    roots = frozenset(one.name.partition(".")[0] for one in bridges if not one.hidden)
+    found = _calls(cell.source, cell.language, roots)
+    faults = list(_faults(found, cell.source, bridges, language, members))
+    return refused(cell, faults) if faults else None
+
+
+@lru_cache(maxsize=64)
+def _calls(source: str, language: str | None, roots: frozenset[str]) -> NamedCalls:
+    """The calls in a cell; cells come again where they are replayed."""
+    clock = ThreadClock(_SECONDS, lambda: False)
+    try:
+        reading = read(source, language, clock)
+        found = calls_in(reading.program, source, roots)
+        if found.names_await:
+            module = read_as_module(source, reading, clock)
+            found = found if module is None else calls_in(module.program, source, roots)
+    except (SourceError, CellTimeout):  # which the run will tell
+        return NamedCalls()
+    return found
+
+
+def _faults(
+    found: NamedCalls,
+    source: str,
+    bridges: BridgeSet,
+    language: GuestLanguage,
+    members: Callable[[Sequence[str]], Sequence[str]],
+) -> Iterator[EarlyFault]:
+    for call in found.calls:
+        message = _unknown_name(call, found, bridges)
+        if message is None:
+            message = _wrong_input(call, bridges, language)
+            if call.member and not any(word in source for word in _ADDING):
+                message = _unawaited(call, bridges, members) or message
+        if message:
+            yield EarlyFault(index_of(source, call.start), message)
+
+
+def _unknown_name(call: NamedCall, found: NamedCalls, bridges: BridgeSet) -> str | None:
+    """The words about a name that is not there; `None` for one that is."""
+    message = missing_function(call.path, bridges)
+    if not message:
+        return None
+    is_meant = call.is_optional or call.raises_unseen or found.asks_about(call)
+    return "" if is_meant else message
+
+
+def _unawaited(
+    call: NamedCall, bridges: BridgeSet, members: Callable[[Sequence[str]], Sequence[str]]
+) -> str:
+    name, member = ".".join(call.path), call.member
+    bridge = bridges.get(name)
+    if member in _OF_PROMISES or call.raises_unseen:
+        return ""
+    if bridge is None or bridge.hidden or not bridge.awaited:
+        return ""
+    try:
+        if member in members(("Promise", "prototype")):  # the guest has added it
+            return ""
+    except EngineFailure:
+        return ""
+    step = f"[{member}]" if call.is_index and member.isdecimal() else f".{member}"
+    lacks = json.dumps(member, ensure_ascii=False)
+    return f"a Promise of {name} has no {lacks}; write (await {name}(…)){step}"
+
+
+def _wrong_input(call: NamedCall, bridges: BridgeSet, language: GuestLanguage) -> str:
+    bridge = bridges.get(".".join(call.path))
+    if bridge is None or bridge.hidden or not bridge.awaited or call.fails_unseen:
+        return ""
+    if _is_surplus(call.second):
+        return (
+            f"{bridge.name} takes one argument, with all fields in it; another one would have no "
+            "effect"
+        )
+    return bridge.fault(call.value, language)
+
+
+def _is_surplus(second: Any) -> bool:
+    """Whether a second argument is none that methods of lists pass to their callbacks."""
+    is_number = isinstance(second, (int, float)) and not isinstance(second, bool)
+    return second is not UNDEFINED and second is not UNKNOWN and not is_number
