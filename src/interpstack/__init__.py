@@ -18,6 +18,7 @@ import interpstack.plugins as _plugins
 from interpstack.cells.render import *
 from interpstack.cells.steps import CellRun, StepSource
 from interpstack.contracts.bridges import *
+from interpstack.contracts.cell_checks import *
 from interpstack.contracts.engine import *
 from interpstack.contracts.errors import *
 from interpstack.contracts.errors import install_command
@@ -47,7 +48,7 @@ from interpstack.sync import run_sync
 from interpstack.threads import *
 from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
 from interpstack.values.encoding import encode
-from interpstack.values.known_parts import *
+from interpstack.values.known_parts import UNKNOWN, OpenFields
 from interpstack.values.plain import *
 
 # Attributes that plugins add; type checkers do not see this, and know all other names.
@@ -69,6 +70,7 @@ __all__ = [
     "BridgeSet",
     "Capability",
     "Cell",
+    "CellCheck",
     "CellContext",
     "CellExtension",
     "CellGuard",
@@ -137,8 +139,6 @@ __all__ = [
     "install_command",
     "installed",
     "installed_languages",
-    "is_known",
-    "known_fields",
     "plain_key",
     "render",
     "run_guest",

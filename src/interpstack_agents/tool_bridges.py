@@ -17,9 +17,8 @@ from interpstack import (
     OpenFields,
     SetValue,
     call_blocking,
-    is_known,
-    known_fields,
 )
+from interpstack.values import is_known, known_fields
 from interpstack_agents.tool_fields import (
     has_plain_fields,
     misfitting_field,

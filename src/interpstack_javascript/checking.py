@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from interpstack.contracts.bridges import BridgeSet
 from interpstack.contracts.errors import EngineFailure
-from interpstack.contracts.languages import GuestLanguage
 from interpstack.contracts.protocol import Cell, GuestError
 from interpstack.guests import EarlyFault, missing_function, refused
 from interpstack.values.decoding import UNDEFINED
@@ -41,7 +40,6 @@ _ADDING: Final = ("prototype", "Prototype", "__proto__")
 def refusal(
     cell: Cell,
     bridges: BridgeSet,
-    language: GuestLanguage,
     members: Callable[[Sequence[str]], Sequence[str]],
 ) -> GuestError | None:
     """The error of a cell with calls that cannot succeed; `None` if there are none.
@@ -49,14 +47,13 @@ def refusal(
     Args:
         cell: The cell.
         bridges: The functions on offer.
-        language: Has the words for messages.
-        members: See `GuestLanguage.refusal`.
+        members: See `CellCheck.refusal`.
     """
     if escape(cell.source) != cell.source:
         return None
     roots = frozenset(one.name.partition(".")[0] for one in bridges if not one.hidden)
     found = _calls(cell.source, cell.language, roots)
-    faults = list(_faults(found, cell.source, bridges, language, members))
+    faults = list(_faults(found, cell.source, bridges, members))
     return refused(cell, faults) if faults else None
 
 
@@ -79,13 +76,12 @@ def _faults(
     found: NamedCalls,
     source: str,
     bridges: BridgeSet,
-    language: GuestLanguage,
     members: Callable[[Sequence[str]], Sequence[str]],
 ) -> Iterator[EarlyFault]:
     for call in found.calls:
         message = _unknown_name(call, found, bridges)
         if message is None:
-            message = _wrong_input(call, bridges, language)
+            message = _wrong_input(call, bridges)
             if call.member and not any(word in source for word in _ADDING):
                 message = _unawaited(call, bridges, members) or message
         if message:
@@ -120,7 +116,7 @@ def _unawaited(
     return f"a Promise of {name} has no {lacks}; write (await {name}(…)){step}"
 
 
-def _wrong_input(call: NamedCall, bridges: BridgeSet, language: GuestLanguage) -> str:
+def _wrong_input(call: NamedCall, bridges: BridgeSet) -> str:
     bridge = bridges.get(".".join(call.path))
     if bridge is None or bridge.hidden or not bridge.awaited or call.fails_unseen:
         return ""
@@ -129,7 +125,7 @@ def _wrong_input(call: NamedCall, bridges: BridgeSet, language: GuestLanguage) -
             f"{bridge.name} takes one argument, with all fields in it; another one would have no "
             "effect"
         )
-    return bridge.fault(call.value, language)
+    return bridge.fault(call.value, bridges.language)
 
 
 def _is_surplus(second: Any) -> bool:

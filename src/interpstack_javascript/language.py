@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, Final
@@ -14,15 +13,7 @@ from uuid import UUID
 
 import attrs
 
-from interpstack import (
-    BridgeSet,
-    Cell,
-    EditorRules,
-    GuestError,
-    GuestLanguage,
-    HostTool,
-    PromptWords,
-)
+from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
 from interpstack_javascript.literals import literal
 from interpstack_javascript.signatures import describe_fields, describe_tool
 
@@ -50,9 +41,6 @@ undefined unescape
 """
 #: Properties that the language reads by itself, as `await weather` reads `weather.then`.
 _READ: Final = "then toJSON toLocaleString toString valueOf"
-#: Characters of a cell that is checked before it runs: the parser keeps the tree of such a source
-#: for the preparation of the cell. Larger ones hold data for the most part.
-_CHECKED_CHARS: Final = 16_384
 _MODULES: Final = (".js", ".mjs", ".ts", ".mts")
 
 
@@ -78,19 +66,6 @@ class _JavaScript(GuestLanguage):
     def fields(self, tool: HostTool) -> str:
         return describe_fields(tool)
 
-    def may_refuse(self, cell: Cell, bridges: BridgeSet) -> bool:
-        if len(cell.source) > _CHECKED_CHARS:
-            return False
-        roots = {one.name.partition(".")[0] for one in bridges if not one.hidden}
-        return bool(roots) and _calls_of(frozenset(roots)).search(cell.source) is not None
-
-    def refusal(
-        self, cell: Cell, bridges: BridgeSet, members: Callable[[Sequence[str]], Sequence[str]]
-    ) -> GuestError | None:
-        from interpstack_javascript.checking import refusal  # loads the parser
-
-        return refusal(cell, bridges, self, members)
-
     def signature(self, name: str, tool: HostTool) -> str:
         return describe_tool(name, tool)
 
@@ -98,11 +73,10 @@ class _JavaScript(GuestLanguage):
         return "\n".join(["```ts", f"declare const {namespace}: {{", *signatures, "}", "```"])
 
 
-@lru_cache(maxsize=64)
-def _calls_of(roots: frozenset[str]) -> re.Pattern[str]:
-    """Finds where a source may call something under these names."""
-    names = "|".join(re.escape(one) for one in sorted(roots, key=len, reverse=True))
-    return re.compile(rf"(?<![\w$])(?:(?<!\.)|(?<=\.\.\.))(?:{names})\s*(?:[.\[(]|\?\.)")
+def _cell_check() -> Any:
+    from interpstack_javascript.cell_check import CALL_CHECK  # loaded for the first cell
+
+    return CALL_CHECK
 
 
 def _follower() -> Any:
@@ -188,6 +162,7 @@ TYPESCRIPT: Final = _JavaScript(
         dict: "an object",
     },
     helper_prefix="$",
+    cell_check=_cell_check,
     module_endings=(*_MODULES, ".cjs", ".cts", ".jsx", ".tsx"),
     module_entries=tuple(f"{stem}{end}" for stem in ("index", "main", "mod") for end in _MODULES),
     endless="for (;;) {}",

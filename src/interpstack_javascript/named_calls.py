@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence, Set
 from typing import Any, Final
 
 import attrs
@@ -78,7 +78,7 @@ class NamedCall:
     is_index: bool = False
 
 
-@attrs.define(eq=False, repr=False)
+@attrs.frozen(eq=False, repr=False)
 class NamedCalls:
     """The calls in a cell, and what else it says about the names.
 
@@ -90,10 +90,10 @@ class NamedCalls:
         names_await: `await` is a name.
     """
 
-    calls: list[NamedCall] = attrs.field(factory=list)
-    read: set[_Path] = attrs.field(factory=set)
-    passed: set[str] = attrs.field(factory=set)
-    texts: set[str] = attrs.field(factory=set)
+    calls: Sequence[NamedCall] = ()
+    read: Set[_Path] = frozenset()
+    passed: Set[str] = frozenset()
+    texts: Set[str] = frozenset()
     names_await: bool = False
 
     def asks_about(self, call: NamedCall) -> bool:
@@ -127,12 +127,14 @@ class _Walk:
     def __init__(self, roots: frozenset[str], handles: bool) -> None:
         self._roots = roots
         self._handles = handles
-        self._found = NamedCalls()
+        self._read: set[_Path] = set()
+        self._passed: set[str] = set()
+        self._texts: set[str] = set()
         self._mentions: Counter[str] = Counter()
         self._bound: set[str] = set()
         self._calls: list[tuple[NamedCall, int, bool, _Owner | None]] = []
         self._awaited: set[int] = set()  # calls that are awaited where they are
-        self._unclear = False
+        self._unclear = self._names_await = False
         #: Nodes, where they stand, the owner of their functions, and the name for what they are.
         self._waiting: list[tuple[Node, int, _Owner | None, str]] = []
 
@@ -155,24 +157,16 @@ class _Walk:
                     self._push(one, flags, owner, inner)
 
     def result(self) -> NamedCalls:
-        found = self._found
         if self._unclear:
-            return NamedCalls(names_await=found.names_await)
+            return NamedCalls(names_await=self._names_await)
+        calls = []
         for call, flags, is_awaited, owner in self._calls:
-            if call.path[0] in self._bound or flags & (_DEAD | _IN_TRY):
+            if call.path[0] in self._bound or flags & (_DEAD | _IN_TRY) or not self._is_used(owner):
                 continue
-            if not self._is_used(owner):
-                continue
-            in_function = bool(flags & _IN_FUNCTION)
-            unseen = in_function and self._handles
-            found.calls.append(
-                attrs.evolve(
-                    call,
-                    raises_unseen=unseen,
-                    fails_unseen=unseen or (self._handles and not is_awaited),
-                )
-            )
-        return found
+            unseen = self._handles and bool(flags & _IN_FUNCTION)
+            fails_unseen = unseen or (self._handles and not is_awaited)
+            calls.append(attrs.evolve(call, raises_unseen=unseen, fails_unseen=fails_unseen))
+        return NamedCalls(calls, self._read, self._passed, self._texts, self._names_await)
 
     def _is_used(self, owner: _Owner | None) -> bool:
         while owner is not None:
@@ -291,7 +285,7 @@ class _Walk:
         """A member that is written or deleted, and not read."""
         path, _, _ = self._path_of(target, flags, owner)
         if path:
-            self._found.read.add(path)
+            self._read.add(path)
             return
         self._push(target["object"], flags & ~_BINDS, owner)
         if target["computed"]:
@@ -323,15 +317,15 @@ class _Walk:
         name = node["name"]
         self._mentions[name] += 1
         if name in self._roots:
-            (self._bound if flags & _BINDS else self._found.passed).add(name)
+            (self._bound if flags & _BINDS else self._passed).add(name)
         elif name == "await":
-            self._found.names_await = True
+            self._names_await = True
         elif name == "eval":
             self._unclear = True
 
     def on_text(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
         if isinstance(node.get("value"), str):
-            self._found.texts.add(node["value"])
+            self._texts.add(node["value"])
 
     def on_wrapped(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
         self._push(node["expression"], flags, owner, name)
@@ -387,7 +381,7 @@ class _Walk:
         flags &= ~_BINDS
         path, _is_optional, last = self._path_of(node, flags, owner)
         if path:
-            self._found.read.add(path)
+            self._read.add(path)
             return
         base = last["object"]
         inner = _inner(base)

@@ -10,17 +10,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
 from interpstack.checks import Value
 from interpstack.contracts.offer import HostTool
 from interpstack.values.decoding import UNDEFINED, ErrorValue, MapValue, SetValue
-
-if TYPE_CHECKING:
-    from interpstack.contracts.bridges import BridgeSet
-    from interpstack.contracts.protocol import Cell, GuestError
 
 __all__ = ["EditorRules", "GuestLanguage", "PromptWords"]
 
@@ -120,6 +116,7 @@ class GuestLanguage(Value):
         kinds: Words for kinds of values in messages, by Python type, as `{list: "an array"}`.
         helper_prefix: Begins names of functions that are not tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
+        cell_check: Makes a `CellCheck`, which refuses cells before they run; `None`: nothing does.
         module_endings: Endings of files that code may import.
         module_entries: Names of files that a folder of modules may start with, best first.
         endless: A cell that computes forever, to test limits; empty if there is none.
@@ -137,6 +134,7 @@ class GuestLanguage(Value):
     kinds: Mapping[type, str] = attrs.field(factory=dict, hash=False)
     helper_prefix: str = "_"
     declares: bool = False
+    cell_check: Callable[[], Any] | None = None
     module_endings: tuple[str, ...] = ()
     module_entries: tuple[str, ...] = ()
     endless: str = ""
@@ -171,29 +169,6 @@ class GuestLanguage(Value):
         """The fields of a tool with their types, for messages; effectively their names alone."""
         fields = tool.input_schema.get("properties")
         return ", ".join(map(str, fields)) if isinstance(fields, Mapping) else ""
-
-    def may_refuse(self, cell: Cell, bridges: BridgeSet) -> bool:
-        """Whether `refusal` is to look at a cell: a test that takes microseconds; effectively no.
-
-        Args:
-            cell: The cell.
-            bridges: The functions on offer.
-        """
-        return False
-
-    def refusal(
-        self, cell: Cell, bridges: BridgeSet, members: Callable[[Sequence[str]], Sequence[str]]
-    ) -> GuestError | None:
-        """The error of a cell that cannot be right, before anything of it runs; effectively none.
-
-        Called in a guest thread, for cells that `may_refuse` picks.
-
-        Args:
-            cell: The cell.
-            bridges: The functions on offer.
-            members: Asks the guest for the names of the members of what is along a path.
-        """
-        return None
 
     def signature(self, name: str, tool: HostTool) -> str:
         """A tool with its types, from its JSON Schemas, under its name in the guest."""

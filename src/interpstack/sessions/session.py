@@ -451,11 +451,13 @@ def _unfenced(stack: StackView, cell: Cell) -> Cell | GuestError:
 
 async def _refused(stack: StackView, start: Start, cell: Cell) -> GuestError | None:
     """The error of a cell that is not run, because it cannot be right."""
-    cell, language = start.bare or cell, start.bridges.language
-    if stack.check == "off" or not language.may_refuse(cell, start.bridges):
+    make = start.bridges.language.cell_check
+    if make is None or stack.check == "off":
         return None
-    check = partial(language.refusal, cell, start.bridges, start.realm.members)
-    return await off_loop(check)
+    cell, check = start.bare or cell, make()
+    if not check.looks_at(cell, start.bridges):
+        return None
+    return await off_loop(partial(check.refusal, cell, start.bridges, start.realm.members))
 
 
 def _checked(stack: StackView, cell: str | Cell) -> Cell:

@@ -1,8 +1,9 @@
 """Values: their forms for guests, as JSON, and in stores.
 
 `to_json` and `from_json` write and read the values of the engine protocol, `read_json` reads a
-guest's JSON while other threads go on, `same_json` compares values of JSON, and `to_storable` and
-`from_storable` keep every text of a record through any store.
+guest's JSON while other threads go on, `same_json` compares values of JSON, `is_known` and
+`known_fields` read inputs that a cell tells in part, and `to_storable` and `from_storable` keep
+every text of a record through any store.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from interpstack.values.codec import ProtocolError, from_json, to_json
     from interpstack.values.json_equality import same_json
     from interpstack.values.json_text import read_json
+    from interpstack.values.known_parts import is_known, known_fields
     from interpstack.values.stored_texts import from_storable, to_storable
 else:
     __getattr__, __dir__ = lazy_names(
@@ -23,6 +25,8 @@ else:
             "ProtocolError": "codec",
             "from_json": "codec",
             "from_storable": "stored_texts",
+            "is_known": "known_parts",
+            "known_fields": "known_parts",
             "read_json": "json_text",
             "same_json": "json_equality",
             "to_json": "codec",
@@ -34,6 +38,8 @@ __all__ = [
     "ProtocolError",
     "from_json",
     "from_storable",
+    "is_known",
+    "known_fields",
     "read_json",
     "same_json",
     "to_json",
