@@ -39,6 +39,8 @@ _TRUTHS: Final = frozenset(
 _SHOWN: Final = 30
 _SHOWN_CHARS: Final = 100
 
+#: Words that they take for nothing.
+_NOTHING: Final = frozenset({"", "none", "null"})
 #: Types of JSON Schema whose values are of these types.
 _TYPES: Final[Mapping[str, Any]] = {
     "array": list,
@@ -348,7 +350,8 @@ def _may_become(given: Any, schema: Mapping[str, Any]) -> bool:
             return given.strip().casefold() in {one.strip().casefold() for one in allowed}
         if kind in ("integer", "number") and not allowed and "format" not in schema:
             return _is_number(given) or any(char.isdecimal() for char in given)
-        return kind != "boolean" or given.strip().lower() in _TRUTHS
+        words = {"boolean": _TRUTHS, "null": _NOTHING}.get(str(kind))
+        return words is None or given.strip().lower() in words
     if isinstance(given, Mapping):
         return kind in ("object", None)
     if isinstance(given, list):

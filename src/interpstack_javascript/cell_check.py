@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Final
 
 from interpstack import BridgeSet, Cell, CellCheck, GuestError
 
-__all__ = ["CALL_CHECK"]
+__all__ = ["CallCheck"]
 
 #: Characters of a cell that is checked: the parser keeps the tree of such a source for the
 #: preparation of the cell. Larger ones hold data for the most part.
 _CHARS: Final = 16_384
+#: Cells that passed, which are remembered: agents and replays run the same ones again.
+_PASSED: Final = 64
 
 
-class _CallCheck(CellCheck):
-    """Finds calls of bridges that cannot succeed; `checking` has the rules."""
+class CallCheck(CellCheck):
+    """Finds calls of bridges that cannot succeed; `checking` has the rules.
 
-    def looks_at(self, cell: Cell, bridges: BridgeSet) -> bool:
-        if len(cell.source) > _CHARS:
+    Args:
+        bridges: The functions on offer.
+    """
+
+    def __init__(self, bridges: BridgeSet) -> None:
+        self._bridges = bridges
+        self._roots = frozenset(one.name.partition(".")[0] for one in bridges if not one.hidden)
+        names = "|".join(re.escape(one) for one in sorted(self._roots, key=len, reverse=True))
+        before, after = r"(?<![\w$])(?:(?<!\.)|(?<=\.\.\.))", r"\s*(?:[.\[(]|\?\.)"
+        self._call = re.compile(f"{before}(?:{names}){after}") if names else None
+        self._passed: dict[tuple[str, str | None], None] = {}
+
+    def looks_at(self, cell: Cell) -> bool:
+        if self._call is None or len(cell.source) > _CHARS:
             return False
-        roots = frozenset(one.name.partition(".")[0] for one in bridges if not one.hidden)
-        return bool(roots) and _calls_of(roots).search(cell.source) is not None
+        if self._call.search(cell.source) is None:
+            return False
+        return (cell.source, cell.language) not in self._passed
 
     def refusal(
-        self, cell: Cell, bridges: BridgeSet, members: Callable[[Sequence[str]], Sequence[str]]
+        self, cell: Cell, members: Callable[[Sequence[str]], Sequence[str]]
     ) -> GuestError | None:
         from interpstack_javascript.checking import refusal  # loads the parser
 
-        return refusal(cell, bridges, members)
-
-
-@lru_cache(maxsize=64)
-def _calls_of(roots: frozenset[str]) -> re.Pattern[str]:
-    """Finds where a source may call something under these names."""
-    names = "|".join(re.escape(one) for one in sorted(roots, key=len, reverse=True))
-    return re.compile(rf"(?<![\w$])(?:(?<!\.)|(?<=\.\.\.))(?:{names})\s*(?:[.\[(]|\?\.)")
-
-
-CALL_CHECK: Final = _CallCheck()
+        found = refusal(cell, self._bridges, self._roots, members)
+        if found is None:
+            if len(self._passed) >= _PASSED:
+                self._passed.clear()
+            self._passed[cell.source, cell.language] = None
+        return found

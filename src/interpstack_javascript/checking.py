@@ -40,6 +40,7 @@ _ADDING: Final = ("prototype", "Prototype", "__proto__")
 def refusal(
     cell: Cell,
     bridges: BridgeSet,
+    roots: frozenset[str],
     members: Callable[[Sequence[str]], Sequence[str]],
 ) -> GuestError | None:
     """The error of a cell with calls that cannot succeed; `None` if there are none.
@@ -47,11 +48,11 @@ def refusal(
     Args:
         cell: The cell.
         bridges: The functions on offer.
+        roots: The first parts of their names.
         members: See `CellCheck.refusal`.
     """
     if escape(cell.source) != cell.source:
         return None
-    roots = frozenset(one.name.partition(".")[0] for one in bridges if not one.hidden)
     found = _calls(cell.source, cell.language, roots)
     faults = list(_faults(found, cell.source, bridges, members))
     return refused(cell, faults) if faults else None

@@ -73,10 +73,10 @@ class _JavaScript(GuestLanguage):
         return "\n".join(["```ts", f"declare const {namespace}: {{", *signatures, "}", "```"])
 
 
-def _cell_check() -> Any:
-    from interpstack_javascript.cell_check import CALL_CHECK  # loaded for the first cell
+def _cell_check(bridges: Any) -> Any:
+    from interpstack_javascript.cell_check import CallCheck  # loaded for the first cell
 
-    return CALL_CHECK
+    return CallCheck(bridges)
 
 
 def _follower() -> Any:

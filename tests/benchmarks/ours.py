@@ -129,6 +129,12 @@ async def _durable(code: str) -> Once:
     return once
 
 
+async def checked() -> Once:
+    from checked import added
+
+    return await added()
+
+
 async def traced() -> Once:
     from traced import traced
 

@@ -45,6 +45,7 @@ from interpstack_langchain.tools.task_tool import TASK, TaskCall
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
+    may_take,
     output_schema,
     visible_fields,
     wrong_input,
@@ -119,9 +120,10 @@ def _host_tool(tool: BaseTool) -> HostTool:
     )
 
 
-def _refused(tool: BaseTool, known: Mapping[str, Any], unknown: Collection[str]) -> str:
+def _refused(tool: BaseTool, known: Mapping[str, Any], later: Collection[str]) -> str:
     """Why a tool would refuse an input, in the words of its refusal; empty if it may take it."""
-    wrong = wrong_input(tool, {**dict.fromkeys(unknown), **known}, unknown)
+    args = {**dict.fromkeys(later), **known}
+    wrong = "" if may_take(tool, args, later) else wrong_input(tool, args, later)
     return f"{tool.name}: {wrong}" if wrong else ""
 
 

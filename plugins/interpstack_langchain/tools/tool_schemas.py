@@ -21,6 +21,7 @@ from interpstack_agents import unknown_field
 __all__ = [
     "injected_fields",
     "input_schema",
+    "may_take",
     "misfit",
     "output_schema",
     "visible_fields",
@@ -95,7 +96,7 @@ def _aliases(tool: BaseTool) -> dict[str, str]:
     return made
 
 
-def misfit(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = ()) -> str:
+def misfit(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str] = ()) -> str:
     """Reason for which a tool would refuse its arguments; empty if it would take them.
 
     Of a tool whose input is described in JSON Schema alone, names and plain types are checked.
@@ -103,7 +104,7 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = (
     Args:
         tool: The tool.
         args: The arguments.
-        unknown: Names of those whose values are not known; these may be right.
+        later: Names of those whose values are not known yet; these may be right.
     """
     fields, injected = visible_fields(tool), injected_fields(tool)
     forged = [name for name in args if name in injected]
@@ -121,24 +122,48 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = (
         by_name = {own.get(name, name): value for name, value in args.items()}
         (getattr(schema, "model_validate", None) or schema.parse_obj)(by_name)
     except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
-        spared = {"input", *unknown, *(own.get(name, name) for name in unknown)} if unknown else ()
+        spared = {"input", *later, *(own.get(name, name) for name in later)} if later else ()
         return "; ".join(text for field, text in _wrongs(error) if field not in spared)
     return ""
 
 
-def wrong_input(tool: BaseTool, args: Mapping[Any, Any], unknown: Collection[str] = ()) -> str:
+def may_take(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str]) -> bool:
+    """Whether a tool's own validation may take these arguments, with those that the host fills in.
+
+    Validators of the whole input are asked, too, which the schema for models leaves out.
+
+    Args:
+        tool: The tool.
+        args: The arguments, with any value for those that are not known yet.
+        later: See `misfit`.
+    """
+    if not isinstance(tool.args_schema, type):
+        return not misfit(tool, args, later)
+    schema: Any = tool.args_schema
+    filled = injected_fields(tool)
+    spared = {*filled, *later, *(("input",) if filled or later else ())}
+    try:
+        (getattr(schema, "model_validate", None) or schema.parse_obj)(dict(args))
+    except (ValueError, TypeError) as error:
+        return all(field in spared for field, _ in _wrongs(error))
+    except Exception:  # noqa: BLE001 - a validator may raise any exception, for the call to tell
+        return True
+    return True
+
+
+def wrong_input(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str] = ()) -> str:
     """Why a tool refuses its arguments: the fields, what was given, and which fields there are.
 
     Args:
         tool: The tool.
         args: The arguments.
-        unknown: See `misfit`.
+        later: See `misfit`.
 
     Returns:
         As in `q: Input should be a valid string; given: q is 5; its fields are: q: string`; empty
         if they would be taken.
     """
-    wrong = misfit(tool, args, unknown)
+    wrong = misfit(tool, args, later)
     if not wrong or "its fields are" in wrong:
         return wrong
     got = [f"{name} is {_json(args[name])}" for name in args if _names(wrong, str(name))]

@@ -116,7 +116,7 @@ class GuestLanguage(Value):
         kinds: Words for kinds of values in messages, by Python type, as `{list: "an array"}`.
         helper_prefix: Begins names of functions that are not tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
-        cell_check: Makes a `CellCheck`, which refuses cells before they run; `None`: nothing does.
+        cell_check: Makes the `CellCheck` of a `BridgeSet`; `None`: cells are not checked.
         module_endings: Endings of files that code may import.
         module_entries: Names of files that a folder of modules may start with, best first.
         endless: A cell that computes forever, to test limits; empty if there is none.
@@ -134,7 +134,7 @@ class GuestLanguage(Value):
     kinds: Mapping[type, str] = attrs.field(factory=dict, hash=False)
     helper_prefix: str = "_"
     declares: bool = False
-    cell_check: Callable[[], Any] | None = None
+    cell_check: Callable[[Any], Any] | None = None
     module_endings: tuple[str, ...] = ()
     module_entries: tuple[str, ...] = ()
     endless: str = ""

@@ -16,6 +16,8 @@ from interpstack.cells.loop import Start, run_cell
 from interpstack.cells.render import render
 from interpstack.cells.wrappers import closing, notify_hibernation, transformed, wrapped_eval
 from interpstack.checks import expect
+from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.cell_checks import CellCheck
 from interpstack.contracts.engine import Capability, Realm
 from interpstack.contracts.errors import EngineFailure, SourceTooLarge
 from interpstack.contracts.languages import GuestLanguage
@@ -61,6 +63,7 @@ class _Runner:
     state: RealmSlot
     notices: list[str] = attrs.field(factory=list)
     _before: list[str] | None = None  #: those from before the last cell
+    _check: tuple[BridgeSet | None, CellCheck | None] = (None, None)  #: of the bridges of the last
 
     async def run(self, session: Session, cell: Cell, listener: ConsoleRelay | None) -> Outcome:
         """Run a cell to its end; an engine that breaks is an outcome, too."""
@@ -148,12 +151,25 @@ class _Runner:
             await to_end(self.state.put_back(before))
             raise
 
+    async def _refused(self, stack: StackView, start: Start, cell: Cell) -> GuestError | None:
+        """The error of a cell that is not run, because it cannot be right."""
+        make = start.bridges.language.cell_check
+        if make is None or stack.check == "off":
+            return None
+        bridges, check = self._check
+        if check is None or bridges is not start.bridges:
+            check = make(start.bridges)
+            self._check = start.bridges, check
+        if not check.looks_at(cell):
+            return None
+        return await off_loop(partial(check.refusal, cell, start.realm.members))
+
     async def _run(
         self, session: Session, start: Start, context: CellContext, extensions: Extensions
     ) -> Outcome:
         guards, limits = extensions.guards, self.state.limits()
         if not (start.resumed or extensions.steps.begun):
-            refused = await _refused(session.stack, start, context.cell)
+            refused = await self._refused(session.stack, start, start.bare or context.cell)
             if refused is not None:
                 return Outcome(error=refused)
         try:
@@ -447,17 +463,6 @@ def _unfenced(stack: StackView, cell: Cell) -> Cell | GuestError:
     from interpstack.cells.fences import unfenced  # loaded for such cells only
 
     return unfenced(cell, stack.language, stack.engine.languages())
-
-
-async def _refused(stack: StackView, start: Start, cell: Cell) -> GuestError | None:
-    """The error of a cell that is not run, because it cannot be right."""
-    make = start.bridges.language.cell_check
-    if make is None or stack.check == "off":
-        return None
-    cell, check = start.bare or cell, make()
-    if not check.looks_at(cell, start.bridges):
-        return None
-    return await off_loop(partial(check.refusal, cell, start.bridges, start.realm.members))
 
 
 def _checked(stack: StackView, cell: str | Cell) -> Cell:

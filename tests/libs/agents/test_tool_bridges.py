@@ -10,15 +10,23 @@ import pytest
 
 from interpstack import (
     UNDEFINED,
+    UNKNOWN,
     BigInt,
     CellContext,
     ErrorValue,
     GuestLanguage,
     HostTool,
     MapValue,
+    OpenFields,
     SetValue,
 )
-from interpstack_agents import as_single_field, has_many_parts, plain_input, tool_handler
+from interpstack_agents import (
+    as_single_field,
+    has_many_parts,
+    plain_input,
+    tool_fault,
+    tool_handler,
+)
 from interpstack_javascript import JAVASCRIPT
 from interpstack_python import PYTHON
 
@@ -171,3 +179,129 @@ def test_a_text_is_the_field_of_a_tool_with_one_field(
 )
 def test_inputs_have_the_types_that_tools_take(value: Any, expected: Any) -> None:
     assert plain_input(value) == expected
+
+
+_BOOKED = {
+    "type": "object",
+    "properties": {
+        "room": {"type": "string", "enum": ["blue", "red"]},
+        "seats": {"type": "integer"},
+        "price": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+        "paid": {"type": "boolean"},
+        "notes": {"type": "array", "items": {"type": "string"}},
+        "who": {"$ref": "#/$defs/Person"},
+        "at": {"type": "string", "format": "date-time"},
+        "any": {},
+        "kind": {"const": "table"},
+    },
+    "required": ["room", "seats"],
+    "$defs": {"Person": {"type": "object", "properties": {"name": {"type": "string"}}}},
+}
+
+
+def _fault(value: Any, schema: Any = _BOOKED, **fields: Any) -> str:
+    tool = HostTool(name="book", call=_answer, input_schema=schema, **fields)
+    return tool_fault("tools.book", tool, JAVASCRIPT, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("blue", "tools.book takes one object, as in tools.book({room: "),
+        ([], "tools.book takes one object, as in tools.book({room: "),
+        (UNDEFINED, "tools.book needs the field 'room'; its fields are: room: "),
+        ({"room": UNKNOWN}, "tools.book needs the field 'seats'; its fields are: "),
+        ({"room": "red", "seats": UNDEFINED}, "tools.book needs the field 'seats'; "),
+        ({"room": "red", "seat": UNKNOWN}, "tools.book has no field 'seat'; its fields are: "),
+        (OpenFields(rooms=UNKNOWN), "tools.book has no field 'rooms'; its fields are: "),
+        ({"room": "gray", "seats": UNKNOWN}, 'tools.book: field \'room\' takes "blue" or "red"; '),
+        ({"room": "red", "seats": "two"}, "tools.book: field 'seats' takes integer; got \"two\"; "),
+        ({"room": "red", "seats": [2]}, "tools.book: field 'seats' takes integer; got "),
+        (
+            {"room": "red", "seats": 2, "price": "dear"},
+            "tools.book: field 'price' takes number or ",
+        ),
+        ({"room": "red", "seats": 2, "paid": "later"}, "tools.book: field 'paid' takes boolean; "),
+        ({"room": "red", "seats": 2, "notes": 5}, "tools.book: field 'notes' takes array; got 5; "),
+        ({"room": "red", "seats": 2, "who": 5}, "tools.book: field 'who' takes object; got 5; "),
+        ({"room": "red", "seats": 2, "who": {"nmae": 1}}, "tools.book has no field 'who.nmae'; "),
+        (OpenFields(seats={"a": 1}), "tools.book: field 'seats' takes integer; got "),
+    ],
+)
+def test_a_call_that_no_library_would_take_is_a_fault(value: Any, told: str) -> None:
+    assert _fault(value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        UNKNOWN,
+        [UNKNOWN],
+        OpenFields(),
+        {"room": UNKNOWN, "seats": UNKNOWN},
+        {"room": "red", "seats": 2},
+        {"room": " RED ", "seats": "2"},
+        {"room": "red", "seats": "1,000"},
+        {"room": "red", "seats": 2.0},
+        {"room": "red", "seats": None},
+        {"room": "red", "seats": True},
+        {"room": "red", "seats": 2, "price": None},
+        {"room": "red", "seats": 2, "price": "inf"},
+        {"room": "red", "seats": 2, "paid": "yes"},
+        {"room": "red", "seats": 2, "paid": 1},
+        {"room": "red", "seats": 2, "notes": '["a"]'},
+        {"room": "red", "seats": 2, "notes": "a,b"},
+        {"room": "red", "seats": 2, "notes": [UNKNOWN]},
+        {"room": "red", "seats": 2, "who": '{"name": "Ann"}'},
+        {"room": "red", "seats": 2, "who": {"name": UNKNOWN}},
+        {"room": "red", "seats": 2, "at": 0},
+        {"room": "red", "seats": 2, "any": [{}]},
+        {"room": "red", "seats": 2, "kind": "chair"},
+        {"room": 1, "seats": 2},
+    ],
+)
+def test_what_a_library_may_take_is_no_fault(value: Any) -> None:
+    assert _fault(value) == ""
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "object"},
+        {"properties": {"a": {"type": "integer"}}, "anyOf": [{"required": ["a"]}]},
+        {"properties": {"a": {"type": "integer"}}, "if": {}, "required": ["a"]},
+        {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {}}, "required": ["a"]}}},
+        {"properties": {"a": {"type": "integer", "default": 1}}, "required": ["a"]},
+        {"properties": {"a": {"type": "rational"}}, "required": []},
+        {"properties": {"a": {"type": ["integer", 5]}}, "required": [5]},
+        {"properties": {"a": 5}, "required": "a"},
+        {"properties": {"a": {"anyOf": "x"}}, "required": None},
+    ],
+)
+def test_schemas_that_do_not_decide_make_no_fault(schema: Any) -> None:
+    for value in ({}, {"a": UNKNOWN}, OpenFields(a=UNKNOWN)):
+        assert _fault(value, schema) == ""
+
+
+def test_a_tool_says_itself_what_it_takes() -> None:
+    asked: list[Any] = []
+
+    def refuses(known: Any, others: Any) -> str:
+        asked.append((dict(known), set(others)))
+        return "no" if known.get("room") == 5 else ""
+
+    for value, told in (
+        ({"room": "red", "seats": 2}, ""),
+        ({"room": "red", "seats": UNKNOWN}, ""),
+        ({"room": "red", "seats": "two"}, ""),
+        ({"room": 5, "seats": UNKNOWN}, "no"),
+        ({"seats": 1}, ""),
+        (OpenFields(room=5), ""),
+    ):
+        assert _fault(value, refuses=refuses) == told
+    assert asked == [
+        ({"room": "red", "seats": "two"}, set()),
+        ({"room": 5}, {"seats"}),
+        ({"seats": 1}, set()),
+    ]
