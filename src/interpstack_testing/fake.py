@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from interpstack.contracts.bridges import BridgeSet
+from interpstack.contracts.bridges import BridgeSet, GuestBridge
 from interpstack.contracts.engine import Capability, Engine, Execution, Isolation, Realm
 from interpstack.contracts.errors import ImageError, UnsupportedValue
 from interpstack.contracts.limits import Limits
@@ -87,7 +87,7 @@ class FakeRealm(Realm):
             scope: Any = offered
             for part in path:
                 scope = vars(scope.setdefault(part, SimpleNamespace()))
-            scope[last] = self._function(bridge.name, bridge.awaited)
+            scope[last] = self._function(bridge)
         self.globals.offer({**vars(builtins), **offered})
 
     def start(self, cell: Cell) -> Execution:
@@ -118,8 +118,12 @@ class FakeRealm(Realm):
             raise RuntimeError("no cell is running")
         return self.running
 
-    def _function(self, name: str, awaited: bool) -> Any:
+    def _function(self, bridge: GuestBridge) -> Any:
+        name, awaited = bridge.name, bridge.awaited
+
         def function(*args: Any, **fields: Any) -> Promise | None:
+            if bridge.positional:
+                return self._current().emit(name, awaited, [*args, fields] if fields else [*args])
             if len(args) > 1 or (args and fields):
                 raise TypeError(f"{name} takes named fields, or one value")
             value = args[0] if args else fields

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool
 
-from interpstack import CellContext, GuestException
+from interpstack import CellContext, GuestException, HostTool
 from interpstack_files.api import (
     FileEntry,
     FileLimitExceeded,
@@ -72,11 +72,30 @@ class AgentFiles(FileSource):
     }
 
     def __init__(self, tools: Mapping[str, StructuredTool]) -> None:
-        self.raw = {"read_file": _raw_read_file(tools)}
+        self._raw = {"read_file": _raw_read_file(tools)}
         if "ls" in tools:
-            self.raw["ls"] = _raw_ls(tools["ls"])
-        self.own = dict(tools)
+            self._raw["ls"] = _raw_ls(tools["ls"])
+        self._own = dict(tools)
+        self._callable: dict[tuple[str, bool], HostTool] = {}
         self.appending: WeakKeyDictionary[EvalCall, asyncio.Lock] = WeakKeyDictionary()
+
+    def callable_tool(self, name: str, *, raw: bool) -> HostTool:
+        """The tool of this name, or its copy that returns raw content, as code calls it.
+
+        Raises:
+            PermissionError: The agent has no such tool.
+        """
+        known = self._callable.get((name, raw))
+        if known is None:
+            known = self._callable[name, raw] = host_tool(self.tool(name, raw=raw))
+        return known
+
+    def tool(self, name: str, *, raw: bool) -> StructuredTool:
+        """The tool that `callable_tool` calls."""
+        tools = self._raw if raw else self._own
+        if name not in tools:
+            raise PermissionError(f"the agent has no tool {name} by which code could do this")
+        return tools[name]
 
     def within(self, context: CellContext) -> FileSource:
         return _CallFiles(self, context)
@@ -154,7 +173,7 @@ class _CallFiles(FileSource):
 
     async def _before(self, path: str) -> bytes:
         """The content of the file to append to; empty if there is none."""
-        tool = native_tool(self._tool("read_file", raw=True))
+        tool = native_tool(self._files.tool("read_file", raw=True))
         try:
             return _bytes_of(await run_tool(tool, {"file_path": path}, self._context))
         except GuestException as error:
@@ -174,17 +193,11 @@ class _CallFiles(FileSource):
         await self._call("delete", {"file_path": path})
 
     async def _call(self, name: str, given: dict[str, Any], *, raw: bool = False) -> Any:
-        tool = host_tool(self._tool(name, raw=raw))
+        tool = self._files.callable_tool(name, raw=raw)
         try:
             return await tool.call(given, self._context)
         except GuestException as error:
             raise _as_file_error(error) from error
-
-    def _tool(self, name: str, *, raw: bool) -> StructuredTool:
-        tools = self._files.raw if raw else self._files.own
-        if name not in tools:
-            raise PermissionError(f"the agent has no tool {name} by which code could do this")
-        return tools[name]
 
 
 def _as_file_error(error: GuestException) -> Exception:
