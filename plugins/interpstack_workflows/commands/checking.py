@@ -79,7 +79,9 @@ def _checked(path: Path, runtime: WorkflowRuntime, modules: Mapping[str, str]) -
     except WorkflowModuleError as error:
         raise WorkflowModuleError(f"{path.name}: {error}".partition("\n")[0]) from error
     phases = ", ".join(phase.title for phase in found.phases)
-    return f"{path}: {found.name}: {found.description}" + (f" ({phases})" if phases else "")
+    form = "; a script for Claude Code, which runs here unchanged" if found.top_level else ""
+    listed = f" ({phases})" if phases else ""
+    return f"{path}: {found.name}: {found.description}{listed}{form}"
 
 
 async def check_agents_of_script(runner: WorkflowRunner, file: Path, args: Any) -> str:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import attrs
 
-from interpstack.guests import place_at
 from interpstack_javascript.cells import TypeScriptError, escape, strip_types
-from interpstack_javascript.parser.parsing import Node, parse, text_of, units_of
+from interpstack_javascript.parser.parsing import Node
 from interpstack_workflows.errors import MetadataError
+from interpstack_workflows.module.forms import parsed_tree, placed, top_level_script
 
 __all__ = ["PhaseMetadata", "WorkflowMetadata", "read_metadata"]
 
@@ -55,6 +55,8 @@ class WorkflowMetadata:
         phases: Its phases, in order.
         args_schema: The JSON Schema of its arguments; `None` if it takes any.
         raw: All that the module exports as `meta`.
+        top_level: Whether the body of the script stands at top level, as in scripts for Claude
+            Code; `False` for a module with a default export.
     """
 
     name: str
@@ -63,6 +65,7 @@ class WorkflowMetadata:
     phases: tuple[PhaseMetadata, ...] = ()
     args_schema: Mapping[str, Any] | None = None
     raw: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    top_level: bool = False
 
 
 def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
@@ -79,6 +82,9 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
     """
     if not isinstance(source, str) or len(source.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
         raise MetadataError(f"{name}: a workflow is text of at most {_MOST_BYTES} bytes")
+    script = top_level_script(source, name)
+    if script is not None:
+        source = script.head
     if name.endswith(_TYPED):
         try:
             source = strip_types(source, name, _SECONDS)
@@ -87,38 +93,29 @@ def read_metadata(source: str, *, name: str) -> WorkflowMetadata:
             place = f"{name}:{line}:{column}" if line else name
             fault = f"{place}: the module does not parse: {error.reason}"
             raise MetadataError(fault, line, column) from error
-    return _read(source, name)
+    return attrs.evolve(_read(source, name), top_level=script is not None)
 
 
 def _read(source: str, name: str) -> WorkflowMetadata:
     """Read the metadata of a module of JavaScript."""
-    parsed = parse(escape(source), name="source.mjs", seconds=_SECONDS, whole=True)
-    if parsed.faults:
-        fault, why = parsed.faults[0], ""
-        if not parse(escape(source), name="source.mts", seconds=_SECONDS, whole=True).faults:
+    program, faults, _ = parsed_tree(escape(source), "source.mjs")
+    if faults:
+        why = ""
+        if not parsed_tree(escape(source), "source.mts")[1]:
             why = ". It is TypeScript, which needs a name that ends in .ts: pass the path of a file"
-        message = f"the module does not parse: {fault.message.removesuffix('.')}{why}"
-        raise _placed(source, name, fault.start, message)
-    literal: Node = parsed.program
+        message = f"the module does not parse: {faults[0].message.removesuffix('.')}{why}"
+        raise placed(source, name, faults[0].start, message)
+    literal: Node = program
     try:
-        literal = _found(parsed.program)
+        literal = _found(program)
         return _metadata(_value(literal))
     except _Fault as error:
-        raise _placed(source, name, error.offset, f"{_INVALID}: {error}") from error
+        raise placed(source, name, error.offset, f"{_INVALID}: {error}") from error
     except ValueError as error:
-        raise _placed(source, name, literal["start"], f"{_INVALID}: {error}") from error
+        raise placed(source, name, literal["start"], f"{_INVALID}: {error}") from error
     except RecursionError as error:
         deep = f"{_INVALID}: meta is nested too deeply"
-        raise _placed(source, name, literal["start"], deep) from error
-
-
-def _placed(source: str, name: str, offset: int | None, fault: str) -> MetadataError:
-    """The error about an index of the source's UTF-16 code units, or about the whole source."""
-    if offset is None:
-        return MetadataError(f"{name}: {fault}")
-    place = place_at(source, len(text_of(units_of(source)[:offset])))
-    text = f"{name}:{place.line}:{place.column}: {fault}"
-    return MetadataError(text, place.line, place.column)
+        raise placed(source, name, literal["start"], deep) from error
 
 
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:

@@ -20,6 +20,7 @@ from interpstack_workflows.stores.store import WorkflowStore
 
 __all__ = [
     "ROOT",
+    "TOP_LEVEL_AGENTS",
     "RunOptions",
     "as_result",
     "going_on",
@@ -32,6 +33,8 @@ __all__ = [
 
 #: The scope of a run's root.
 ROOT: Final = "root"
+#: Agents that a run may call whose script has its body at top level, unless its budget says more.
+TOP_LEVEL_AGENTS: Final = 1000
 #: Runs that a message names.
 _LISTED: Final = 10
 #: The digits of a ULID, in lower case.
@@ -102,9 +105,15 @@ def new_run(
         created=now,
         updated=now,
         status="running",
-        budget=stored_limits(options.budget, options.budgets),
+        budget=_limits(options, metadata),
         options={"path": _path(script), "deadline": None if wall is None else now + wall},
     )
+
+
+def _limits(options: RunOptions, metadata: WorkflowMetadata) -> dict[str, Any]:
+    """Return the limits of a run; the scripts of Claude Code rely on one of its agents."""
+    limits = stored_limits(options.budget, options.budgets)
+    return {"agents": TOP_LEVEL_AGENTS, **limits} if metadata.top_level else limits
 
 
 def new_run_id(now: float) -> str:

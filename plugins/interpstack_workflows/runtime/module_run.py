@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import attrs
 
 from interpstack import MODULE, GuestError, Progress, Settlement, encode
 from interpstack import Request as EngineRequest
 from interpstack_workflows.errors import WorkflowModuleError
+from interpstack_workflows.module.forms import TopLevelScript
 from interpstack_workflows.runtime.boundary import (
     Call,
     Complete,
@@ -30,15 +34,17 @@ from interpstack_workflows.runtime.requests import (
 from interpstack_workflows.runtime.sources import CELL_NAME, ENTRY, module_sources, restricted
 from interpstack_workflows.runtime.texts import parsed
 
-__all__ = ["ModuleRun"]
+__all__ = ["UNDECLARED", "ModuleRun"]
 
 _START: Final = "workflow.start"
 #: `_loading` after the poll in which the module was evaluated.
 _FIRST_POLL: Final = 3
 _CALLS, _RESULT, _FAILED = "workflow.calls", "workflow.result", "workflow.failed"
+#: The beginning of the error of a module that cannot be declared.
+UNDECLARED: Final = "failed to declare workflow module: "
 #: Prefixes of errors, by the stage at which a module failed.
 _PREFIXES: Final = {
-    "declare": "failed to declare workflow module: ",
+    "declare": UNDECLARED,
     "evaluate": "failed to evaluate workflow module: ",
     "load": "workflow module evaluation rejected: ",
     "export": "",
@@ -55,10 +61,15 @@ class ModuleRun:
     Args:
         start: The module, and what it is started with.
         value_bytes: Bytes that one answer may have.
+        script: The script, if its body stands at top level, so that its verbs behave as in Claude
+            Code; `None` for a module with a default export.
     """
 
-    def __init__(self, start: WorkflowModuleInput, value_bytes: int) -> None:
+    def __init__(
+        self, start: WorkflowModuleInput, value_bytes: int, script: TopLevelScript | None = None
+    ) -> None:
         self._start = start
+        self._script = script
         self._most = value_bytes
         self._open: dict[str, int] = {}
         self._budget: ModuleBudget | None = None
@@ -175,6 +186,7 @@ class ModuleRun:
             "args": json.dumps(self._start.args),
             "budget": budget_pair(self._start.budget),
             "requests": self._start.requests,
+            "topLevel": self._script is not None,
         }
         return json.dumps(encode(start, self._most))
 
@@ -184,7 +196,13 @@ class ModuleRun:
             return Settlement(request.id, error=GuestError("ModuleNotFound", refusal))
         self._loading = 1
         entry = self._start.source_name
-        return Settlement(request.id, json.dumps(entry), modules=module_sources(self._start))
+        return Settlement(request.id, json.dumps(entry), modules=self._sources())
+
+    def _sources(self) -> Mapping[str, str]:
+        sources = module_sources(self._start)
+        if self._script is None:
+            return sources
+        return {**sources, self._start.source_name: self._script.module}
 
     # -- how it ends -----------------------------------------------------------------------
 
@@ -228,8 +246,9 @@ class ModuleRun:
         elif stage in ("declare", "evaluate", "load", "run") and error.name not in ("", "Error"):
             text = f"{error.name}: {text}"
         if error.place is not None:
-            text += f"\n{error.place.excerpt()}"
-        stack = _script_frames(error.stack)
+            place = attrs.evolve(error.place, line=self._line(error.place.line))
+            text += f"\n{place.excerpt()}"
+        stack = self._placed(_script_frames(error.stack))
         if stack and stage not in ("export", "result"):
             text += f"\n{stack}"
         return WorkflowModuleError(
@@ -238,6 +257,17 @@ class ModuleRun:
             stack=stack,
             data=json.loads(self._properties),
         )
+
+    def _line(self, line: int) -> int:
+        """Return the line of the script that a line of its module was."""
+        return line if self._script is None else self._script.moved.get(line, line)
+
+    def _placed(self, stack: str) -> str:
+        """Return a stack trace with the lines of the script."""
+        if self._script is None:
+            return stack
+        frame = rf"(\b{re.escape(self._start.source_name)}:)(\d+)"
+        return re.sub(frame, lambda found: f"{found[1]}{self._line(int(found[2]))}", stack)
 
 
 def _script_frames(stack: str) -> str:

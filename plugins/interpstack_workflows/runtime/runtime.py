@@ -21,7 +21,8 @@ from interpstack import (
     to_end,
 )
 from interpstack_javascript import JAVASCRIPT
-from interpstack_workflows.errors import WorkflowModuleError
+from interpstack_workflows.errors import MetadataError, WorkflowModuleError
+from interpstack_workflows.module.forms import top_level_script
 from interpstack_workflows.runtime.boundary import (
     Call,
     Complete,
@@ -31,7 +32,7 @@ from interpstack_workflows.runtime.boundary import (
     Resolution,
     WorkflowModuleInput,
 )
-from interpstack_workflows.runtime.module_run import ModuleRun
+from interpstack_workflows.runtime.module_run import UNDECLARED, ModuleRun
 from interpstack_workflows.runtime.realms import GuardedRealms
 from interpstack_workflows.runtime.sources import CELL, CELL_NAME
 
@@ -97,6 +98,7 @@ class WorkflowRuntime:
         """Prepare a module, whose code runs at the first `ModuleExecution.advance`.
 
         Raises:
+            WorkflowModuleError: It has parts of both forms of a workflow.
             EngineFailure: The engine broke.
         """
         return ModuleExecution(*await run_guest(partial(self._open, start), lambda: None))
@@ -106,13 +108,17 @@ class WorkflowRuntime:
             raise ConfigurationError(
                 f"a module starts from a WorkflowModuleInput; got {start!r:.80}"
             )
+        try:
+            script = top_level_script(start.source, start.source_name)
+        except MetadataError as error:
+            raise WorkflowModuleError(f"{UNDECLARED}{error}") from error
         realm, limits = self._realms.open(start.memory_bytes)
         try:
             execution = realm.start(Cell(source=CELL, name=CELL_NAME, seed=start.seed))
         except BaseException:
             realm.close()
             raise
-        return realm, execution, ModuleRun(start, limits.value_bytes)
+        return realm, execution, ModuleRun(start, limits.value_bytes, script)
 
 
 class ModuleExecution:

@@ -21,6 +21,7 @@
   const iteratorKey = Symbol.iterator;
   const hasInstance = Function.prototype[Symbol.hasInstance];
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const join = Array.prototype.join;
   const slice = uncurry(String.prototype.slice), indexOf = uncurry(String.prototype.indexOf);
   const WeakSetClass = WeakSet, seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has);
   const WeakMapClass = WeakMap, pathGet = uncurry(WeakMap.prototype.get), pathSet = uncurry(WeakMap.prototype.set);
@@ -219,7 +220,10 @@
 
   // -- verbs -------------------------------------------------------------------------------
 
-  let currentPhase;
+  let currentPhase, dropped = 0;
+  // Whether the body of the script stands at top level, as in scripts for Claude Code.
+  let topLevel = false;
+  const MOST_ITEMS = 4096; // of one `parallel` or `pipeline` of such a script
   const messages = [];
   let sent = 0, chars = 0, waits = false;
   const MOST_CALLS = 5000, MOST_MESSAGES = 1000, MOST_CHARS = 2 ** 20;
@@ -258,11 +262,31 @@
     return asked(() => {
       noMore("agent(prompt, options?)", more);
       if (typeof prompt !== "string") throw wrong("agent(prompt, options?) takes a string as its prompt; got " + kindOf(prompt));
-      if (options === undefined && currentPhase === undefined) return ask("agent", prompt, null);
+      if (options === undefined && currentPhase === undefined) return answerOf(ask("agent", prompt, null), prompt, {});
       const own = optionsOf(options, "agent");
       if (currentPhase !== undefined && !("phase" in own)) own.phase = currentPhase;
-      return ask("agent", prompt, packed(own, "agent"));
+      return answerOf(ask("agent", prompt, packed(own, "agent")), prompt, own);
     });
+  }
+  // In a script with its body at top level, an agent that failed gives null, and an isolated one its bare answer:
+  // such scripts test for null, and read no `value`. The record of the step has the error, or the patch.
+  function answerOf(asking, prompt, options) {
+    if (!topLevel) return asking;
+    const what = typeof options.label === "string" ? options.label : slice(prompt, 0, 60);
+    return apply(promiseThen, asking, [(answer) => {
+      if (options.isolation === undefined || options.isolation === null) return answer;
+      if (answer.files.length > 0) log("agent " + stringify(what) + " changed files in its worktree: " + apply(join, answer.files, [", "])
+        + (answer.branch === undefined ? "; the record of its step has the patch" : "; its work is on the branch " + answer.branch));
+      return answer.value;
+    }, (error) => {
+      if (isFatal(error) || !isLoss(error)) throw error;
+      dropped++;
+      return null;
+    }]);
+  }
+  // Whether an agent has failed, and may not fail again: wishes that it does not take are no such loss.
+  function isLoss(error) {
+    return isObject(error) && error.kind === "agent" && error.final !== true;
   }
   function workflow(ref, args, ...more) {
     return asked(() => {
@@ -328,7 +352,6 @@
 
   // -- many at once ------------------------------------------------------------------------
 
-  let dropped = 0;
   const failureOf = (error) => {
     const described = describe(error);
     const read = (key) => { try { return isObject(error) ? error[key] : undefined; } catch { return undefined; } };
@@ -337,7 +360,8 @@
       message: isObject(error) ? described.message : "" + json(error, "the failure"),
       attempts: isWhole(attempts) ? attempts : 1, usage: isObject(usage) ? usage : null };
   };
-  const escapes = (error) => isFault(error) || (isObject(error) && seenHas(fatalErrors, error));
+  const isFatal = (error) => isObject(error) && seenHas(fatalErrors, error);
+  const escapes = (error) => isFault(error) || isFatal(error);
   const LIMITS = "{failFast: boolean, maxFailures: number}";
   function limitsOf(options, verb) {
     const { failFast = false, maxFailures, ...others } = optionsOf(options, verb);
@@ -349,6 +373,12 @@
   }
   // Run `start(i)` for each of `count` slots at once; a slot that fails is null, or says so if `settled`.
   function all(count, start, { failFast, maxFailures }, settled, verb) {
+    if (topLevel && count > MOST_ITEMS) {
+      const tooMany = new RangeErrorClass(verb + " takes at most " + MOST_ITEMS + " items in a script with its body at top level, and got " + count
+        + "; divide them, or export the body as a function: `export default async (args) => {…}`");
+      seenAdd(fatalErrors, tooMany);
+      throw tooMany;
+    }
     return new PromiseClass((resolve, reject) => {
       const results = [];
       let open = count, failures = 0;
@@ -359,7 +389,10 @@
         if (--open === 0) resolve(results);
       };
       const failed = (i, error) => {
-        if (failFast || escapes(error)) { reject(error); return; }
+        // Scripts with their body at top level go on without an item whose agent gave null, on which a later stage fails.
+        const drops = topLevel && isFault(error) && !isFatal(error);
+        if (failFast || escapes(error) && !drops) { reject(error); return; }
+        if (drops) log(verb + ": item " + i + " is null: " + describe(error).name + ": " + describe(error).message);
         failures++;
         dropped++;
         if (maxFailures !== undefined && failures > maxFailures) {
@@ -539,11 +572,13 @@
     const starting = request("workflow.start", null), loading = load();
     apply(promiseThen, loading, [() => {}, () => {}]); // it is awaited below
     const input = await starting;
-    const args = frozen(parse(input.args));
+    topLevel = input.topLevel;
+    const args = argumentsOf(parse(input.args));
     setBudget(input.budget);
     mostRequests = input.requests;
     guard();
-    fix("args", args);
+    if (topLevel) defineProperty(globals, "args", { __proto__: null, value: args, writable: true, configurable: false, enumerable: false });
+    else fix("args", args);
     let stage = "load";
     try {
       const module = await loading;
@@ -561,6 +596,11 @@
       call("workflow.failed", [stage, dropped, propertiesOf(error)]);
       throw error;
     }
+  }
+  // A script with its body at top level owns its arguments: it may change them, and a run without any has `undefined`.
+  function argumentsOf(given) {
+    if (!topLevel) return frozen(given);
+    return given === null ? undefined : given;
   }
   // The properties of an error for the script that called this one, as JSON; without those that JSON has no form for.
   function propertiesOf(error) {

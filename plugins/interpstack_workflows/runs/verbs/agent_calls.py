@@ -409,4 +409,7 @@ def _failure(error: Exception, attempts: int) -> StepFailed:
         return error
     cause = error.__cause__ if isinstance(error, AgentFailed) else None
     name = type(cause or error).__name__
-    return StepFailed(str(error) or name, name, {"kind": "agent", "attempts": attempts})
+    data: dict[str, Any] = {"kind": "agent", "attempts": attempts}
+    if isinstance(error, AgentFailed) and error.final:
+        data["final"] = True
+    return StepFailed(str(error) or name, name, data)

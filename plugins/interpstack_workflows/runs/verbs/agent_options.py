@@ -17,9 +17,21 @@ __all__ = ["AgentOptions", "OptionFault", "Retry"]
 
 _MAX_ATTEMPTS: Final = 2**32 - 1
 _MAX_TOKENS: Final = 2**53 - 1
+#: Efforts of thinking, from the least.
+_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _RETRY_NAMES: Final = ("maxAttempts", "backoffMs")
 _NAMES: Final = (
-    *("agentType", "isolation", "key", "label", "maxTokens", "model", "phase", "priority"),
+    *(
+        "agentType",
+        "effort",
+        "isolation",
+        "key",
+        "label",
+        "maxTokens",
+        "model",
+        "phase",
+        "priority",
+    ),
     *("provider", "retry", "schema"),
 )
 
@@ -86,7 +98,7 @@ class AgentOptions:
     Attributes:
         agent_type: The name of the agent.
         schema: What the answer has to fit, not checked yet.
-        model: The model that was chosen, and its provider.
+        model: The model that was chosen, its provider, and its effort of thinking.
         label: Words that distinguish the call from others.
         phase: The phase of the run.
         max_tokens: Tokens that each attempt may use at most.
@@ -170,9 +182,23 @@ def _text(options: Mapping[str, Any], name: str) -> str | None:
 
 def _model(options: Mapping[str, Any], models: Models, defaults: Mapping[str, Any]) -> ModelChoice:
     try:
-        return models.choose(options, defaults)
+        choice = models.choose(options, defaults)
     except SelectorFault as error:
         raise StepFailed(f"agent option {error}", "TypeError") from error
+    effort = options.get("effort")
+    if effort is None:
+        return choice
+    if effort not in _EFFORTS:
+        text = f"agent option effort takes {', '.join(map(repr, _EFFORTS))}; {_got(effort)}"
+        raise OptionFault(text, "effort", effort)
+    own = choice.options.get("thinking", effort)
+    if own != effort and "thinking=" in str(options.get("model")):
+        text = (
+            f"agent option effort is {effort!r}, and the option model asks for the thinking effort "
+            f"{own!r}; leave one of them out"
+        )
+        raise OptionFault(text, "effort", effort)
+    return attrs.evolve(choice, options={**choice.options, "thinking": effort})
 
 
 def _max_tokens(options: Mapping[str, Any]) -> int | None:

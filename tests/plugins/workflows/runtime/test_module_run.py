@@ -29,7 +29,8 @@ def test_the_guest_gets_its_input_and_its_module() -> None:
     run = begun(args={"a": 1}, budget=ModuleBudget(5, 1), requests=9)
     assert run.needs_poll
     start, module = run.settlements()
-    assert json.loads(start.text) == {"args": '{"a": 1}', "budget": [5, 1], "requests": 9}
+    given = {"args": '{"a": 1}', "budget": [5, 1], "requests": 9, "topLevel": False}
+    assert json.loads(start.text) == given
     assert (json.loads(module.text), sorted(module.modules)) == (
         "workflow.js",
         ["workflow.js", "workflow:extra", "workflow:sandbox"],

@@ -31,7 +31,7 @@ from interpstack_workflows.agents.agent import AgentCall
         ("{isolation: 'worktree'}", "agent option isolation: the host has named no repository"),
         ("{isolation: 'folder'}", "agent option isolation takes 'worktree'; got \"folder\""),
         ("{isolation: false}", "agent option isolation takes 'worktree'; got false"),
-        ("{modle: 'm'}", "agent has no option 'modle'; it has agentType, isolation, key, label"),
+        ("{modle: 'm'}", "agent has no option 'modle'; it has agentType, effort, isolation, key"),
         ("{retry: {max: 3}}", "agent retry has no option 'max'; it has maxAttempts, backoffMs"),
         ("{key: ''}", "agent option key takes a string that is not empty"),
         ("{key: 7}", "agent option key takes a string; got 7"),
