@@ -109,10 +109,10 @@ THERE = [
 #: What other hosts and languages have, and what is said.
 ELSEWHERE = [
     ("XMLHttpRequest", "there is no network here; on offer: tools.sqlQuery, tools.search"),
-    ("require('node:fs')", "there are no files here; on offer: tools.sqlQuery, tools.search"),
+    ("require('node:fs')", "there is no file system here; on offer: tools.sqlQuery, tools.search"),
     ("require('lodash')", "modules that are on offer are loaded by await import(name)"),
-    ("fs.readFileSync('a')", "there are no files here; on offer: tools.sqlQuery, tools.search"),
-    ("__dirname", "there are no files here; on offer: tools.sqlQuery, tools.search"),
+    ("fs.readFileSync('a')", "there is no file system here; on offer: tools.sqlQuery, tools.search"),
+    ("__dirname", "there is no file system here; on offer: tools.sqlQuery, tools.search"),
     ("os.cpus()", "there are no processes here; on offer: tools.sqlQuery, tools.search"),
     ("Deno.cwd()", "there are no processes here; on offer: tools.sqlQuery, tools.search"),
     ("module.exports = 1", "a cell exports nothing; later cells see its variables"),

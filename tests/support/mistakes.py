@@ -193,7 +193,10 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         ("['a'].map(q => await tools.search({q}))", "async"),
         ("['a', 'b'].filter(q => (await tools.search({q})).length)", "async"),
         ("function load(q) { return await tools.search({q}) } load('a')", "async"),
-        ("setTimeout(() => { await tools.search({q: 'a'}) }, 0)", "async"),
+        (
+            "setTimeout(() => { await tools.search({q: 'a'}) }, 0)",
+            "nothing waits for the callback of setTimeout",
+        ),
         ("[1].reduce((sum, id) => sum + (await tools.getUser({id})).id, 0)", "async"),
     ),
     *_group(

@@ -363,7 +363,11 @@ def _not_awaited(calls: Sequence[str], verbs: tuple[str, str]) -> str:
     """
     count, verb = ("A call", verbs[0]) if len(calls) == 1 else (f"{len(calls)} calls", verbs[1])
     texts = listed(calls, _UNSEEN, separator="; ")
-    advice = "it, and the async function that makes it" if len(calls) == 1 else "each of them"
+    advice = (
+        "it, and the async function that makes it"
+        if len(calls) == 1
+        else "them, and the async functions that make them"
+    )
     return f"{count} that the cell did not wait for {verb}: {texts}. Await {advice}."
 
 

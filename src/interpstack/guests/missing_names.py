@@ -223,10 +223,12 @@ def _nearest(name: str, names: Iterable[str]) -> str:
     if len(_bare(name)) < _SHORTEST:
         return ""  # it is a part of too many
     spelt: dict[str, str] = {}
+    bare = _bare(name[:_CHARS])
     for one in names:
-        if len(one) <= _CHARS and len(spelt) < _COMPARED:
+        is_long = len(one) >= _SHORTEST or bare.startswith(_bare(one))
+        if is_long and len(one) <= _CHARS and len(spelt) < _COMPARED:
             spelt.setdefault(_bare(one), one)
-    near = get_close_matches(_bare(name[:_CHARS]), spelt, 1, _ALIKE)
+    near = get_close_matches(bare, spelt, 1, _ALIKE)
     return spelt[near[0]] if near else ""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["instead_of", "instead_of_module"]
 
 _NETWORK: Final = "there is no network here{outside}"
-_FILES: Final = "there are no files here{outside}"
+_FILES: Final = "there is no file system here{outside}"
 _PROCESS: Final = "there are no processes here{outside}"
 _SHELL: Final = "there is no shell here{outside}"
 _PAGE: Final = "there is no page here; the value of the last expression is the answer"

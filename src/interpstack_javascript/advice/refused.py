@@ -23,6 +23,7 @@ _EACH: Final = frozenset(
     {"every", "filter", "find", "findIndex", "findLast", "findLastIndex", "reduce", "reduceRight"}
     | {"some"}
 )
+_TIMERS: Final = frozenset({"setImmediate", "setInterval", "setTimeout"})
 _SORTS: Final = frozenset({"sort", "toSorted"})
 #: Characters of code that a message quotes.
 _MOST: Final = 40
@@ -145,6 +146,11 @@ class _PlainFunction:
 
     def _of_callback(self, callee: Node) -> str:
         head = self._head()
+        if callee.get("name") in _TIMERS:
+            return (
+                f"nothing waits for the callback of {callee['name']}. Wait before the call: "
+                "await new Promise((resolve) => setTimeout(resolve, ms))"
+            )
         if callee["type"] != "MemberExpression" or callee["computed"]:
             return f"make the callback async: {head}"
         method = callee["property"].get("name", "")

@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["BUILTINS", "FILES", "filled", "instead_of", "instead_of_module"]
 
-FILES: Final = "there are no files here{outside}"
+FILES: Final = "there is no file system here{outside}"
 _NETWORK: Final = "there is no network here{outside}"
 _PROCESS: Final = "there are no processes here{outside}"
 _PACKAGE: Final = "no packages are installed here; write what you need of it"

@@ -59,7 +59,7 @@ async def test_python_names_what_is_missing(session: Session) -> None:
         "console.log(1)": "print(value) prints",
         "JSON.stringify(hits)": "in Python: import json, then json.loads(text) and json.dumps(value)",
         "math.sqrt(2)": "write import math first",
-        "open('a')": "there are no files here; on offer: tools.sqlQuery, tools.search",
+        "open('a')": "there is no file system here; on offer: tools.sqlQuery, tools.search",
         "import requests": "there is no network here; on offer: tools.sqlQuery, tools.search",
         "requests.get('a')": "there is no network here; on offer: tools.sqlQuery, tools.search",
         "import pandas as pd": "tomllib, typing, unicodedata",
