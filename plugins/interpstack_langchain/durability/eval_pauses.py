@@ -87,12 +87,8 @@ class EvalPauses:
     def _scope(self, request_id: int, answers: list[Any]) -> Scope:
         name, given = f"call:{request_id}", self._given
         send = partial(_pushed, self.returned, request_id)
-        return scope(self.config, name, answers, given, send, self._held, beside=True)
-
-    def _held(self) -> list[tuple[str, Any]]:
-        """The writes that leave with the eval; until then, only its own calls see them."""
-        mine = [command for _, command in list(self.commands) if command.graph is None]
-        return [pair for command in mine for pair in pairs(command.update)]
+        held = partial(_held, self.commands)  # nothing of this object: a turn leaves no garbage
+        return scope(self.config, name, answers, given, send, held, beside=True)
 
     async def pause(
         self,
@@ -361,6 +357,12 @@ def running_after(entries: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str,
 
 def _first(reasons: Mapping[str, str]) -> str:
     return next(iter(reasons.values()))
+
+
+def _held(commands: Sequence[tuple[int, Command[Any]]]) -> list[tuple[str, Any]]:
+    """The writes that leave with an eval; until then, only its own calls see them."""
+    mine = [command for _, command in list(commands) if command.graph is None]
+    return [pair for command in mine for pair in pairs(command.update)]
 
 
 def _pushed(

@@ -106,8 +106,13 @@ class AgentRules:
         asking = ", ".join(one.name for one in found.rules.siblings)
         raise ConfigurationError(
             f"{asking}, beside this interpreter, asks for approvals of calls from code, and "
-            f"{_NEEDS_CHECKPOINTER}, or leave its tools out of ptc"
+            f"{_NEEDS_CHECKPOINTER}, or leave its tools out of ptc{self._by_files(found.rules)}"
         )
+
+    def _by_files(self, rules: ApprovalRules) -> str:
+        """What to do besides about rules that ask about file tools."""
+        asked = {name for one in rules.siblings for name in one.interrupt_on}
+        return ", and pass files=False" if asked & self.callable_.files else ""
 
     def direct(self, request: ToolCallRequest) -> Approvals | None:
         """The approvals that a call needs which the model makes itself; `None` if it needs none.

@@ -22,6 +22,7 @@ from langgraph.types import Command, interrupt
 
 from interpstack.checks import most_memory_bytes
 from interpstack_cli import main
+from interpstack_files.api import Files
 
 Replay = Callable[..., Any]
 JOURNALS = "SELECT rowid, type, value FROM writes WHERE channel = 'interpreter_ledger'"
@@ -219,6 +220,21 @@ async def test_code_finds_the_names_that_it_could_call(record: Any) -> None:
     for found in await agent.data():
         assert found["text"] == found["recorded_answer"]
         assert "wait" in found["text"]
+
+
+@pytest.mark.parametrize("engine", ["quickjs", "monty"])
+async def test_code_reads_the_files_that_it_read(record: Any, engine: str, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\ntwo\n")
+    agent = record(engine=engine, files=Files(folder))
+    lines = "files.readLines('/a.txt', {from: 2})"
+    if engine == "monty":
+        lines = "files.read_lines('/a.txt', from_=2)"
+    await agent.turn(f"(await {lines})[0]")
+    (folder / "a.txt").unlink()
+    (found,) = await agent.data()
+    assert found["text"] == found["recorded_answer"] == "<result>two</result>"
 
 
 async def test_the_first_call_of_a_thread_may_be_in_flight(record: Any) -> None:
