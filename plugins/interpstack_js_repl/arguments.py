@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypedDict
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
 from interpstack_accounts.api import Budget
+from interpstack_files.api import Files
 from interpstack_js_repl.guest_global import has_helpers
 from interpstack_langchain.api import BackgroundOptions, CostOf, PTCOption, WrongType
 
@@ -44,6 +45,7 @@ class InterpreterArguments(TypedDict, total=False):
     tools_only: bool
     attachments: Literal["auto", "always", "never"]
     background: bool | BackgroundOptions
+    files: Literal["read-only", "read-write"] | bool | Files | None
     value_bytes: int
     timers: int
     concurrency: int

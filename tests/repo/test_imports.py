@@ -99,6 +99,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_js_repl": (
         "interpstack_accounts",
         "interpstack_display",
+        "interpstack_files",
         "interpstack_langchain",
     ),
     "interpstack_langchain": (
