@@ -237,9 +237,34 @@ async def test_errors_of_the_code_itself_stay(session: Session) -> None:
 
 @pytest.mark.engines("javascript")
 async def test_a_stack_that_lies_leads_to_nothing_but_the_truth(session: Session) -> None:
-    lie = "const e = new TypeError('x'); e.stack = '    at f (cell:2:9)'; throw e;\n"
-    assert await message_of(session, lie + "hits[0].title.length") == "x"
-    assert await message_of(session, lie + "hits[0].titel.length") == f"x: {TITLE}"
+    stack = "e.stack = '    at f (cell:2:9)'; throw e;\n"
+    lie = f"const e = new TypeError('x'); {stack}"
+    for source in ("hits[0].title.length", "hits[0].titel.length"):
+        assert await message_of(session, lie + source) == "x"
+    said = "cannot read property 'length' of undefined"
+    lie = f'const e = new TypeError("{said}"); {stack}'
+    assert await message_of(session, lie + "hits[0].title.length") == said
+    assert await message_of(session, lie + "hits[0].titel.length") == f"{said}: {TITLE}"
+
+
+@pytest.mark.engines("javascript")
+async def test_an_error_in_a_function_of_an_earlier_cell_is_not_put_down_to_this_cell(
+    session: Session,
+) -> None:
+    earlier = (
+        "var cfg = {}; function total(h) { return h.items.length }\n"
+        "function own(h) { throw new TypeError('no total') }\n"
+        "function old(h) { return h.sum() }"
+    )
+    assert (await session.eval(earlier)).error is None
+    for source in (
+        "if (cfg.debug) { cfg.debug.level.x } total({})",
+        "[total({items: null}), cfg.other?.deep.y]",
+        "const g = () => cfg.debug.level; total({})",
+        "1;\nif (cfg.debug) { cfg.debug.level.x } own({})",
+        "1;\n2;\nif (cfg.debug) { cfg.debug.level.x } old({})",
+    ):
+        assert "cfg" not in await message_of(session, source), source
 
 
 @pytest.mark.engines("javascript")

@@ -82,12 +82,16 @@ _MEMBERS: Final = {
     "Promise": "then catch finally",
 }
 _OF_ARRAYS: Final = frozenset(_MEMBERS["array"].split()) - {"keys", "values", "entries"}
-#: Messages of engines where there is nothing to read or set a member of, and where something is no
-#: function.
+#: Messages of engines: where there is nothing to read or set a member of, where something has no
+#: elements, is no function, and where `undefined` or `null` stands for an object.
 _NOTHING: Final = (
     r"cannot (read|set) property '(?P<member>.*)' of (undefined|null)",
     r"Cannot (read|set) properties of (undefined|null) \((reading|setting) '(?P<member>.*)'\)",
 )
+_ITERATED: Final = re.compile(r"not iterable|Symbol\.iterator|^Spread syntax ")
+_CALLED: Final = re.compile(r"(^| is )not a (function|constructor)")
+_CONVERTED: Final = re.compile(r"^Cannot convert undefined or null to object|^Cannot destructure ")
+#: All that QuickJS says.
 _NO_FUNCTION: Final = "not a function"
 _IDENTIFIER: Final = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 
@@ -267,7 +271,7 @@ def _about_value(
     bridges: BridgeSet | None,
     look: Look,
 ) -> str:
-    found = [one for one in found if one.use != "name"]
+    found = [one for one in found if one.use != "name" and _may_say(message, one)]
     paths = list(dict.fromkeys(path for one in found for path in (one.path, one.source) if path))
     answers = dict(zip(paths, look(paths), strict=False)) if paths else {}
     for one in found:
@@ -287,6 +291,22 @@ def _about_value(
     return ""
 
 
+def _may_say(message: str, one: Suspect) -> bool:
+    """Whether an engine says this of a part of a cell that fails.
+
+    The place alone does not tell: it may be in a function of an earlier cell, whose frames have the
+    same name, and what a built-in or the code itself throws has a place in the cell, too.
+    """
+    nothing = next(filter(None, (re.fullmatch(each, message) for each in _NOTHING)), None)
+    if _ITERATED.search(message):
+        return one.use == "iterate" or (one.use == "read" and not one.is_member)
+    if nothing is not None:
+        return one.use == "read" and (not one.member or one.member == nothing["member"])
+    if _CALLED.search(message):
+        return one.use == "call" or one.is_called
+    return _CONVERTED.search(message) is not None and one.use == "read" and not one.is_member
+
+
 def _as_written(one: Suspect, message: str) -> str:
     """What a part fails with that the guest cannot be asked about.
 
@@ -294,10 +314,9 @@ def _as_written(one: Suspect, message: str) -> str:
     """
     if one.text in ("null", "undefined"):
         return ""
-    if one.is_member and _reads_nothing(message, one.member):
-        return f": {one.text} is undefined or null"
-    if not one.is_member and re.search(r"\b(undefined|null)\b", message):
-        return f": {one.text} is undefined or null"
+    if not _CALLED.search(message):
+        is_nothing = re.search(r"\b(undefined|null)\b", message)
+        return f": {one.text} is undefined or null" if is_nothing else ""
     is_native = message == _NO_FUNCTION  # QuickJS says no more, also where a callback is none
     if not one.is_called or not one.member or (is_native and one.member in PASSING):
         return ""
@@ -306,15 +325,6 @@ def _as_written(one: Suspect, message: str) -> str:
     if one.member == "then":
         return f": {one.text} is no promise: await has its value; leave out .then"
     return f": {one.text} has no function {cut(one.member)!r}"
-
-
-def _reads_nothing(message: str, member: str) -> bool:
-    """Whether an engine says that it found nothing to read or set a member of."""
-    for pattern in _NOTHING:
-        found = re.fullmatch(pattern, message)
-        if found is not None:
-            return not member or found["member"] == member
-    return False
 
 
 def _failing(one: Suspect, answers: dict[Path, Looked]) -> str:
