@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -12,6 +12,7 @@ from pydantic import (
     AliasChoices,
     AliasPath,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     RootModel,
@@ -82,6 +83,16 @@ class Table(BaseModel):
     rows: dict[int, str]
 
 
+class Flags(BaseModel):
+    by_day: list[dict[date, dict[bool, Line]]]
+
+
+class First(BaseModel):
+    """Keeps the first rows alone, as its author wants."""
+
+    rows: Annotated[dict[int, str], BeforeValidator(lambda rows: {"1": rows["1"]})]
+
+
 @dataclass
 class Native:
     n: int
@@ -127,6 +138,8 @@ def bound(annotation: Any, value: Any) -> Any:
         (Paths, {"all": [1, 2]}, Paths.model_validate({"all": [1, 2]})),
         (Paths, {"all": [], "one": 2}, Paths.model_validate({"one": 2})),
         (Counts, {"a": 1}, Counts({"a": 1})),
+        (Table, {"rows": {"1": "a", "02": "b"}}, Table(rows={1: "a", 2: "b"})),
+        (First, {"rows": {"1": "a", "2": "b"}}, First(rows={"1": "a"})),  # type: ignore[dict-item]
         (Annotated[int, Field(gt=1)], 2, 2),
     ],
     ids=str,
@@ -138,6 +151,22 @@ def test_a_model_is_built_from_data(annotation: Any, value: Any, made: Any) -> N
 @pytest.mark.parametrize(
     ("annotation", "value", "words"),
     [
+        (
+            Table,
+            {"rows": {"1": "a", "01": "b"}},
+            "field 'it.rows' takes each key once; got 'it.rows.01' again",
+        ),
+        (
+            Flags,
+            {"by_day": [{"2030-01-02": {"yes": {"item": "a"}, "true": {"item": "b"}}}]},
+            "field 'it.by_day[0].2030-01-02' takes each key once; "
+            "got 'it.by_day[0].2030-01-02.true' again",
+        ),
+        (
+            Flags,
+            {"by_day": [{"2030-01-02": {"yes": {"item": "a", "no": 1}}}]},
+            "there is no field 'it.by_day[0].2030-01-02.yes.no'",
+        ),
         (Order, {"lines": [{"item": "a"}, {"item": 2}]}, "field 'it.lines[1].item': Input should"),
         (Order, {}, "field 'it.lines': Field required"),
         (Order, {"lines": [{"item": "a", "cuont": 1}]}, "no field 'it.lines[0].cuont'; its object"),

@@ -33,6 +33,7 @@ from interpstack import (
     HostTool,
     UnsupportedValue,
 )
+from interpstack.values.models import has_read_keys
 from interpstack_durable.api import grace_of, made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside
@@ -45,6 +46,7 @@ from interpstack_langchain.tools.task_tool import TASK, TaskCall
 from interpstack_langchain.tools.tool_schemas import (
     injected_fields,
     input_schema,
+    lost_key,
     may_take,
     output_schema,
     visible_fields,
@@ -73,17 +75,21 @@ class _Calls:
         wrapped: The wrapped tool, made by `native_tool`.
         injected: Names of the arguments that only the host may fill in.
         fields: Names of the arguments that code may pass, for messages.
+        reads_keys: Whether a dictionary in the input has keys that are read from text.
     """
 
     wrapped: BaseTool
     injected: frozenset[str]
     fields: str
+    reads_keys: bool
 
     def __call__(self, given: dict[str, Any], context: CellContext) -> Coroutine[Any, Any, Any]:
         if not self.injected.isdisjoint(given):
             forged = next(name for name in given if name in self.injected)
             message = f"{self.wrapped.name} has no field {forged!r}; its fields are: {self.fields}"
             raise GuestException(message, name="TypeError")
+        if self.reads_keys and (lost := lost_key(self.wrapped, given)):
+            raise GuestException(f"{self.wrapped.name}: {lost}", name="TypeError")
         return _call(self.wrapped, given, context)
 
 
@@ -114,7 +120,7 @@ def _host_tool(tool: BaseTool) -> HostTool:
         input_schema=described,
         output_schema=returned,
         # The wrapped tool comes last: to describe a tool changes its private attributes.
-        call=_Calls(native_tool(tool), injected, fields),
+        call=_Calls(native_tool(tool), injected, fields, has_read_keys(tool.args_schema)),
         refuses=None if isinstance(tool.args_schema, dict) else partial(_refused, tool),
         passes=PASSES,
     )

@@ -16,11 +16,13 @@ from langgraph.types import Command
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
+from interpstack.values.models import dropped
 from interpstack_agents import unknown_field
 
 __all__ = [
     "injected_fields",
     "input_schema",
+    "lost_key",
     "may_take",
     "misfit",
     "output_schema",
@@ -117,12 +119,10 @@ def misfit(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str] = ())
     schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return _misfit_in_json(schema, args)
-    own = {alias: name for name, alias in _aliases(tool).items()}
     try:
-        by_name = {own.get(name, name): value for name, value in args.items()}
-        (getattr(schema, "model_validate", None) or schema.parse_obj)(by_name)
+        (getattr(schema, "model_validate", None) or schema.parse_obj)(_by_name(tool, args))
     except (ValueError, TypeError) as error:  # the errors of both generations of pydantic
-        spared = {"input", *later, *(own.get(name, name) for name in later)} if later else ()
+        spared = {"input", *later, *_by_name(tool, dict.fromkeys(later))} if later else ()
         return "; ".join(text for field, text in _wrongs(error) if field not in spared)
     return ""
 
@@ -149,6 +149,31 @@ def may_take(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str]) ->
     except Exception:  # noqa: BLE001 - a validator may raise any exception, for the call to tell
         return True
     return True
+
+
+def _by_name(tool: BaseTool, args: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The arguments under the names that the model of `tool_call_schema` has for its fields."""
+    own = {alias: name for name, alias in _aliases(tool).items()}
+    return {own.get(name, name): value for name, value in args.items()}
+
+
+def lost_key(tool: BaseTool, args: Mapping[Any, Any]) -> str:
+    """A key of the arguments whose value a tool would lose without a word; empty if there is none.
+
+    Its input may have a dictionary with keys that are no text, which pydantic reads from text: of
+    `{"1": …, "01": …}`, only the last value would reach the tool.
+
+    Args:
+        tool: A tool with `has_read_keys`.
+        args: The arguments, under the names that callers use.
+    """
+    schema: Any = tool.tool_call_schema
+    given = _by_name(tool, args)
+    try:
+        made = schema.model_validate(given)
+    except (ValueError, TypeError):
+        return ""  # the tool says so itself
+    return dropped(given, made, "", only_keys=True) or ""
 
 
 def wrong_input(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str] = ()) -> str:

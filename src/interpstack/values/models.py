@@ -24,6 +24,7 @@ __all__ = [
     "dropped",
     "faults",
     "fields_of",
+    "has_read_keys",
     "native",
     "unknown_field",
     "validator_of",
@@ -159,8 +160,11 @@ def _path(path: str, steps: Iterable[Any]) -> str:
     return path + "".join(f"[{one}]" if isinstance(one, int) else f".{one!s:.100}" for one in steps)
 
 
-def dropped(given: Any, made: Any, path: str) -> str | None:
+def dropped(given: Any, made: Any, path: str, *, only_keys: bool = False) -> str | None:
     """What validation left out without a word: the words of a fault, or `None`.
+
+    It reads keys of text as those that a dictionary is to have: of two keys that it reads alike,
+    only the last value stays.
 
     A model whose author validates the data before their fields decides itself, and so does one
     whose author set `extra` about fields that the model does not have.
@@ -168,10 +172,11 @@ def dropped(given: Any, made: Any, path: str) -> str | None:
     Args:
         given: The data.
         made: What validation made of them.
-        path: The path to the data.
+        path: The path to the data; empty for data that have no name.
+        only_keys: Look for keys that were read alike alone, and not for unknown fields.
     """
     if getattr(type(made), "__pydantic_root_model__", False):
-        return dropped(given, made.root, path)
+        return dropped(given, made.root, path, only_keys=only_keys)
     if isinstance(given, list):
         if not isinstance(made, (list, tuple)) or len(given) != len(made):
             return None
@@ -182,22 +187,84 @@ def dropped(given: Any, made: Any, path: str) -> str | None:
     elif not isinstance(given, dict):
         return None
     elif isinstance(made, dict):
-        pairs = [(one, made[key], f"{path}.{key}") for key, one in given.items() if key in made]
+        read = _read_keys(given, made)
+        taken: set[Any] = set()
+        for key, own in read.items():
+            if own in taken:
+                return f"field {path!r} takes each key once; got {_step(path, key)!r} again"
+            taken.add(own)
+        pairs = [(given[key], made[own], _step(path, key)) for key, own in read.items()]
     else:
         kind = type(made)
         spellings = _spellings(kind)
         if spellings is None:
             return None
         names = {path[0]: name for name, paths in spellings.items() for path in paths}
-        if not _reads_early(kind) and (fault := _misspelt(given, spellings, _extra(kind), path)):
-            return fault
+        if not (only_keys or _reads_early(kind)):
+            fault = _misspelt(given, spellings, _extra(kind), path)
+            if fault:
+                return fault
         pairs = [
-            (one, getattr(made, names[key], None), f"{path}.{key}")
+            (one, getattr(made, names[key], None), _step(path, key))
             for key, one in given.items()
             if key in names
         ]
-    found = (dropped(one, other, place) for one, other, place in pairs)
+    found = (dropped(one, other, place, only_keys=only_keys) for one, other, place in pairs)
     return next((one for one in found if one is not None), None)
+
+
+def _step(path: str, key: Any) -> str:
+    return f"{path}.{key!s:.100}".lstrip(".")
+
+
+def _read_keys(given: Mapping[Any, Any], made: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The keys of data that are in a dictionary, with its own keys, as pydantic reads them."""
+    adapter = getattr(sys.modules.get("pydantic"), "TypeAdapter", None)
+    read: dict[Any, Any] = {}
+    readers: list[Callable[[Any], Any]] | None = None
+    for key in given:
+        if key in made:
+            read[key] = key
+            continue
+        if readers is None:
+            kinds = () if adapter is None else {type(one) for one in made}
+            readers = [reader for kind in kinds if (reader := _reader(adapter, kind)) is not None]
+        for reader in readers:
+            try:
+                own = reader(key)
+            except ValueError:
+                continue
+            if own in made:
+                read[key] = own
+                break
+    return read
+
+
+def _reader(adapter: Any, kind: type) -> Callable[[Any], Any] | None:
+    """The function that reads a key as one of a class; `None` for a class that pydantic lacks."""
+    try:
+        return typing.cast("Callable[[Any], Any]", adapter(kind).validate_python)
+    except Exception:  # noqa: BLE001 - a class may raise anything when its schema is made
+        return None
+
+
+def has_read_keys(kind: Any) -> bool:
+    """Whether a model of pydantic has a dictionary in it whose keys are read from text."""
+    left, seen = [getattr(kind, "__pydantic_core_schema__", None)], set[int]()
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Mapping):
+            if part.get("type") == "dict":
+                keys = part.get("keys_schema")
+                if isinstance(keys, Mapping) and keys.get("type") not in ("str", "any"):
+                    return True
+            left += part.values()
+        elif isinstance(part, (list, tuple)):
+            left += part
+    return False
 
 
 def unknown_field(place: str, fields: Iterable[str]) -> str:

@@ -417,6 +417,28 @@ async def test_sync_and_async_tools(talk: Any) -> None:
     assert answers[1] == "<result>async</result>"
 
 
+@both
+async def test_a_key_that_a_tool_would_lose_is_refused(talk: Any) -> None:
+    @tool
+    def put(
+        scores: dict[int, str],
+        state: Annotated[dict[str, Any], InjectedState],
+        more: list[dict[bool, int]] | None = None,
+    ) -> str:
+        """Put."""
+        return f"{scores} {more}"
+
+    chat = talk(ptc=[put])
+    fine, lost, deep = await chat.run(
+        "await tools.put({scores: {'1': 'a', '02': 'b'}})",
+        CAUGHT % "put({scores: {'1': 'a', '01': 'b'}})",
+        CAUGHT % "put({scores: {}, more: [{yes: 1, 'true': 2}]})",
+    )
+    assert fine == "<result>{1: 'a', 2: 'b'} None</result>"
+    assert "field 'scores' takes each key once; got 'scores.01' again" in lost
+    assert "field 'more[0]' takes each key once; got 'more[0].true' again" in deep
+
+
 # -- injection -----------------------------------------------------------------------------
 
 
