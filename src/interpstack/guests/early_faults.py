@@ -45,8 +45,7 @@ def refused(cell: Cell, faults: Sequence[EarlyFault]) -> GuestError:
         f"{cell.name}:{place.line}:{place.column}: {fault.message}"
         for place, fault in zip(places, ordered, strict=False)
     ]
-    stack = f"    at {cell.name}:{places[0].line}:{places[0].column}"
-    return GuestError("TypeError", not_run(told, len(ordered)), stack, place=places[0])
+    return GuestError("TypeError", not_run(told, len(ordered)), place=places[0])
 
 
 def not_run(told: Iterable[str], count: int) -> str:
