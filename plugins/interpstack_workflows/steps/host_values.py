@@ -28,13 +28,27 @@ def plain_json(value: Any, *, exact: bool = False) -> Any:
         ValueError: The value is not JSON, is nested too deeply, or is too large.
     """
     try:
-        encode(value, VALUE_BYTES)  # bounds the depth and the size
+        encode(value, VALUE_BYTES, _of_json)  # bounds the depth and the size
         text = _encoded(value)
     except UnsupportedValue as error:
         raise ValueError(error.reason) from None
     except (TypeError, RecursionError) as error:
         raise ValueError(f"the value is not JSON: {error}") from None
     return json.loads(text, object_pairs_hook=_object, parse_int=_exact if exact else int)
+
+
+def _of_json(value: Any) -> Any:
+    """Return a value that is of a subclass of JSON's types.
+
+    Raises:
+        UnsupportedValue: It is of another one; code gets some of these, but no script does.
+    """
+    if isinstance(value, (str, int, float, list, tuple, dict)):
+        return value
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    raise UnsupportedValue(
+        f"a {kind} is not JSON; pass it as text, or as None, bool, int, float, list or dict"
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -54,9 +55,10 @@ def test_json_is_copied(value: Any, copy: Any) -> None:
         (_cycle(), "contains itself"),
         (_doubled(60), f"more than {VALUE_BYTES} bytes"),
         ("x" * (VALUE_BYTES + 1), f"more than {VALUE_BYTES} bytes"),
-        (b"x", "bytes is not JSON serializable"),
-        ({1, 2}, "set is not JSON serializable"),
-        (object(), "object cannot be passed"),
+        (b"x", "a builtins.bytes is not JSON; pass it as text, or as None, bool, int"),
+        ({"a": [{1, 2}]}, "a builtins.set is not JSON; pass it as text, or as None"),
+        (datetime(2024, 1, 1), "a datetime.datetime is not JSON; pass it as text"),
+        (object(), "a builtins.object is not JSON; pass it as text, or as None"),
         (math.nan, "not JSON compliant"),
         ({1: "a", "1": "b"}, "two keys that are '1' as text"),
     ],
