@@ -37,6 +37,7 @@ def checked(
     stack: InterpreterStack,
     agents: Mapping[str, Any],
     modules: Mapping[str, Path],
+    workflows: Sequence[Path] = (),
 ) -> Iterator[str]:
     """Check files, one after another; yields a line about each that is right.
 
@@ -48,13 +49,14 @@ def checked(
         stack: Has the engine.
         agents: The agents that scripts may name; none if these are not known.
         modules: Files of the modules that scripts may import, by specifier.
+        workflows: Folders of the workflows that scripts may call by name.
 
     Raises:
         WorkflowError: A file is wrong; the message is one line that begins with its name.
     """
     runtime, sources = WorkflowRuntime(stack.engine), read_modules(modules)
     with asyncio.Runner() as loop:
-        runner = WorkflowRunner(stack, agents=agents, modules=modules)
+        runner = WorkflowRunner(stack, agents=agents, modules=modules, workflows=workflows)
         try:
             for path in files:
                 line = _checked(path, runtime, sources)

@@ -96,6 +96,13 @@ _modules = click.option(
     callback=host_modules,
     help="A module that scripts may import, such as team:prompts=prompts.js.",
 )
+_workflows = click.option(
+    "--workflows",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of workflows that scripts may call by name; may be repeated.",
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _json_lines = click.option(
     "--json", "as_json", is_flag=True, help="Print each event, and then the result, as a JSON line."
@@ -151,15 +158,20 @@ def command() -> None:
 @_agents
 @_engine
 @_modules
+@_workflows
 def check(
-    files: list[Path], agents: Mapping[str, Any], engine: str, modules: Mapping[str, Path]
+    files: list[Path],
+    agents: Mapping[str, Any],
+    engine: str,
+    modules: Mapping[str, Path],
+    workflows: Sequence[Path],
 ) -> None:
     """Check metadata, imports, exports and children of workflow files; with --agents, agents too.
 
     Their code runs with made-up answers: no agent is called, no command runs.
     """
     with InterpreterStack(engine) as stack:
-        for line in checked(files, stack, agents, modules):
+        for line in checked(files, stack, agents, modules, workflows):
             click.echo(without_controls(line))
 
 
@@ -197,6 +209,7 @@ def check(
 @_worktrees
 @_prices
 @_modules
+@_workflows
 @_json_lines
 def run(
     *,
@@ -262,6 +275,7 @@ def run(
 @_worktrees
 @_prices
 @_modules
+@_workflows
 @_json_lines
 def resume(
     *,
@@ -332,19 +346,28 @@ def show(run_id: str, url: str, as_json: bool) -> None:
         console().print(run_tree(record, tree))
 
 
+@command.command("patch")
+@click.argument("run_id", metavar="RUN")
+@_database
+def patch(run_id: str, url: str) -> None:
+    """Print the patches of agents that worked in worktrees, for `git apply`."""
+    for found in _with_runner(lambda runner: runner.patches(run_id), url):
+        if found["patch"] is None:
+            click.echo(f"{found['title']}: its work is on the branch {found['branch']}", err=True)
+        else:
+            click.echo(found["patch"].encode("utf-8", "surrogateescape"), nl=False)
+
+
 @command.command("diff")
 @click.argument("run_id", metavar="RUN")
 @click.argument("file", callback=script_path)
 @_agents
 @_database
 @_modules
-def diff(
-    run_id: str, file: Path, agents: Mapping[str, Any], url: str, modules: Mapping[str, Path]
-) -> None:
+@_workflows
+def diff(run_id: str, file: Path, url: str, **options: Any) -> None:
     """Compare a script with the records of a run; nothing runs, nothing is spent."""
-    found = _with_runner(
-        lambda runner: runner.diff(run_id, file), url, agents=agents, modules=modules
-    )
+    found = _with_runner(lambda runner: runner.diff(run_id, file), url, **options)
     for title, steps in (
         ("answered", found.answered),
         ("anew", found.anew),

@@ -273,18 +273,23 @@
   function answerOf(asking, prompt, options) {
     if (!topLevel) return asking;
     const what = typeof options.label === "string" ? options.label : slice(prompt, 0, 60);
+    const isolated = options.isolation !== undefined && options.isolation !== null;
+    const tellWork = (work) => {
+      if (isolated && isArray(work.files) && work.files.length > 0) log("agent " + stringify(what) + " changed files in its worktree: "
+        + apply(join, work.files, [", "]) + "; `interpstack workflow patch RUN` prints the patch");
+    };
     return apply(promiseThen, asking, [(answer) => {
-      if (options.isolation === undefined || options.isolation === null) return answer;
-      if (answer.files.length > 0) log("agent " + stringify(what) + " changed files in its worktree: " + apply(join, answer.files, [", "])
-        + (answer.branch === undefined ? "; the record of its step has the patch" : "; its work is on the branch " + answer.branch));
+      if (!isolated) return answer;
+      tellWork(answer);
       return answer.value;
     }, (error) => {
       if (isFatal(error) || !isLoss(error)) throw error;
+      tellWork(error);
       dropped++;
       return null;
     }]);
   }
-  // Whether an agent has failed, and may not fail again: wishes that it does not take are no such loss.
+  // Whether an agent has failed for this time: what it would fail at every time, such as an effort that it does not take, is told.
   function isLoss(error) {
     return isObject(error) && error.kind === "agent" && error.final !== true;
   }

@@ -19,6 +19,7 @@ from interpstack_workflows.runs.changes import compared
 from interpstack_workflows.runs.dry_run import ScriptDifference
 from interpstack_workflows.runs.parts import RunParts
 from interpstack_workflows.runs.reading.open_questions import run_questions
+from interpstack_workflows.runs.reading.patches import recorded_patches
 from interpstack_workflows.runs.reading.rehearsal import Rehearsal, rehearse
 from interpstack_workflows.runs.reading.stand_ins import stand_in
 from interpstack_workflows.runs.run_records import RunOptions, new_run, root_place, stored_run
@@ -131,6 +132,20 @@ class RunnerViews:
         """
         record = await self.show(run_id)
         return RunTree.of(record, await self._parts.store.entries(run_id))
+
+    async def patches(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """Return the work of the agents of a run that had worktrees and changed files.
+
+        Returns:
+            Of each, in the order of their ends, `title`, its label or the beginning of its prompt;
+            `ok`, whether it succeeded; `files`, `base` and `patch`. If the patch is too large for
+            a record, `patch` is `None`, and `branch` names the branch that has the work.
+
+        Raises:
+            UnknownRun: The store has no such run.
+        """
+        await self.show(run_id)
+        return list(recorded_patches(await self._parts.store.entries(run_id)))
 
     async def questions(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """The open questions and approvals of a run, also while it is at work in any process.

@@ -104,7 +104,7 @@ async def test_a_script_runs_other_scripts() -> None:
     assert result.result == {
         "counted": [{"house": "north", "rooms": 5}, {"house": "south", "rooms": 5}],
         "named": {"house": "east", "rooms": 4},
-        "missing": "Unknown workflow: no-such-script. Known workflows: count-rooms",
+        "missing": "Unknown workflow: houses-2. Known workflows: count-rooms",
     }
 
 
@@ -144,8 +144,8 @@ async def test_isolated_agents_answer_as_others_do(repository: Path) -> None:
     result = await ran("worktrees.js", Team(answer), worktrees=repository, events=events.append)
     assert result.result == {"text": "WRITTEN", "done": True, "nothing": "written"}
     assert sorted(logged(events)) == [
-        f'agent "{name}" changed files in its worktree: new-{name}.txt; the record of its step has'
-        " the patch"
+        f'agent "{name}" changed files in its worktree: new-{name}.txt; `interpstack workflow patch'
+        " RUN` prints the patch"
         for name in "ab"
     ]
     assert left_of(repository) == []

@@ -5,7 +5,7 @@ const counted = await parallel(houses.map((house) => () => workflow({ scriptPath
 const named = await workflow('count-rooms', { house: 'east' })
 let missing = null
 try {
-  await workflow('no-such-script')
+  await workflow(`houses-${houses.length}`)
 } catch (error) {
   missing = error.message
 }
