@@ -11,6 +11,7 @@ from interpstack import (
     UNKNOWN,
     CellContext,
     ErrorValue,
+    GuestError,
     GuestLanguage,
     HostTool,
     MapValue,
@@ -103,8 +104,8 @@ def tool_input(
     return given
 
 
-def tool_fault(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:
-    """Why a call of a tool cannot succeed, as far as its input is known; empty if it may.
+def tool_fault(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> GuestError | None:
+    """The error of a call of a tool that cannot succeed, as far as its input is known.
 
     The names of fields are refused as `tool_input` refuses them. Whether a field is missing or of a
     wrong type is for the tool to say, if it can; else its schema decides, where no library would
@@ -117,32 +118,35 @@ def tool_fault(name: str, tool: HostTool, language: GuestLanguage, value: Any) -
         value: The input; see `Bridge.fault`.
     """
     if value is UNKNOWN:
-        return ""
+        return None
     value = {} if value is UNDEFINED or value is None else as_single_field(value, tool)
     if not isinstance(value, dict):
-        return _usage(name, tool, language, value) if is_known(value) else ""
+        text = _usage(name, tool, language, value) if is_known(value) else ""
+        return GuestError("TypeError", text) if text else None
     given = {key: item for key, item in value.items() if item is not UNDEFINED}
-    known = known_fields(given)
-    is_whole = len(known) == len(given) and not isinstance(value, OpenFields)
-    if is_whole or has_plain_fields(tool.input_schema):
+    known, is_open = known_fields(given), isinstance(value, OpenFields)
+    is_plain = has_plain_fields(tool.input_schema)
+    if is_plain or (len(known) == len(given) and not is_open):
         named = plain_input({key: known.get(key) for key in given})
         if unknown_field(tool.input_schema, named):
-            return f"{name} {unknown_field(tool.input_schema, named, language.fields(tool))}"
-    if not has_plain_fields(tool.input_schema):
-        return ""
-    known, others = plain_input(known), given.keys() - known.keys()
-    missing = "" if isinstance(value, OpenFields) else missing_field(tool.input_schema, given)
-    own = tool.refuses
-    field, kinds = misfitting_field(tool.input_schema, known, strict=own is not None)
-    if not (missing or field):
-        return ""
-    if own is not None:
-        return "" if isinstance(value, OpenFields) else own(known, others)
-    fields = f"its fields are: {language.fields(tool)}"
-    if missing:
-        return f"{name} needs the field {missing!r}; {fields}"
-    got = language.literal(known[field])[:_SHOWN]
-    return f"{name}: field {field!r} takes {kinds}; got {got}; {fields}"
+            fault = unknown_field(tool.input_schema, named, language.fields(tool))
+            return GuestError("TypeError", f"{name} {fault}")
+    if not is_plain:
+        return None
+    known = plain_input(known)
+    missing = "" if is_open else missing_field(tool.input_schema, given)
+    strict = tool.refuses is not None
+    field, kinds = misfitting_field(tool.input_schema, known, strict=strict)
+    if tool.refuses is not None:
+        asks = (missing or field) and not is_open
+        text = tool.refuses(known, given.keys() - known.keys()) if asks else ""
+        return GuestError("ToolError", text) if text else None
+    text = f" needs the field {missing!r}" if missing else ""
+    if field and not missing:
+        got = language.literal(known[field])[:_SHOWN]
+        text = f": field {field!r} takes {kinds}; got {got}"
+    told = f"{name}{text}; its fields are: {language.fields(tool)}"
+    return GuestError("TypeError", told) if text else None
 
 
 def _usage(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:

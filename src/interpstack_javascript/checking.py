@@ -81,12 +81,13 @@ def _faults(
 ) -> Iterator[EarlyFault]:
     for call in found.calls:
         message = _unknown_name(call, found, bridges)
+        if message is None and call.member and not any(word in source for word in _ADDING):
+            message = _unawaited(call, bridges, members)
+        error = GuestError("TypeError", message) if message else None
         if message is None:
-            message = _wrong_input(call, bridges)
-            if call.member and not any(word in source for word in _ADDING):
-                message = _unawaited(call, bridges, members) or message
-        if message:
-            yield EarlyFault(index_of(source, call.start), message)
+            error = _wrong_input(call, bridges)
+        if error is not None:
+            yield EarlyFault(index_of(source, call.start), error)
 
 
 def _unknown_name(call: NamedCall, found: NamedCalls, bridges: BridgeSet) -> str | None:
@@ -100,31 +101,33 @@ def _unknown_name(call: NamedCall, found: NamedCalls, bridges: BridgeSet) -> str
 
 def _unawaited(
     call: NamedCall, bridges: BridgeSet, members: Callable[[Sequence[str]], Sequence[str]]
-) -> str:
+) -> str | None:
+    """The words about a member that the promise of a call lacks; `None` if it may have it."""
     name, member = ".".join(call.path), call.member
     bridge = bridges.get(name)
     if member in _OF_PROMISES or call.raises_unseen:
-        return ""
+        return None
     if bridge is None or bridge.hidden or not bridge.awaited:
-        return ""
+        return None
     try:
         if member in members(("Promise", "prototype")):  # the guest has added it
-            return ""
+            return None
     except EngineFailure:
-        return ""
+        return None
     step = f"[{member}]" if call.is_index and member.isdecimal() else f".{member}"
     lacks = json.dumps(member, ensure_ascii=False)
     return f"a Promise of {name} has no {lacks}; write (await {name}(…)){step}"
 
 
-def _wrong_input(call: NamedCall, bridges: BridgeSet) -> str:
+def _wrong_input(call: NamedCall, bridges: BridgeSet) -> GuestError | None:
     bridge = bridges.get(".".join(call.path))
     if bridge is None or bridge.hidden or not bridge.awaited or call.fails_unseen:
-        return ""
+        return None
     if _is_surplus(call.second):
-        return (
+        return GuestError(
+            "TypeError",
             f"{bridge.name} takes one argument, with all fields in it; another one would have no "
-            "effect"
+            "effect",
         )
     return bridge.fault(call.value, bridges.language)
 

@@ -12,7 +12,17 @@ import pytest
 from checked_cells import RIGHT, SEEDED, UNDECIDED, bridges_noting
 from engines import OnEngine
 
-from interpstack import Bridge, ConfigurationError, InterpreterStack, Limits, Session, bridge
+from interpstack import (
+    Bridge,
+    ConfigurationError,
+    GuestError,
+    InterpreterStack,
+    Limits,
+    Session,
+    StepSource,
+    bridge,
+    hookimpl,
+)
 from interpstack.guests import NOT_RUN
 
 #: Calls that are wrong, and what is said of each.
@@ -206,16 +216,36 @@ async def test_no_class_of_the_host_is_built_by_the_check() -> None:
 async def test_a_bridge_may_tell_itself_what_it_refuses(noted: list[str]) -> None:
     asked: list[Any] = []
 
-    def refuses(value: Any) -> str:
+    def refuses(value: Any) -> GuestError | None:
         asked.append(value)
-        return "no" if value == {"a": 1} else ""
+        return GuestError("Closed", "no") if value == {"a": 1} else None
 
     own = Bridge(name="own.call", handler=lambda value: 1, raw=True, refuses=refuses)
     with InterpreterStack("quickjs", bridges=[own]) as stack:
         session = stack.session("one")
-        assert not (await session.eval("await own.call({a: 1})")).ok
+        error = (await session.eval("await own.call({a: 1})")).error
+        assert error is not None
+        assert (error.name, error.message) == ("Closed", f"{NOT_RUN}\n  at cell:1:7: no")
         assert (await session.eval("const n = 1; await own.call([n, 'x', null])")).ok
     assert [repr(one) for one in asked] == ["{'a': 1}", "[UNKNOWN, 'x', None]"]
+
+
+class _Begun:
+    """Opens each cell as one that an earlier run began."""
+
+    @hookimpl
+    def interpstack_open_cell(self) -> StepSource:
+        source = StepSource()
+        source.begun = True
+        return source
+
+
+async def test_the_rest_of_a_cell_that_was_begun_is_not_refused(noted: list[str]) -> None:
+    with InterpreterStack("quickjs", [_Begun()], bridges=bridges_noting(noted)) as stack:
+        outcome = await stack.session("one").eval("await tools.save({text: 'a'}); tools.gone()")
+    assert outcome.error is not None
+    assert NOT_RUN not in outcome.error.message
+    assert noted == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import attrs
 from interpstack.checks import Value, expect, is_async_function, shown, takes
 from interpstack.contracts.errors import BridgeError, BridgeNameClash
 from interpstack.contracts.languages import GuestLanguage
-from interpstack.contracts.protocol import MODULE, TIMER
+from interpstack.contracts.protocol import MODULE, TIMER, GuestError
 from interpstack.values.signatures import Signature
 
 __all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
@@ -84,9 +84,10 @@ class Bridge(GuestBridge):
             error; for calls that only add to the outcome, as console output does.
         tool: Name of the tool behind the bridge, if it differs: budgets count under both names.
         dispatches: Each request runs a subagent.
-        refuses: Says, without a call, why the handler would refuse an input; an empty text if it
-            may take it. Parts that only the run tells are `UNKNOWN`, and objects that may have more
-            fields are `OpenFields`. By default, the annotations decide, and nothing when `raw`.
+        refuses: Returns, without a call, the error with which the handler would refuse an input;
+            `None` if it may take it. Parts that only the run tells are `UNKNOWN`, and objects that
+            may have more fields are `OpenFields`. By default, the annotations decide, and nothing
+            when `raw`.
 
     Raises:
         BridgeError: A field is wrong, or the handler cannot be offered under this name.
@@ -102,7 +103,7 @@ class Bridge(GuestBridge):
     repeats: bool = attrs.field(default=False, validator=_flag)
     tool: str = attrs.field(default="", validator=_text)
     dispatches: bool = attrs.field(default=False, validator=_flag)
-    refuses: Callable[[Any], str] | None = attrs.field(default=None, repr=False)
+    refuses: Callable[[Any], GuestError | None] | None = attrs.field(default=None, repr=False)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 
@@ -134,8 +135,8 @@ class Bridge(GuestBridge):
             return (value,), {}
         return (), self.signature.bind(value, language)
 
-    def fault(self, value: Any, language: GuestLanguage = _NEUTRAL) -> str:
-        """Why a call with this input cannot succeed; empty if it may.
+    def fault(self, value: Any, language: GuestLanguage = _NEUTRAL) -> GuestError | None:
+        """The error that a call with this input ends with for certain; `None` if it may succeed.
 
         Args:
             value: The input as far as the code of a cell tells it, as `refuses` describes.
@@ -143,7 +144,8 @@ class Bridge(GuestBridge):
         """
         if self.refuses is not None:
             return self.refuses(value)
-        return "" if self.signature is None else self.signature.fault(value, language)
+        text = "" if self.signature is None else self.signature.fault(value, language)
+        return GuestError("TypeError", text) if text else None
 
 
 def _check_name(name: Any) -> None:

@@ -25,11 +25,11 @@ class EarlyFault(Value):
 
     Attributes:
         offset: Index of its first character.
-        message: What is wrong, in the words of the error that the run would have ended with.
+        error: The error that the run would have ended with.
     """
 
     offset: int
-    message: str
+    error: GuestError
 
 
 def refused(cell: Cell, faults: Sequence[EarlyFault]) -> GuestError:
@@ -42,10 +42,12 @@ def refused(cell: Cell, faults: Sequence[EarlyFault]) -> GuestError:
     ordered = sorted(faults, key=lambda fault: fault.offset)
     places = [place_at(cell.source, fault.offset) for fault in ordered[:_LISTED]]
     told = [
-        f"{cell.name}:{place.line}:{place.column}: {fault.message}"
+        f"{cell.name}:{place.line}:{place.column}: {fault.error.message}"
         for place, fault in zip(places, ordered, strict=False)
     ]
-    return GuestError("TypeError", not_run(told, len(ordered)), place=places[0])
+    names = {fault.error.name for fault in faults}
+    name = names.pop() if len(names) == 1 else "TypeError"
+    return GuestError(name, not_run(told, len(ordered)), place=places[0])
 
 
 def not_run(told: Iterable[str], count: int) -> str:

@@ -201,7 +201,9 @@ _BOOKED = {
 
 def _fault(value: Any, schema: Any = _BOOKED, **fields: Any) -> str:
     tool = HostTool(name="book", call=_answer, input_schema=schema, **fields)
-    return tool_fault("tools.book", tool, JAVASCRIPT, value)
+    error = tool_fault("tools.book", tool, JAVASCRIPT, value)
+    assert error is None or error.name == ("ToolError" if "refuses" in fields else "TypeError")
+    return "" if error is None else error.message
 
 
 @pytest.mark.parametrize(

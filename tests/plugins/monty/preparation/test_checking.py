@@ -152,3 +152,13 @@ async def test_checks_and_the_prompt_are_the_same_in_worker_processes(engine: st
         assert outcome.usage is not None
         assert outcome.usage.requests == 0  # it was found before the cell ran
         assert python_section() in stack.prompt(session.offer)
+
+
+async def test_a_stack_that_checks_nothing_has_no_cell_checked() -> None:
+    tool = HostTool(name="web_search", call=search, input_schema=SCHEMA, output_schema=ANSWER)
+    with InterpreterStack("monty", ["console", "ptc"], check="off") as stack:
+        session = stack.session("one")
+        session.bind(HostOffer(tools=[tool]))
+        outcome = await session.eval("print('begun')\nawait tools.web_search(q='a')")
+        assert outcome.error is not None
+        assert "begun" in outcome.console
