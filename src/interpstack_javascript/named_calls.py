@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence, Set
+from functools import cached_property
 from typing import Any, Final
 
 import attrs
@@ -43,6 +44,7 @@ _CLASSES: Final = frozenset({"ClassDeclaration", "ClassExpression"})
 _KEPT_IN: Final = frozenset({"ArrayExpression", "ClassBody", "ObjectExpression", "Property"})
 #: Ways in which a rejected promise may be handled elsewhere than at its call.
 _HANDLERS: Final = re.compile(r"\bcatch\b|\ballSettled\b|\.\s*(?:any|race)\b")
+_WORD: Final = re.compile(r"[\w$]+")
 #: Depth of a value that is read.
 _DEPTH: Final = 50
 #: The largest number that every reader of JSON reads alike.
@@ -114,19 +116,22 @@ def calls_in(program: Node, source: str, roots: Collection[str]) -> NamedCalls:
         source: The cell.
         roots: Namespaces of bridges, and bridges without one.
     """
-    walk = _Walk(frozenset(roots), _HANDLERS.search(source) is not None)
+    walk = _Walk(frozenset(roots), source)
     walk.run(program)
     return walk.result()
 
 
-#: The function or class that code is in, and the one around that.
+#: What a function or class is stored as: a variable, or behind a dot a member.
+_Names = tuple[str, ...]
+#: The name of the function or class that code is in, and what that is in.
 _Owner = tuple[str, "_Owner | None"]
 
 
 class _Walk:
-    def __init__(self, roots: frozenset[str], handles: bool) -> None:
+    def __init__(self, roots: frozenset[str], source: str) -> None:
         self._roots = roots
-        self._handles = handles
+        self._source = source
+        self._handles = _HANDLERS.search(source) is not None
         self._read: set[_Path] = set()
         self._passed: set[str] = set()
         self._texts: set[str] = set()
@@ -135,24 +140,24 @@ class _Walk:
         self._calls: list[tuple[NamedCall, int, bool, _Owner | None]] = []
         self._awaited: set[int] = set()  # calls that are awaited where they are
         self._unclear = self._names_await = False
-        #: Nodes, where they stand, the owner of their functions, and the name for what they are.
-        self._waiting: list[tuple[Node, int, _Owner | None, str]] = []
+        #: Nodes, where they stand, what they are in, and as what they are stored.
+        self._waiting: list[tuple[Node, int, _Owner | None, _Names]] = []
 
     def run(self, program: Node) -> None:
         self._statements(program["body"], 0, None)
         waiting = self._waiting
         while waiting:
-            node, flags, owner, name = waiting.pop()
+            node, flags, owner, names = waiting.pop()
             kind = node["type"]
             visit = _VISITS.get(kind)
             if visit is not None:
-                visit(self, node, flags, owner, name)
+                visit(self, node, flags, owner, names)
             elif kind in FUNCTIONS:
-                self._function(node, flags, owner, name)
+                self._function(node, flags, owner, names)
             elif kind in _CLASSES:
-                self._class(node, flags, owner, name)
+                self._class(node, flags, owner, names)
             elif not kind.startswith("TS") or kind in _RUNNING:
-                inner = name if kind in _KEPT_IN else ""
+                inner = names if kind in _KEPT_IN else ()
                 for one in children(node):
                     self._push(one, flags, owner, inner)
 
@@ -169,17 +174,23 @@ class _Walk:
         return NamedCalls(calls, self._read, self._passed, self._texts, self._names_await)
 
     def _is_used(self, owner: _Owner | None) -> bool:
+        """Whether the cell uses what its code is in: names it elsewhere than where it is made."""
         while owner is not None:
             name, owner = owner
-            if self._mentions[name] < 2:  # its declaration alone
+            counted = self._words[name[1:]] if name.startswith(".") else self._mentions[name]
+            if counted < 2:
                 return False
         return True
 
+    @cached_property
+    def _words(self) -> Counter[str]:
+        return Counter(_WORD.findall(self._source))
+
     # -- statements ------------------------------------------------------------------------
 
-    def _push(self, node: Any, flags: int, owner: _Owner | None, name: str = "") -> None:
+    def _push(self, node: Any, flags: int, owner: _Owner | None, names: _Names = ()) -> None:
         if isinstance(node, dict):
-            self._waiting.append((node, flags, owner, name))
+            self._waiting.append((node, flags, owner, names))
 
     def _statements(self, body: list[Node], flags: int, owner: _Owner | None) -> None:
         hoisted = flags
@@ -189,10 +200,10 @@ class _Walk:
             if statement["type"] in _LEAVING:
                 flags |= _DEAD
 
-    def on_block(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_block(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._statements(node["body"], flags, owner)
 
-    def on_branches(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_branches(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         """`if` and `?:`."""
         test = _truth(node["test"])
         self._push(node["test"], flags, owner)
@@ -200,13 +211,13 @@ class _Walk:
         self._push(node["consequent"], yes | _DEAD if test is False else yes, owner)
         self._push(node.get("alternate"), no | _DEAD if test is True else no, owner)
 
-    def on_logical(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_logical(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         test, skips = _truth(node["left"]), {"&&": False, "||": True}.get(node["operator"])
         self._push(node["left"], flags, owner)
         is_dead = test is not None and test is skips
         self._push(node["right"], flags | _MAY_RUN | (_DEAD if is_dead else 0), owner)
 
-    def on_loop(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_loop(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         left, test = node.get("left"), node.get("test")
         if left is not None:
             self._push(left, flags | _BINDS, owner)
@@ -216,70 +227,77 @@ class _Walk:
         is_dead = test is not None and node["type"] != "DoWhileStatement" and _truth(test) is False
         self._push(node["body"], inner | _DEAD if is_dead else inner, owner)
 
-    def on_case(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_case(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node["test"], flags, owner)
         self._statements(node["consequent"], flags | _MAY_RUN, owner)
 
-    def on_try(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_try(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         handler, last = node.get("handler"), node.get("finalizer")
         catches = handler is not None or (last is not None and _leaves(last))
         self._push(node["block"], flags | _IN_TRY if catches else flags, owner)
         self._push(handler, flags | _MAY_RUN, owner)
         self._push(last, flags, owner)
 
-    def on_catch(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_catch(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node.get("param"), flags | _BINDS, owner)
         self._push(node["body"], flags, owner)
 
-    def on_unclear_names(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_unclear_names(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._unclear = True
 
-    def on_label(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_label(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node.get("body"), flags, owner)
 
     # -- names -----------------------------------------------------------------------------
 
-    def _function(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
+    def _function(self, node: Node, flags: int, owner: _Owner | None, names: _Names) -> None:
         own = node.get("id")
         if own is not None:
             self._push(own, flags | _BINDS, owner)
-        name = name or (own["name"] if own and node["type"] == "FunctionDeclaration" else "")
-        owner = (name, owner) if name else owner
+        if own is not None and node["type"] == "FunctionDeclaration":
+            names = (own["name"],)
+        for name in names:
+            owner = name, owner
         inner = flags | _IN_FUNCTION
         for parameter in node["params"]:
             self._push(parameter, inner | _BINDS, owner)
         self._push(node["body"], inner, owner)
 
-    def _class(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
+    def _class(self, node: Node, flags: int, owner: _Owner | None, names: _Names) -> None:
         own = node.get("id")
         self._push(own, flags | _BINDS, owner)
-        name = name or (own["name"] if own else "")
+        names = names or ((own["name"],) if own else ())
         self._push(node.get("superClass"), flags, owner)
         for one in node.get("decorators") or ():
             self._push(one, flags, owner)
-        self._push(node["body"], flags, owner, name)
+        self._push(node["body"], flags, owner, names)
 
-    def on_member_of_class(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
+    def on_member_of_class(
+        self, node: Node, flags: int, owner: _Owner | None, names: _Names
+    ) -> None:
         if node["computed"]:
             self._push(node["key"], flags, owner)
-        is_method = node["type"] == "MethodDefinition"
-        self._push(node.get("value"), flags | _IN_FUNCTION, owner, name if is_method else "")
+        if node.get("kind") != "constructor":
+            names = (*names, f".{_key(node) or ''}")
+        self._push(node.get("value"), flags | _IN_FUNCTION, owner, names)
 
-    def on_declarator(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_declarator(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         target = node["id"]
         self._push(target, flags | _BINDS, owner)
-        name = target["name"] if target["type"] == "Identifier" else ""
-        self._push(node.get("init"), flags & ~_BINDS, owner, name)
+        names = (target["name"],) if target["type"] == "Identifier" else ()
+        self._push(node.get("init"), flags & ~_BINDS, owner, names)
 
-    def on_assignment(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_assignment(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         target = _inner(node["left"])
         is_member = target["type"] == "MemberExpression"
         if is_member and node["operator"] == "=":
             self._written(target, flags, owner)
         else:
             self._push(target, flags | _BINDS, owner)
-        name = target["name"] if target["type"] == "Identifier" else ""
-        self._push(node["right"], flags & ~_BINDS, owner, name)
+        names = (target["name"],) if target["type"] == "Identifier" else ()
+        if is_member:
+            names = (f".{_step(target) or ''}",)
+        self._push(node["right"], flags & ~_BINDS, owner, names)
 
     def _written(self, target: Node, flags: int, owner: _Owner | None) -> None:
         """A member that is written or deleted, and not read."""
@@ -291,29 +309,29 @@ class _Walk:
         if target["computed"]:
             self._push(target["property"], flags & ~_BINDS, owner)
 
-    def on_update(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_update(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node["argument"], flags | _BINDS, owner)
 
-    def on_unary(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_unary(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         target = _inner(node["argument"])
         if node["operator"] == "delete" and target["type"] == "MemberExpression":
             self._written(target, flags, owner)
         else:
             self._push(target, flags, owner)
 
-    def on_default(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_default(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node["left"], flags, owner)
         self._push(node["right"], (flags & ~_BINDS) | _MAY_RUN, owner)
 
-    def on_property(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
+    def on_property(self, node: Node, flags: int, owner: _Owner | None, names: _Names) -> None:
         if node["computed"]:
             self._push(node["key"], flags & ~_BINDS, owner)
-        self._push(node["value"], flags, owner, name)
+        self._push(node["value"], flags, owner, (*names, f".{_key(node) or ''}"))
 
-    def on_import(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_import(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node["local"], flags | _BINDS, owner)
 
-    def on_identifier(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_identifier(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         name = node["name"]
         self._mentions[name] += 1
         if name in self._roots:
@@ -323,20 +341,20 @@ class _Walk:
         elif name == "eval":
             self._unclear = True
 
-    def on_text(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_text(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         if isinstance(node.get("value"), str):
             self._texts.add(node["value"])
 
-    def on_wrapped(self, node: Node, flags: int, owner: _Owner | None, name: str) -> None:
-        self._push(node["expression"], flags, owner, name)
+    def on_wrapped(self, node: Node, flags: int, owner: _Owner | None, names: _Names) -> None:
+        self._push(node["expression"], flags, owner, names)
 
     # -- calls -----------------------------------------------------------------------------
 
-    def on_await(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_await(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._awaited.add(id(_inner(node["argument"])))
         self._push(node["argument"], flags, owner)
 
-    def on_call(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_call(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._called(node, flags, owner, "", False)
 
     def _called(
@@ -377,7 +395,7 @@ class _Walk:
         is_awaited = id(node) in self._awaited and not flags & _IN_FUNCTION
         self._calls.append((call, flags, is_awaited, owner))
 
-    def on_member(self, node: Node, flags: int, owner: _Owner | None, _: str) -> None:
+    def on_member(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         flags &= ~_BINDS
         path, _is_optional, last = self._path_of(node, flags, owner)
         if path:

@@ -120,6 +120,9 @@ _CELLS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("to: 'x'", "to: 1"), ("to: 'x', ", ""), ("subject: notes", "topic: notes"), ("mail.box", "mail.boxes"),
         ("await mail.box.send({to: 'x', subject: notes.join()})", "mail.box.send({to: 'x', subject: notes.join()}).length"),
     ),
+    "const desk = {\n  async open(path) { return await files.read({path}); },\n};\ndesk.note = (text) => tools.save({text});\nconst text = await desk.open('a');\nawait desk.note(text)": (
+        ("files.read", "files.raed"), ("{path}", "{file: path}"), ("tools.save", "tools.sav"), ("{text}", "{note: text}"),
+    ),
     "const ids = [1, 2, 3], names = new Map();\nawait Promise.all(ids.map(async (id) => {\n  const {name} = await tools.getUser({id});\n  names.set(id, name);\n}));\nnames.size": (
         ("tools.getUser", "tools.getUsr"), ("{id})", "{ID: id})"), ("{id})", "{})"), ("{id})", "{id: 'a'})"),
         ("await tools.getUser({id})", "tools.getUser({id}).address"), ("tools.getUser({id})", "tools.getUser(id, {})"),
@@ -242,6 +245,13 @@ _TRICKY: Final = (
     "function later() { return tools.notYet({a: 1}); }\n1",
     "const api = {later: () => tools.notYet(1, 2), more: {deep() { return tools.no(); }}};\n1",
     "class Later { go() { return tools.notYet({a: 1}); } }\n1",
+    "const api = {now: () => 1};\napi.later = () => tools.notYet({a: 1});\napi.now()",
+    "globalThis.later2 = async () => { await tools.search({}); };\n1",
+    "class A { now = () => 1; later = () => tools.notYet({a: 1}); }\nnew A().now()",
+    "class A { now() { return 1; } later() { return tools.notYet({a: 1}); } }\nnew A().now()",
+    "const api = {now: () => 1, later: () => tools.notYet({a: 1})};\napi.now()",
+    "Object.keys({later: () => tools.notYet({a: 1}), 'more': [() => tools.no()]})",
+    "function A() {}\nA.prototype.later = function () { return tools.notYet({a: 1}); };\nnew A() instanceof A",
     "if (false) tools.notYet({a: 1});\n1",
     "if (true) 1; else tools.notYet({a: 1});\n1",
     "false && tools.notYet({a: 1});\ntrue || tools.notYet();\n1",
