@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import attrs
@@ -39,8 +39,6 @@ _LIMITS: Final = Limits(
     result_chars=100_000,
     console_chars=1_000_000,
 )
-#: Names of JavaScript that take no value.
-_CONSTANTS: Final = frozenset({"Infinity", "NaN", "undefined"})
 #: The variable that holds the value of the last cell.
 _LAST: Final = "notebook_value"
 
@@ -109,12 +107,11 @@ class GuestSession:
             ConfigurationError: Code would not see a variable of that name.
             UnsupportedValue: A value has no form in code.
         """
-        is_javascript = self.stack.language.name == "javascript"
-        functions = {
-            one.name.partition(".")[0] for one in self.stack.bridge_set(self.session.offer)
-        }
+        language = self.stack.language
+        bridges = self.stack.bridge_set(self.session.offer)
+        taken = {one.name.partition(".")[0] for one in bridges} | language.constants
         for name in values:
-            if name in functions or (is_javascript and name in _CONSTANTS):
+            if name in taken:
                 raise ConfigurationError(
                     f"code cannot get a variable {name}: the name stands for something else there; "
                     "give the variable another name"
@@ -122,11 +119,11 @@ class GuestSession:
         most = self.stack.limits.value_bytes
         forms, notices = {}, []
         for name, value in values.items():
-            form = _VariableForm(name)
+            form = _VariableForm(name, language.time_unit)
             forms[name] = form.of(value, most)
-            if form.is_rounded and is_javascript:
+            if form.is_rounded:
                 notices.append(
-                    f"{name}: points in time are rounded to milliseconds, which is what a Date has."
+                    f"{name}: points in time are rounded, as {language.title} has none as fine."
                 )
         run_sync(self.session.load(forms))
         return tuple(notices)
@@ -188,10 +185,12 @@ class _VariableForm:
 
     Attributes:
         name: The name of the variable.
-        is_rounded: Whether it has a point in time with parts of a millisecond.
+        unit: The smallest part of a second that points in time have in code.
+        is_rounded: Whether it has a point in time with parts of that unit.
     """
 
     name: str
+    unit: timedelta
     is_rounded: bool = attrs.field(default=False, init=False)
 
     def of(self, value: Any, most: int) -> Any:
@@ -209,6 +208,6 @@ class _VariableForm:
 
     def _simplified(self, value: Any) -> Any:
         made = simplified(value, times_as_text=False)
-        if isinstance(made, datetime) and made.microsecond % 1000:
+        if isinstance(made, datetime) and timedelta(microseconds=made.microsecond) % self.unit:
             self.is_rounded = True
         return made

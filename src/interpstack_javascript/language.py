@@ -142,6 +142,8 @@ TYPESCRIPT: Final = _JavaScript(
         ),
         joined=_joined,
     ),
+    constants=frozenset({"Infinity", "NaN", "undefined"}),
+    time_unit=timedelta(milliseconds=1),
     kinds={
         str: "a string",
         bool: "true or false",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import attrs
@@ -114,6 +114,8 @@ class GuestLanguage(Value):
         words: For prompts.
         editor: For the REPL.
         kinds: Words for kinds of values in messages, by Python type, as `{list: "an array"}`.
+        constants: Names of its globals that take no value, as `undefined`.
+        time_unit: The smallest part of a second that its points in time have.
         helper_prefix: Begins names of functions that are not tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
         cell_check: Makes the `CellCheck` of a `BridgeSet`; `None`: cells are not checked.
@@ -132,6 +134,8 @@ class GuestLanguage(Value):
     words: PromptWords = PromptWords()
     editor: EditorRules = EditorRules()
     kinds: Mapping[type, str] = attrs.field(factory=dict, hash=False)
+    constants: frozenset[str] = frozenset()
+    time_unit: timedelta = timedelta(microseconds=1)
     helper_prefix: str = "_"
     declares: bool = False
     cell_check: Callable[[Any], Any] | None = None
