@@ -94,7 +94,10 @@ def pairs(update: Any) -> list[tuple[str, Any]]:
 def _of_node(config: Mapping[str, Any]) -> MutableMapping[str, Any] | None:
     """Values of the configuration that a task's node and its writers share.
 
-    Middleware may run its handler inside a runnable of its own, whose configuration is a copy.
+    Middleware may run its handler inside a runnable of its own, whose configuration is a copy. From
+    there, nothing leads to these values: the task has the configuration that they were copied from,
+    and its writes are a plain deque, in which nothing can be held back or taken out again in time.
+    `docs/explanation/durability.md` says so.
     """
     found = var_child_runnable_config.get()
     if found is None or _run_of(found) is None or _run_of(found) != _run_of(config):
