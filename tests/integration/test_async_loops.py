@@ -47,6 +47,30 @@ _PROGRAMS = {
     " { log.push('s') } })()) { log.push(x); break } log": '[7, "s"]',
     "for await (const x of (function* () { try { yield 7 } finally { throw new Error('s') } })())"
     " break": "Error: s",
+    "function* g() { try { yield Promise.reject(new Error('x')) } finally { log.push('s') } }"
+    " try { for await (const x of g()) ; } catch (e) { log.push(e.message) } log": '["s", "x"]',
+    "function* g() { try { yield Promise.reject(new Error('x')) }"
+    " finally { throw new Error('s') } } for await (const x of g()) ;": "Error: x",
+    "const one = {[Symbol.iterator]: () => ({next: () => ({value: Promise.reject(new Error('x')),"
+    " done: true}), return() { log.push('r') }})};"
+    " try { for await (const x of one) ; } catch (e) { log.push(e.message) } log": '["x"]',
+    "const one = {[Symbol.iterator]: () => ({next: () => ({value: 1, done: false})})};"
+    " for await (const x of one) break; 'no return'": "no return",
+    "const one = {[Symbol.iterator]: () => ({next: () => 5})}; for await (const x of one) ;": (
+        "TypeError"
+    ),
+    "const one = {[Symbol.iterator]: () => ({next: () => ({value: 1, done: false}),"
+    " return: () => 5})}; for await (const x of one) break": "TypeError",
+    "const one = {[Symbol.asyncIterator]: () => ({async next() { throw new Error('x') },"
+    " return() { log.push('r') }})};"
+    " try { for await (const x of one) ; } catch (e) { log.push(e.message) } log": '["x"]',
+    "const one = {[Symbol.asyncIterator]: () => ({next() { throw new Error('x') },"
+    " return() { log.push('r') }})};"
+    " try { for await (const x of one) ; } catch (e) { log.push(e.message) } log": '["x"]',
+    "let s = ''; for await (const x of 'ab') s += x; s": "ab",
+    "const order = []; Promise.resolve().then(() => order.push(1)).then(() => order.push(2))"
+    ".then(() => order.push(3)).then(() => order.push(4)).then(() => order.push(5));"
+    " for await (const x of new Set(['a', 'b'])) order.push(x); order.join('')": "12a34b5",
     "const one = {[Symbol.asyncIterator]: () => ({next: async () => ({value: 1, done: false}),"
     " return: async () => 5})}; for await (const x of one) break": "TypeError",
     "const one = {[Symbol.asyncIterator]: () => ({next: async () => ({value: 1, done: false}),"
