@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -157,6 +159,15 @@ class ServedCell(Outlasting[Outcome]):
         A client that is asked between two requests may never come back.
         """
         return not self.followers and bool(self.questions)
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Wait for the cell in the block, for a request of the client."""
+        self.followers += 1
+        try:
+            yield
+        finally:
+            self.followers, self.left = self.followers - 1, time.monotonic()
 
     def wake(self) -> None:
         """Have the requests that wait for the cell look at it again."""

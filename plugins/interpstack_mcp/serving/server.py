@@ -219,16 +219,15 @@ class CodeServer:
 
     async def _follow(self, ctx: Any, client: Client, run: ServedCell) -> _Answer:
         """Wait for the end of a cell, and tell its client of questions and progress meanwhile."""
-        run.followers += 1
         try:
-            waiting = await self._news_of(ctx, client, run)
+            with run.followed():
+                waiting = await self._news_of(ctx, client, run)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await run.stop()
             client.drop(run)
             raise
         finally:
-            run.followers, run.left = run.followers - 1, time.monotonic()
             for behind in client.runs.values():
                 behind.wake()
         if waiting is not None:
