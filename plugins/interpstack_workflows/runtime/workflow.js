@@ -283,15 +283,14 @@
       tellWork(answer);
       return answer.value;
     }, (error) => {
-      if (isFatal(error) || !isLoss(error)) throw error;
+      const isLoss = isObject(error) && error.kind === "agent";
+      // What it would fail at in every item, such as an effort that it does not take, is no loss of one of them.
+      if (isLoss && error.final === true) seenAdd(fatalErrors, error);
+      if (!isLoss || isFatal(error)) throw error;
       tellWork(error);
       dropped++;
       return null;
     }]);
-  }
-  // Whether an agent has failed for this time: what it would fail at every time, such as an effort that it does not take, is told.
-  function isLoss(error) {
-    return isObject(error) && error.kind === "agent" && error.final !== true;
   }
   function workflow(ref, args, ...more) {
     return asked(() => {

@@ -270,9 +270,10 @@ async def test_an_agent_that_failed_gives_null(engine: str) -> None:
     assert await result("return agent('fail')", team, engine=engine) is None
 
 
-async def test_an_agent_that_cannot_be_called_throws() -> None:
+async def test_an_agent_that_cannot_be_called_throws(engine: str) -> None:
     team = failing(failure=AgentFailed("it has no checkpointer", final=True))
-    assert await error("return agent('fail')", team) == ("AgentFailed", "it has no checkpointer")
+    for body in ("return agent('fail')", "return parallel([() => agent('fail')])"):
+        assert await error(body, team, engine=engine) == ("AgentFailed", "it has no checkpointer")
 
 
 async def test_a_person_who_refuses_gives_no_null() -> None:
@@ -475,7 +476,8 @@ async def test_phases_choose_models_and_logs_are_lines() -> None:
         "phase('A'); log('a', { b: 1 }); console.log('c'); await agent('d')"
     )
     async with runner(team, events=events.append) as made:
-        await made.run(source)
+        done = await made.run(source)
+    assert (done.status, done.result) == ("completed", None)
     assert [(call.phase, call.model) for call in team.calls] == [("A", "small")]
     assert logs(events) == ['a {"b":1}', "c"]
 
