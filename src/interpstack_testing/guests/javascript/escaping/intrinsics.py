@@ -138,7 +138,12 @@ def _attack(name: str, source: str) -> Attack:
     # A Map without its own constructor is shown by another name.
     then = tuple(cell for cell in _HEALTH if (name, cell[0]) != ("Map and Set", "made"))
     return Attack(
-        f"{source}; 'attacked'", shows="attacked", before=_PREPARED, then=then, healthy=False
+        f"{source}; 'attacked'",
+        shows="attacked",
+        before=_PREPARED,
+        then=then,
+        healthy=False,
+        noticed="Object.prototype.t" in source,  # takes no `then` and no `toJSON`
     )
 
 

@@ -109,7 +109,11 @@ _MESSAGE = "host is reserved by the interpreter; use another name"
 
 ATTACKS: Final[Mapping[str, Attack]] = {
     **group(
-        "reserved", {k: Attack(v, (VALUE, ANY_ERROR), then=_STAYS) for k, v in _ATTEMPTS.items()}
+        "reserved",
+        {
+            k: Attack(v, (VALUE, ANY_ERROR), then=_STAYS, noticed="Object.prototype." in v)
+            for k, v in _ATTEMPTS.items()
+        },
     ),
     **group("reserved", {v: Attack(v, shows="1") for v in _LOCAL}),
     **group(
