@@ -46,8 +46,11 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
 
 
 def _offered(bridge: Bridge) -> list[Any]:
-    usual = bridge.listed and bridge.counted and not bridge.positional
-    rest = [] if usual else [bridge.listed, bridge.counted, bridge.positional]
+    rest: list[bool] = []
+    if bridge.positional:
+        rest = [bridge.listed, bridge.counted, True]
+    elif not (bridge.listed and bridge.counted):
+        rest = [bridge.listed, bridge.counted]
     return [bridge.name, bridge.awaited, *rest]
 
 

@@ -32,9 +32,11 @@ def test_bind_offers_what_guests_may_see():
     registry.bridge(Bridge(name="log", handler=_nothing, awaited=False))
     registry.bridge(Bridge(name="tools.$find", handler=_nothing, listed=False))
     registry.bridge(Bridge(name="task", handler=_nothing, counted=False))
+    registry.bridge(Bridge(name="files.read", handler=_nothing, raw=True, positional=True))
     registry.bridge(Bridge(name="secret", handler=_nothing, hidden=True))
     offered, given = bind_arguments(registry.freeze(), Limits(requests=7, timers=3))
     assert sorted(offered) == [
+        ["files.read", True, True, True, True],
         ["log", False],
         ["task", True, True, False],
         ["tools.$find", True, False, True],
