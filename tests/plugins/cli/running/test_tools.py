@@ -111,7 +111,7 @@ def test_code_calls_tools(run, references, code, shown):
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("await tools.readFile({path: 3})", "TypeError: tools.readFile: field 'path' takes a str"),
+        ("await tools.readFile({path: 3})", "1:7: tools.readFile: field 'path' takes a str"),
         ("await tools.readFile({})", "tools.readFile needs the field 'path'"),
         ("await tools.readFile({path: '', colour: 1})", "no field 'colour'"),
         ("await tools.fails()", "ToolError: nothing there"),

@@ -53,7 +53,7 @@ async def test_nobody_is_asked_about_a_field_that_the_tool_does_not_have(many: b
         refused = await session.eval(f"await tools.pay({{for: 'a'{more}}})", host=run)
         assert refused.error is not None
         assert refused.error.name == "TypeError"
-        assert refused.error.message.startswith("tools.pay has no field 'for'; its fields are: to")
+        assert "tools.pay has no field 'for'; its fields are: to" in refused.error.message
         assert run.questions == []
         asking = asyncio.ensure_future(session.eval("await tools.pay({to: 'a'})", host=run))
         await run.news(10)
