@@ -8,6 +8,7 @@ import pytest
 from recorded_steps import Thread, answer, call
 
 from interpstack import ConfigurationError
+from interpstack.guests import NOT_RUN
 from interpstack_langchain.replay.recorded_evals import (
     RecordedEval,
     pick,
@@ -57,6 +58,15 @@ def test_an_eval_has_its_own_journal_and_answer(thread: Thread) -> None:
     first, second = evals(thread)
     assert (first.entries, first.answer) == (ENTRIES, None)
     assert (second.entries, second.answer) == ([], "<result>2</result>")
+
+
+def test_an_eval_whose_code_was_refused_did_not_begin(thread: Thread) -> None:
+    text = f'<error type="TypeError">{NOT_RUN}\n  at cell:1:7: tools has no x</error>'
+    thread.step(call("a"), writes=answer("a", text))
+    thread.step(call("b"), writes=answer("b", text), journals={"b": ENTRIES})
+    thread.step(call("c"), writes=answer("c", "<error>another one</error>"))
+    found = [one.not_begun for one in evals(thread)]
+    assert found == ["the code was refused before it ran", "", ""]
 
 
 def test_an_eval_behind_one_that_has_not_ended_did_not_begin(thread: Thread) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import pytest
@@ -37,10 +37,12 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> list[InterpreterStack]:
     """The stacks that were opened, all on the reference engine."""
     opened: list[InterpreterStack] = []
 
-    def make(engine: str, plugins: Sequence[Any], limits: Limits) -> InterpreterStack:
+    def make(
+        engine: str, plugins: Sequence[Any], limits: Limits, check: Literal["off"]
+    ) -> InterpreterStack:
         if engine == "unknown":
             raise ConfigurationError("no engine is named 'unknown'")
-        opened.append(InterpreterStack(FakeEngine(), plugins, limits=limits))
+        opened.append(InterpreterStack(FakeEngine(), plugins, limits=limits, check=check))
         return opened[-1]
 
     monkeypatch.setattr(replayer, "InterpreterStack", make)
