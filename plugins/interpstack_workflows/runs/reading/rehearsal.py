@@ -12,8 +12,11 @@ from typing import Any, Final
 
 import attrs
 
+from interpstack_javascript.cells import escape
+from interpstack_javascript.parser.parsing import Node, walk
 from interpstack_workflows.agents.answers import AnswerSchema, SchemaFault
 from interpstack_workflows.errors import UnknownAgent, WorkflowModuleError
+from interpstack_workflows.module.forms import parsed_tree, placed
 from interpstack_workflows.runs.agent_names import agent_named
 from interpstack_workflows.runs.failures import ScopeFailed, StepFailed, as_failed, described
 from interpstack_workflows.runs.parts import RunParts
@@ -66,6 +69,10 @@ _LITERAL: Final = (
     r"""(?:(?:(?P<text>'[^'\\\n]*'|"[^"\\\n]*")|(?P<word>true|false|null)"""
     r"""|(?P<number>-?\d+(?:\.\d+)?))\s*(?P<end>[,}]))?"""
 )
+#: Places of a name that are compared with a line.
+_PLACES: Final = 100
+#: The message about a name that a script does not have.
+_UNDEFINED: Final = re.compile(r"'?([\w$]+)'? is not defined\b")
 _PRODUCT: Final = {"patch": "", "base": "0" * 40, "files": []}
 _OUTPUT: Final = {"exitCode": 0, "stdout": "", "stderr": "", "truncated": []}
 
@@ -362,6 +369,9 @@ def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
     found = re.search(rf"{name}:(\d+)(?::(\d+))?", f"{error.stack}\n{error}")
     line, column = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
     first = str(error).strip().partition("\n")[0]
+    undefined = _UNDEFINED.match(first)
+    if undefined is not None and error.name == "ReferenceError":
+        line, column = _name_position(place, undefined[1], line) or (line, column)
     return ScriptFault(
         message=_one_line(f"{error.name}: {first}"),
         line=line,
@@ -369,6 +379,27 @@ def _fault(error: ScopeFailed, place: ScopePlace) -> ScriptFault:
         name=error.name,
         source_name=place.script.source_name,
     )
+
+
+def _name_position(place: ScopePlace, name: str, line: int) -> tuple[int, int] | None:
+    """Return the first place of a name that is not defined, unless it stands on the given line.
+
+    QuickJS reports such a name at the call before it, or at the beginning of the function.
+    """
+    source, offsets, others = escape(place.script.source), list[int](), set[int]()
+
+    def enter(node: Node) -> None:
+        for field in ("property", "key", "label"):
+            if isinstance(node.get(field), dict) and not node.get("computed"):
+                others.add(id(node[field]))
+        if node["type"] == "Identifier" and node.get("name") == name and id(node) not in others:
+            offsets.append(node["start"])
+
+    walk(parsed_tree(source, place.script.source_name)[0], enter)
+    places = [placed(source, "", offset, "") for offset in sorted(offsets)[:_PLACES]]
+    if not places or any(one.line == line for one in places):
+        return None
+    return places[0].line, places[0].column
 
 
 def _one_line(text: str) -> str:

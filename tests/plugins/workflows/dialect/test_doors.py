@@ -66,7 +66,10 @@ def test_a_check_says_what_is_wrong(folder: Path) -> None:
         ("return 1\nexport default 2", "wrong.js:2:1: the script has both forms of a workflow: "),
         ("return agent('a', { effrt: 'low' })", "wrong.js:2: agent has no option 'effrt'; it has"),
         ("return agent('a', { effort: 'much' })", "wrong.js:2: agent option effort takes 'low', "),
-        ("return nobody.knows", "ReferenceError: nobody is not defined"),
+        (
+            "const a = { nobody: 'nobody' }\nlog(a.nobody)\nreturn nobody.knows",
+            "wrong.js:4: ReferenceError: nobody is not defined",
+        ),
         ("return 1 +", "wrong.js:2:11: the module does not parse: "),
         ("import x from 'y'\nreturn x", "workflow imports are restricted; only "),
     ):
