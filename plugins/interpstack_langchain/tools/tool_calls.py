@@ -33,7 +33,7 @@ from interpstack import (
     HostTool,
     UnsupportedValue,
 )
-from interpstack.values.models import has_read_keys
+from interpstack.values import has_read_keys
 from interpstack_durable.api import grace_of, made_when
 from interpstack_langchain.evals.eval_call import PASSES, EvalCall
 from interpstack_langchain.langgraph_internals.inner_calls import inside

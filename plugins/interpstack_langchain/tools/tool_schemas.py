@@ -16,7 +16,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from interpstack.values.models import dropped
+from interpstack.values import dropped
 from interpstack_agents import unknown_field
 
 __all__ = [
