@@ -26,6 +26,7 @@ from interpstack import (
     StepSource,
     hookimpl,
 )
+from interpstack.guests import NOT_RUN
 from interpstack_accounts.api import Account, Budget
 from interpstack_durable.api import (
     DurableRun,
@@ -107,6 +108,24 @@ def python_host() -> Host:
 
 
 # -- the same run --------------------------------------------------------------------------
+
+
+async def test_a_cell_that_goes_on_is_not_refused_for_what_is_gone(host: Host) -> None:
+    source = "await kit.free({n: 1}); await kit.gated({n: 2}); await kit.late({n: 3})"
+    refused = await host.run(source)
+    assert refused.error is not None
+    assert refused.error.message.startswith(NOT_RUN)
+    assert (host.done, host.memory.entries) == ([], [])
+    host.names = ("free", "gated", "late")
+    with pytest.raises(Waits):
+        await host.run(source)
+    host.memory.decided = True
+    host.names = ("free", "gated")
+    outcome = await host.run(source)
+    assert outcome.error is not None
+    assert NOT_RUN not in outcome.error.message
+    assert host.done == [1, 2]
+
 
 CHANCE = """
 const drawn = () => [Math.random(), Date.now(), new Date().getTime(), crypto.randomUUID(),
