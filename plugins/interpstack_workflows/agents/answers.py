@@ -28,8 +28,9 @@ _FAULT_CHARS: Final = 300
 _SECONDS: Final = 2.0
 #: Keywords that are refused, and the reason.
 _REFUSED: Final[Mapping[str, str]] = {
-    "pattern": "regular expressions may take forever",
-    "patternProperties": "regular expressions may take forever",
+    "pattern": "regular expressions may take forever; describe the text in description, and check "
+    "it in the script",
+    "patternProperties": "regular expressions may take forever; use additionalProperties",
     "unevaluatedItems": "its evaluation cannot be bounded; list the items in prefixItems and items",
     "unevaluatedProperties": "its evaluation cannot be bounded; use additionalProperties",
 }

@@ -154,6 +154,19 @@ async def test_a_value_that_never_fits_throws() -> None:
     assert await result(body, team) == [None]
 
 
+async def test_a_schema_has_any_root_and_no_pattern(engine: str) -> None:
+    team = Team(lambda call: [1])
+    body = "return agent('a', { schema: { type: 'array', items: { type: 'integer' } } })"
+    assert await result(body, team, engine=engine) == [1]
+    body = "return parallel([() => agent('a', { schema: { type: 'string', pattern: '^a' } })])"
+    name, message = await error(body, team, engine=engine)
+    assert (name, len(team.calls)) == ("TypeError", 1)
+    assert message == (
+        "agent option schema: pattern is not supported, for regular expressions may take forever; "
+        "describe the text in description, and check it in the script"
+    )
+
+
 async def test_labels_and_phases_are_those_of_the_call() -> None:
     team = Team()
     await result(
