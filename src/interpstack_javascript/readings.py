@@ -32,6 +32,7 @@ __all__ = [
     "may_be_object",
     "object_reading",
     "other_reading",
+    "reading_of",
     "telling_faults",
 ]
 
@@ -108,7 +109,7 @@ def other_reading(source: str, tried: Sequence[tuple[str, Parsed]], clock: Clock
     """
     if _RETURN in source:
         for ending, parsed in tried:
-            found = _accepted(ending, parsed, clock)
+            found = reading_of(ending, parsed, clock)
             if found is None:
                 continue
             ends = found.program["body"] and may_be_object(found.program["body"][-1])
@@ -125,17 +126,14 @@ def object_reading(source: str, endings: Sequence[str], clock: Clock) -> Reading
     return next((found for found in readings if found is not None), None)
 
 
-def telling_faults(source: str, parsed: Parsed) -> Sequence[SourceFault]:
-    """The faults of a source without those of a `return`, unless there are no others."""
-    if len(parsed.faults) == 1:
-        return parsed.faults
-    units = units_of(source)
-    others = [each for each in parsed.faults if units[each.start : each.end] != _RETURN]
-    return others or parsed.faults
+def reading_of(ending: str, parsed: Parsed, clock: Clock) -> Reading | None:
+    """The reading of a source that has no fault but `return` outside of functions; else `None`.
 
-
-def _accepted(ending: str, parsed: Parsed, clock: Clock) -> Reading | None:
-    """The reading of a source that has no fault, or only `return` outside of functions."""
+    Args:
+        ending: The ending of the name with which the parser has read it.
+        parsed: What the parser found.
+        clock: Its time is not exceeded.
+    """
     if not parsed.faults:
         return Reading(parsed.program, ending, parsed.is_module)
     program = parsed.recovered(clock.pause)
@@ -144,6 +142,15 @@ def _accepted(ending: str, parsed: Parsed, clock: Clock) -> Reading | None:
         return None
     is_module = program["sourceType"] == "module"
     return Reading(program, ending, is_module, tuple(returns.values()))
+
+
+def telling_faults(source: str, parsed: Parsed) -> Sequence[SourceFault]:
+    """The faults of a source without those of a `return`, unless there are no others."""
+    if len(parsed.faults) == 1:
+        return parsed.faults
+    units = units_of(source)
+    others = [each for each in parsed.faults if units[each.start : each.end] != _RETURN]
+    return others or parsed.faults
 
 
 def _returns(program: Node) -> Iterator[Node]:
@@ -229,7 +236,7 @@ def _read(source: str, ending: str, clock: Clock) -> Reading | None:
     parsed = parse(
         source, name=f"cell.{ending}", seconds=clock.left(), pause=clock.pause, fresh=True
     )
-    return _accepted(ending, parsed, clock)
+    return reading_of(ending, parsed, clock)
 
 
 def _begins_statement(before: str, start: int, ending: str, clock: Clock) -> bool:

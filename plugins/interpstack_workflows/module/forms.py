@@ -28,6 +28,8 @@ from interpstack_javascript.parser.parsing import (
     text_of,
     units_of,
 )
+from interpstack_javascript.readings import reading_of, telling_faults
+from interpstack_javascript.scripts import ENDLESS
 from interpstack_workflows.errors import MetadataError
 
 __all__ = ["TopLevelScript", "parsed_tree", "placed", "top_level_script"]
@@ -37,13 +39,6 @@ _SECONDS: Final = 5.0
 _TYPED: Final = (".ts", ".mts")
 #: The head of the function, shorter than any valid `export const meta = {…}`.
 _HEAD: Final = "export default async()=>{"
-#: The beginning of the fault of a `return` outside of functions.
-_RETURN_FAULT: Final = "A 'return' statement can only be used within a function body"
-_RETURN: Final = "return"
-#: What stands between a `return` and its value on the same line.
-_GAP: Final = re.compile(r"(?:[^\S\n\r\u2028\u2029]|/\*[^\n\r\u2028\u2029]*?\*/)*")
-#: What follows a `return` without a value.
-_NO_VALUE: Final = re.compile(r"$|[;}\n\r\u2028\u2029]|//|/\*")
 #: Statements that do nothing where they stand.
 _IDLE: Final = frozenset(
     {
@@ -121,21 +116,18 @@ def top_level_script(source: str, name: str) -> TopLevelScript | None:
 def parsed_tree(source: str, name: str) -> tuple[Node, tuple[SourceFault, ...], list[int]]:
     """Return the tree of a workflow, its faults, and the offsets of its `return`s at top level.
 
-    These are no faults here. In the tree, each is a `throw` or, without a value, a `null`.
+    These are no faults here.
 
     Args:
         source: The text, escaped.
         name: The name of its file.
     """
-    parsed_as = "source.mts" if name.endswith(_TYPED) else "source.mjs"
-    parsed = parse(source, name=parsed_as, seconds=_SECONDS, whole=True)
-    returns = sorted(each.start for each in parsed.faults if each.message.startswith(_RETURN_FAULT))
-    others = tuple(each for each in parsed.faults if not each.message.startswith(_RETURN_FAULT))
-    if not returns or others:
-        return parsed.program, others, returns
-    mended = edited(units_of(source), _without_returns(units_of(source), returns)).text
-    parsed = parse(text_of(mended), name=parsed_as, seconds=_SECONDS, whole=True)
-    return parsed.program, parsed.faults, returns
+    ending = "mts" if name.endswith(_TYPED) else "mjs"
+    parsed = parse(source, name=f"source.{ending}", seconds=_SECONDS, whole=True)
+    reading = reading_of(ending, parsed, ENDLESS)
+    if reading is None:
+        return parsed.program, tuple(telling_faults(source, parsed)), []
+    return reading.program, (), sorted(each["start"] for each in reading.returns)
 
 
 def placed(source: str, name: str, offset: int | None, fault: str) -> MetadataError:
@@ -145,17 +137,6 @@ def placed(source: str, name: str, offset: int | None, fault: str) -> MetadataEr
     place = place_at(source, len(text_of(units_of(source)[:offset])))
     text = f"{name}:{place.line}:{place.column}: {fault}"
     return MetadataError(text, place.line, place.column)
-
-
-def _without_returns(units: str, returns: list[int]) -> list[Edit]:
-    """Return edits of equal length that make other statements of `return`s."""
-    edits = []
-    for start in returns:
-        end = start + len(_RETURN)
-        gap = _GAP.match(units, end)
-        has_value = not _NO_VALUE.match(units, gap.end() if gap else end)
-        edits.append((start, end, "throw " if has_value else "null  "))
-    return edits
 
 
 def _is_meta(statement: Node) -> bool:

@@ -55,7 +55,7 @@ _MOST_SECONDS: Final = 10.0
 _PER_PAUSE: Final = 4096
 #: Characters of a source whose tree is kept for the case that it comes again.
 _SMALL: Final = 16_384
-#: Characters of the JSON text of a tree with faults that is kept.
+#: Characters of the JSON text of a tree with faults that is kept, unless it is wanted whole.
 _RECOVERED: Final = 2**22
 #: Characters of the JSON text of a tree that is read with an eye on its size.
 _LARGE_TREE: Final = 2**18
@@ -227,7 +227,7 @@ def _parse(
     pause()
     faults = tuple(_faults(errors, len(units_of(source)))) if errors else ()
     if faults:
-        return Parsed(_empty(), faults, False, text if len(text) <= _RECOVERED else "")
+        return Parsed(_empty(), faults, False, text if whole or len(text) <= _RECOVERED else "")
     program: Node = _loads(text, pause, whole)["node"]
     return Parsed(program, (), program["sourceType"] == "module")
 
