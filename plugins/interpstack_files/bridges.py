@@ -93,6 +93,7 @@ def file_bridges(
             owner=_OWNER,
             raw=True,
             positional=True,
+            yields=True,
             listed=not refused,
             tool="" if refused else source.tools.get(function.name, ""),
             passes=source.passes,

@@ -35,6 +35,8 @@ _OF_PROMISES: Final = frozenset({
 })  # fmt: skip
 #: Words of code that may add members to promises.
 _ADDING: Final = ("prototype", "Prototype", "__proto__")
+#: Words of code that may make a variable without declaring it.
+_GLOBAL: Final = ("globalThis", "this")
 
 
 def refusal(
@@ -79,7 +81,11 @@ def _faults(
     bridges: BridgeSet,
     members: Callable[[Sequence[str]], Sequence[str]],
 ) -> Iterator[EarlyFault]:
+    roots = {call.path[0] for call in found.calls}
+    hidden = {root for root in roots if _is_hidden(root, source, bridges, members)}
     for call in found.calls:
+        if call.path[0] in hidden:
+            continue
         message = _unknown_name(call, found, bridges)
         if message is None and call.member and not any(word in source for word in _ADDING):
             message = _unawaited(call, bridges, members)
@@ -88,6 +94,25 @@ def _faults(
             error = _wrong_input(call, bridges)
         if error is not None:
             yield EarlyFault(index_of(source, call.start), error)
+
+
+def _is_hidden(
+    root: str,
+    source: str,
+    bridges: BridgeSet,
+    members: Callable[[Sequence[str]], Sequence[str]],
+) -> bool:
+    """Whether a variable of an earlier cell, or one that is not declared, may hide a namespace."""
+    inside = [one for one in bridges if one.name.startswith(f"{root}.") and not one.hidden]
+    if not (inside and all(one.yields for one in inside)):
+        return False
+    if any(word in source for word in _GLOBAL):
+        return True
+    try:
+        found = members((root,))
+    except EngineFailure:
+        return True
+    return not all(one.name.split(".")[1] in found for one in inside)
 
 
 def _unknown_name(call: NamedCall, found: NamedCalls, bridges: BridgeSet) -> str | None:
@@ -123,7 +148,7 @@ def _wrong_input(call: NamedCall, bridges: BridgeSet) -> GuestError | None:
     bridge = bridges.get(".".join(call.path))
     if bridge is None or bridge.hidden or not bridge.awaited or call.fails_unseen:
         return None
-    if _is_surplus(call.second):
+    if not bridge.positional and _is_surplus(call.second):
         return GuestError(
             "TypeError",
             f"{bridge.name} takes one argument, with all fields in it; another one would have no "

@@ -46,11 +46,9 @@ def bind_arguments(bridges: BridgeSet, limits: Limits) -> list[Any]:
 
 
 def _offered(bridge: Bridge) -> list[Any]:
-    rest: list[bool] = []
-    if bridge.positional:
-        rest = [bridge.listed, bridge.counted, True]
-    elif not (bridge.listed and bridge.counted):
-        rest = [bridge.listed, bridge.counted]
+    rest = [bridge.listed, bridge.counted, bridge.positional, bridge.yields]
+    if not bridge.yields:  # most need none of these
+        del rest[3 if bridge.positional else 0 if bridge.listed and bridge.counted else 2 :]
     return [bridge.name, bridge.awaited, *rest]
 
 

@@ -369,9 +369,11 @@ def offer_record(offered: Iterable[Bridge], language: str) -> dict[str, Any]:
     bridges = tuple(offered)
     unlisted = [bridge.name for bridge in bridges if not bridge.listed]
     positional = [bridge.name for bridge in bridges if bridge.positional]
+    yielding = [bridge.name for bridge in bridges if bridge.yields]
     return {
         "offered": [bridge.name for bridge in bridges],
         "unlisted": unlisted,
         **({"positional": positional} if positional else {}),
+        **({"yielding": yielding} if yielding else {}),
         **({"language": language} if language else {}),
     }

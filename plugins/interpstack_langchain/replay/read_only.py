@@ -129,6 +129,7 @@ class NothingIsCalled:
                     owner="replay",
                     listed=fields.get("listed", True),
                     positional=fields.get("positional", False),
+                    yields=fields.get("yields", False),
                 )
                 register.bridge(made)
             except BridgeError:

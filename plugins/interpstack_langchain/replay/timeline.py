@@ -165,9 +165,15 @@ def _call(request: RecordedRequest, asked: float, notes: Mapping[str, Any]) -> R
 
 def offered_in(first: Mapping[str, Any]) -> dict[str, dict[str, bool]]:
     """Names on offer according to the first entry of a journal, each with fields of its bridge."""
-    unlisted, positional = (set(first.get(name, ())) for name in ("unlisted", "positional"))
+    unlisted, positional, yielding = (
+        set(first.get(name, ())) for name in ("unlisted", "positional", "yielding")
+    )
     return {
-        str(name): {"listed": name not in unlisted, "positional": name in positional}
+        str(name): {
+            "listed": name not in unlisted,
+            "positional": name in positional,
+            "yields": name in yielding,
+        }
         for name in first.get("offered", ())
     }
 

@@ -52,6 +52,9 @@ class GuestBridge(Value):
         positional: Code passes arguments by position: the input is the list of them. Arguments by
             name, where a language has such, are a dictionary behind them. Needs `awaited` and
             `raw`.
+        yields: A variable of the guest may have the name of the namespace, which it hides then, as
+            it hides a built-in; of the bridges in one namespace, all or none. Otherwise, the name
+            is reserved.
         declaration: The declaration of the function in the guest's language, under the last part of
             the name, for engines that check calls before they run; empty if unknown.
     """
@@ -62,6 +65,7 @@ class GuestBridge(Value):
     listed: bool = attrs.field(default=True, validator=_flag)
     counted: bool = attrs.field(default=True, validator=_flag)
     positional: bool = attrs.field(default=False, validator=_flag)
+    yields: bool = attrs.field(default=False, validator=_flag)
     declaration: str = attrs.field(default="", repr=False, validator=_text)
 
 

@@ -124,7 +124,8 @@ def missing_function(path: Sequence[Step], bridges: BridgeSet | None) -> str:
     inside = [name for name in _listed_names(bridges) if name.startswith(f"{space}.")]
     spelt = {name[start:]: name for name in inside}
     rest = ".".join(str(step) for step in path)[start:]
-    near = _nearest(rest, spelt) or _nearest(missing, spelt)
+    parts = {one.partition(".")[0]: one for one in reversed(spelt)}
+    near = _nearest(rest, spelt) or _nearest(missing, spelt) or parts.get(_nearest(missing, parts))
     hint = f"; did you mean {spelt[near]}?" if near else ""
     if not near and inside:
         hint = f"; it has {listed(inside, _LISTED)}"

@@ -42,9 +42,10 @@
     return bound;
   }
   function bind(offered) {
-    const fresh = table();
+    const fresh = table(), yields = table();
     for (let i = 0; i < offered.length; i++) {
-      const name = offered[i][0];
+      const name = offered[i][0], end = indexOf(name, "."), root = end < 0 ? name : slice(name, 0, end);
+      yields[root] = yields[root] !== false && offered[i][5] === true;
       let at = fresh, from = 0, dot;
       while ((dot = indexOf(name, ".", from)) >= 0) {
         const part = slice(name, from, dot);
@@ -56,11 +57,23 @@
         offered[i][2] !== false);
     }
     const old = keys(roots), names = keys(fresh);
-    for (let i = 0; i < old.length; i++) roots[old[i]] = undefined;
-    for (let i = 0; i < names.length; i++) {
-      roots[names[i]] = freezeTree(fresh[names[i]]);
-      if (guarded[names[i]] !== true) reserve(names[i]);
+    for (let i = 0; i < old.length; i++) {
+      roots[old[i]] = undefined;
+      if (guarded[old[i]] === undefined && fresh[old[i]] === undefined && !isOwn(old[i])) deleteProperty(globals, old[i]);
     }
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i];
+      roots[name] = freezeTree(fresh[name]);
+      if (guarded[name] === true) continue;
+      if (yields[name]) offerAsBuiltin(name);
+      else reserve(name);
+    }
+  }
+  // A namespace that a variable of the guest may hide.
+  function offerAsBuiltin(root) {
+    const isThere = getOwnPropertyDescriptor(globals, root) !== undefined, hides = isThere && isOwn(root);
+    builtin[root] = { __proto__: null, value: roots[root], writable: true, configurable: true };
+    if (!hides) attempt(() => define(globals, root, roots[root]));
   }
   function freezeTree(node) {
     if (typeof node === "function") return node;

@@ -167,8 +167,8 @@ def test_the_offer_says_which_names_were_listed() -> None:
     found = read_timeline([{**FIRST, **about, "language": "python"}])
     assert found.language == "python"
     assert found.offered == {
-        "tools.pay": {"listed": True, "positional": False},
-        "old": {"listed": False, "positional": True},
+        "tools.pay": {"listed": True, "positional": False, "yields": False},
+        "old": {"listed": False, "positional": True, "yields": False},
     }
     assert offered_in({}) == {}
 
