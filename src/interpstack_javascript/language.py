@@ -14,6 +14,7 @@ from uuid import UUID
 import attrs
 
 from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack_javascript.cell_check import CallCheck
 from interpstack_javascript.literals import literal
 from interpstack_javascript.signatures import describe_fields, describe_tool
 
@@ -71,12 +72,6 @@ class _JavaScript(GuestLanguage):
 
     def listing(self, namespace: str, signatures: Iterable[str]) -> str:
         return "\n".join(["```ts", f"declare const {namespace}: {{", *signatures, "}", "```"])
-
-
-def _cell_check(bridges: Any) -> Any:
-    from interpstack_javascript.cell_check import CallCheck  # loaded for the first cell
-
-    return CallCheck(bridges)
 
 
 def _follower() -> Any:
@@ -164,7 +159,7 @@ TYPESCRIPT: Final = _JavaScript(
         dict: "an object",
     },
     helper_prefix="$",
-    cell_check=_cell_check,
+    cell_check=CallCheck,
     module_endings=(*_MODULES, ".cjs", ".cts", ".jsx", ".tsx"),
     module_entries=tuple(f"{stem}{end}" for stem in ("index", "main", "mod") for end in _MODULES),
     endless="for (;;) {}",

@@ -318,7 +318,7 @@ WAITING = {
     "flatMap": ("list.flatMap(q => await f(q))", (1, 19), "(await Promise.all(list.map(async q => …))).flat()"),
     "reduce": ("list.reduce((sum, q) => sum + await f(q), 0)", (1, 31), "reduce does not wait for its callback. Use for (const q of list) { … }"),
     "sort": ("list.sort((a, b) => await f(a) - await f(b))", (1, 21), "sort does not wait for its callback. Await what it compares before"),
-    "setTimeout": ("setTimeout(() => { await f() }, 10)", (1, 20), "make the callback async: async () => …"),
+    "setTimeout": ("setTimeout(() => { await f() }, 10)", (1, 20), "nothing waits for the callback of setTimeout. Wait before the call: await new Promise((resolve) => setTimeout(resolve, ms))"),
     "a promise": ("new Promise(resolve => { resolve(await f()) })", (1, 34), "make the callback async: async resolve => …"),
     "a function": ("function get(a) {\n  return await f(a)\n}", (2, 10), "make the function async: async function get(a) { … }, and await its calls: await get(…)"),
     "a variable": ("const get = (a, b) => { await f(a) }", (1, 25), "make the function async: async (a, b) => …, and await its calls: await get(…)"),

@@ -2,14 +2,15 @@
 
   // Asked once, after a cell that failed or ended with `undefined`. Neither getters nor proxies that the engine
   // recognizes are entered, and a table of a million rows costs no more than its first ones.
-  const LOOKED_ELEMENTS = 2000, LOOKED_KEYS = 50, LOOKED_NAMES = 1000, LOOKED_CHARS = 100;
+  const LOOKED_ELEMENTS = 2000, LOOKED_EACH = 300, LOOKED_KEYS = 50, LOOKED_NAMES = 1000, LOOKED_CHARS = 100;
   // Answers to paths, each of names, of indices, and of `null` for any element of an array:
   //   at: the steps as far as they were followed, an index in place of `null`
   //   found: "value", "undefined", "null"; "missing": what is in front of the last step lacks it; "unknown"
   //   every: of a path with `null`, whether each element that was looked at ends so early
   //   kind, count, keys, more, head: of the value; where the last step is missing, of what lacks it
   function look(paths) {
-    const answers = list(), share = floor(LOOKED_ELEMENTS / paths.length) + 1;
+    const answers = list(), all = floor(LOOKED_ELEMENTS / paths.length) + 1;
+    const share = all < LOOKED_EACH ? all : LOOKED_EACH;
     for (let i = 0; i < paths.length; i++) answers[i] = lookAlong(paths[i], { __proto__: null, left: share });
     return stringify(answers);
   }

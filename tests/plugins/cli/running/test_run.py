@@ -36,7 +36,7 @@ MODULES = "langchain", "langchain_core", "langgraph", "deepagents"
         ),
         (["-e", "undefined"], "", ""),
         (["-e", "let quiet = 1"], "", ""),
-        (["-e", "x => x"], "", "[Function (anonymous)] arity=1\n"),
+        (["-e", "const f = x => x; f"], "", "[Function: f] arity=1\n"),
         (["-e", "'x'.repeat(50000)"], "", "x" * 50000 + "\n"),
         (["-e", "console.log('y'.repeat(50000))"], "", "y" * 50000 + "\n"),
         (["-e", r"'\ud800'"], "", "\\ud800\n"),
