@@ -137,6 +137,8 @@ def may_take(tool: BaseTool, args: Mapping[Any, Any], later: Collection[str]) ->
         args: The arguments, with any value for those that are not known yet.
         later: See `misfit`.
     """
+    if tool.args_schema is None:
+        return True  # LangChain passes the arguments on as they are
     if not isinstance(tool.args_schema, type):
         return not misfit(tool, args, later)
     schema: Any = tool.args_schema
