@@ -104,9 +104,11 @@ async def test_a_dead_actor_costs_the_cell_that_ran_and_no_other(
 ) -> None:
     stack = make(options={"max_actors": 1})
     calm, busy = stack.session("calm"), stack.session("busy")
-    await calm.eval("let own = 1")
+    # The check of the first cell with a call loads the parser.
+    await calm.eval("let own = await kit.echo({value: 1, seconds: 0})")
     await busy.eval("let own = 2")
     waiting = asyncio.ensure_future(calm.eval("own += await kit.echo({value: 5, seconds: 1}); own"))
+    await asyncio.sleep(0.2)
     running = asyncio.ensure_future(busy.eval("own = 9; for (;;);"))
     await asyncio.sleep(0.5)
     fake_ray.handles[0].die("The actor is dead because its node has died.")

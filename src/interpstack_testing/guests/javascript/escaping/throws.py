@@ -112,7 +112,8 @@ def _thrown(source: str, shown: str | None) -> dict[str, Attack]:
         how: Attack(how.format(f"({source})"), (ANY_ERROR,), message=shown, noticed=noticed)
         for how in _HOW
     }
-    found["result"] = Attack(f"({source})", (VALUE, ANY_ERROR))
+    is_function = source.startswith("function")  # which was not called
+    found["result"] = Attack(f"({source})", (VALUE, ANY_ERROR), noticed=is_function)
     sent = f"try {{ await host.echo({source}); }} catch {{}}; 'sent'"
     found["argument"] = Attack(sent, shows="sent")
     return found

@@ -118,7 +118,7 @@ def _sources() -> dict[str, Attack]:
         f"source of {name}, {depth}": Attack(
             before * depth + middle + after * depth,
             _ENDS,
-            noticed=name == "arrows",  # the value is a function that was not called
+            noticed=name in ("arrows", "functions"),  # a function that was not called
         )
         for name, (before, middle, after) in _SOURCES.items()
         for depth in (300, 50_000)
