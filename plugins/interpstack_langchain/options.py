@@ -248,6 +248,11 @@ class Options:
         return None if isinstance(self.files, Files) or self.files is False else self.files
 
     @property
+    def asks_for_files(self) -> bool:
+        """Whether more was asked for than the default, which a stack may lack."""
+        return self.files not in (False, "read-only")
+
+    @property
     def console_limit(self) -> int:
         """The largest number of characters of console output that is shown."""
         return self.max_result_chars if self.console_chars is None else self.console_chars

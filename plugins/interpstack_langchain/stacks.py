@@ -143,7 +143,7 @@ class StackArguments:
             "ptc": ("ptc", options.calls_tools),
             "skills": ("skills_backend", skills),
             "accounts": ("budget", budget),
-            "files": ("files", options.files not in (False, "read-only")),
+            "files": ("files", options.asks_for_files),
         }
         for role, (argument, needed) in needs.items():
             if needed and role not in self.preset and not _serves(stack, role):
@@ -181,7 +181,7 @@ class StackArguments:
         wanted += ["accounts"] if budget else []
         wanted += ["ptc"] if options.calls_tools else []
         wanted += ["skills"] if skills else []
-        wanted += ["files"] if options.files not in (False, "read-only") else []
+        wanted += ["files"] if options.asks_for_files else []
         wanted += ["mcp"] if self.mcp is not None else []
         names = {info.name for info in stack.describe()}
         missing = [name for name in wanted if not _serves(stack, name)]

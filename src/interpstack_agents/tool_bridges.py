@@ -145,8 +145,8 @@ def tool_fault(name: str, tool: HostTool, language: GuestLanguage, value: Any) -
     if field and not missing:
         got = language.literal(known[field])[:_SHOWN]
         text = f": field {field!r} takes {kinds}; got {got}"
-    told = f"{name}{text}; its fields are: {language.fields(tool)}"
-    return GuestError("TypeError", told) if text else None
+    message = f"{name}{text}; its fields are: {language.fields(tool)}"
+    return GuestError("TypeError", message) if text else None
 
 
 def _usage(name: str, tool: HostTool, language: GuestLanguage, value: Any) -> str:

@@ -15,11 +15,11 @@ from typing import Final
 
 import attrs
 
-from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, walk
+from interpstack_javascript.parser.expressions import CASTS
+from interpstack_javascript.parser.parsing import CLASSES, FUNCTIONS, Node, children, walk
 
 __all__ = ["SharedParameter", "has_default", "shared_parameter"]
 
-_CLASSES: Final = frozenset({"ClassDeclaration", "ClassExpression"})
 #: Parts of classes whose code runs later, as that of functions does.
 _LATER: Final = frozenset({"AccessorProperty", "PropertyDefinition", "StaticBlock"})
 _BLOCKS: Final = frozenset(
@@ -27,10 +27,7 @@ _BLOCKS: Final = frozenset(
     | {"SwitchStatement"}
 )
 #: Nodes of TypeScript that hold an expression; the others hold types.
-_TYPED: Final = frozenset(
-    {"TSAsExpression", "TSInstantiationExpression", "TSNonNullExpression"}
-    | {"TSSatisfiesExpression", "TSTypeAssertion"}
-)
+_TYPED: Final = CASTS | {"TSInstantiationExpression", "TSNonNullExpression"}
 _HEADS: Final = frozenset({"ForInStatement", "ForOfStatement"})
 _LABELLED: Final = frozenset({"BreakStatement", "ContinueStatement", "LabeledStatement"})
 _MEMBERS: Final = frozenset(
@@ -87,7 +84,7 @@ def _has_function(function: Node, pause: Callable[[], None]) -> bool:
         count += 1
         if count % _PER_PAUSE == 0:
             pause()
-        found = found or node["type"] in FUNCTIONS or node["type"] in _CLASSES
+        found = found or node["type"] in FUNCTIONS or node["type"] in CLASSES
         return not found  # so a function in a default is looked at once, with its first parent
 
     for parameter in function["params"]:
@@ -226,7 +223,7 @@ class _UsedNames:
             self._used.append((node, scope, False))
         elif kind in FUNCTIONS:
             self._function(node, scope)
-        elif kind in _CLASSES:
+        elif kind in CLASSES:
             self._class(node, scope)
         elif kind == "VariableDeclaration":
             target = scope.of_var() if node["kind"] == "var" else scope

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 from interpstack.contracts.bridges import BridgeSet
@@ -60,9 +59,8 @@ def refusal(
     return refused(cell, faults) if faults else None
 
 
-@lru_cache(maxsize=64)
 def _calls(source: str, language: str | None, roots: frozenset[str]) -> NamedCalls:
-    """The calls in a cell; cells come again where they are replayed."""
+    """The calls in a cell, whose tree the parser remembers if it is small."""
     clock = ThreadClock(_SECONDS, lambda: False)
     try:
         reading = read(source, language, clock)

@@ -17,7 +17,15 @@ import attrs
 
 from interpstack.values.decoding import UNDEFINED
 from interpstack.values.known_parts import UNKNOWN, OpenFields
-from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children
+from interpstack_javascript.parser.expressions import (
+    CASTS,
+    UNNAMED,
+    WRAPPERS,
+    key_name,
+    member_name,
+    unwrapped,
+)
+from interpstack_javascript.parser.parsing import CLASSES, FUNCTIONS, Node, children
 
 __all__ = ["NamedCall", "NamedCalls", "calls_in"]
 
@@ -26,13 +34,11 @@ _Path = tuple[str, ...]
 #: Where a node stands: in a function; in a `try` that catches; where it may not run; where it does
 #: not; where a name is given a meaning.
 _IN_FUNCTION, _IN_TRY, _MAY_RUN, _DEAD, _BINDS = 1, 2, 4, 8, 16
-#: Nodes around an expression that change nothing.
-_AROUND: Final = frozenset({"ChainExpression", "ParenthesizedExpression", "TSNonNullExpression"})
-_TYPED: Final = frozenset({"TSAsExpression", "TSSatisfiesExpression", "TSTypeAssertion"})
+#: Nodes around an expression that change nothing; a cast may be there to have a check do nothing.
+_AROUND: Final = WRAPPERS - CASTS
 #: TypeScript's nodes that run; the others are types.
 _RUNNING: Final = (
-    _AROUND
-    | _TYPED
+    WRAPPERS
     | {"TSEnumBody", "TSEnumDeclaration", "TSEnumMember", "TSExportAssignment"}
     | {"TSInstantiationExpression", "TSModuleBlock", "TSModuleDeclaration", "TSParameterProperty"}
 )
@@ -40,7 +46,6 @@ _LEAVING: Final = frozenset(
     {"BreakStatement", "ContinueStatement", "ReturnStatement", "ThrowStatement"}
 )
 _PATTERNS: Final = frozenset({"ArrayPattern", "ObjectPattern", "RestElement"})
-_CLASSES: Final = frozenset({"ClassDeclaration", "ClassExpression"})
 _KEPT_IN: Final = frozenset({"ArrayExpression", "ClassBody", "ObjectExpression", "Property"})
 #: Ways in which a rejected promise may be handled elsewhere than at its call.
 _HANDLERS: Final = re.compile(r"\bcatch\b|\ballSettled\b|\.\s*(?:any|race)\b")
@@ -154,7 +159,7 @@ class _Walk:
                 visit(self, node, flags, owner, names)
             elif kind in FUNCTIONS:
                 self._function(node, flags, owner, names)
-            elif kind in _CLASSES:
+            elif kind in CLASSES:
                 self._class(node, flags, owner, names)
             elif not kind.startswith("TS") or kind in _RUNNING:
                 inner = names if kind in _KEPT_IN else ()
@@ -278,7 +283,7 @@ class _Walk:
         if node["computed"]:
             self._push(node["key"], flags, owner)
         if node.get("kind") != "constructor":
-            names = (*names, f".{_key(node) or ''}")
+            names = (*names, f".{key_name(node) or ''}")
         self._push(node.get("value"), flags | _IN_FUNCTION, owner, names)
 
     def on_declarator(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
@@ -326,7 +331,7 @@ class _Walk:
     def on_property(self, node: Node, flags: int, owner: _Owner | None, names: _Names) -> None:
         if node["computed"]:
             self._push(node["key"], flags & ~_BINDS, owner)
-        self._push(node["value"], flags, owner, (*names, f".{_key(node) or ''}"))
+        self._push(node["value"], flags, owner, (*names, f".{key_name(node) or ''}"))
 
     def on_import(self, node: Node, flags: int, owner: _Owner | None, _: _Names) -> None:
         self._push(node["local"], flags | _BINDS, owner)
@@ -452,7 +457,7 @@ _VISITS: Final[dict[str, Any]] = {
     **dict.fromkeys(
         ("AccessorProperty", "MethodDefinition", "PropertyDefinition"), _Walk.on_member_of_class
     ),
-    **dict.fromkeys(_AROUND | _TYPED, _Walk.on_wrapped),
+    **dict.fromkeys(WRAPPERS, _Walk.on_wrapped),
     "AssignmentExpression": _Walk.on_assignment,
     "AssignmentPattern": _Walk.on_default,
     "AwaitExpression": _Walk.on_await,
@@ -473,21 +478,13 @@ _VISITS: Final[dict[str, Any]] = {
 
 
 def _inner(node: Node) -> Node:
-    while node["type"] in _AROUND:
-        node = node["expression"]
-    return node
+    return unwrapped(node, _AROUND)
 
 
 def _step(node: Node) -> str | None:
     """The name of a member; `None` if the tree does not tell it."""
-    key = node["property"]
-    if not node["computed"]:
-        return None if key["type"] == "PrivateIdentifier" else str(key["name"])
-    key = _inner(key)
-    value = key.get("value") if key["type"] == "Literal" else None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(int(value)) if value == value // 1 and 0 <= value < _SAFE else None
-    return value if isinstance(value, str) and not key.get("regex") and value else None
+    name = member_name(node)
+    return None if name is None or name == UNNAMED or name == "" else str(name)
 
 
 def _truth(node: Node) -> bool | None:
@@ -553,7 +550,7 @@ def _object(node: Node, depth: int) -> Any:
     fields: dict[str, Any] = {}
     is_open = False
     for each in node["properties"]:
-        key = None if each["type"] == "SpreadElement" else _key(each)
+        key = None if each["type"] == "SpreadElement" else key_name(each)
         if key is None:
             is_open, fields = True, dict.fromkeys(fields, UNKNOWN)
         elif key in ("__proto__", "toJSON"):
@@ -562,13 +559,3 @@ def _object(node: Node, depth: int) -> Any:
             is_plain = each["kind"] == "init" and not each["method"]
             fields[key] = _value(each["value"], depth + 1) if is_plain else UNKNOWN
     return OpenFields(fields) if is_open else fields
-
-
-def _key(each: Node) -> str | None:
-    key = each["key"]
-    if key is None or each["computed"]:
-        return None
-    if key["type"] == "Identifier":
-        return str(key["name"])
-    value = key.get("value") if key["type"] == "Literal" else None
-    return value if isinstance(value, str) else None

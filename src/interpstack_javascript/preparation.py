@@ -18,6 +18,7 @@ from interpstack_javascript.errors import SourceError, TypeScriptError
 from interpstack_javascript.flags import NO_SETS, has_sets
 from interpstack_javascript.loops import LoopEdits, loop_edits
 from interpstack_javascript.parser.parsing import (
+    CLASSES,
     FUNCTIONS,
     Node,
     Parsed,
@@ -69,7 +70,8 @@ _TEXT: Final = re.compile(r"[^\n\r\u2028\u2029]")
 _DEFINING: Final = frozenset({"ArrowFunctionExpression", "ClassExpression", "FunctionExpression"})
 _BLOCKS: Final = frozenset(
     {"BlockStatement", "ForInStatement", "ForOfStatement", "ForStatement", "StaticBlock"}
-    | {"CatchClause", "SwitchStatement", "ClassDeclaration", "ClassExpression"}
+    | CLASSES
+    | {"CatchClause", "SwitchStatement"}
 )
 #: Statements whose value is `undefined` where none of their parts has one.
 _COMPOUND: Final = frozenset(
@@ -489,7 +491,7 @@ class _Seen:
         kind, inner = node["type"], _Scope(scope, node["type"] == "StaticBlock")
         if kind == "CatchClause" and node.get("param"):
             inner.names.update(bound["name"] for bound, _ in _bound(node["param"]))
-        elif kind in ("ClassDeclaration", "ClassExpression") and node.get("id"):
+        elif kind in CLASSES and node.get("id"):
             inner.names.add(node["id"]["name"])
             if kind == "ClassDeclaration" and scope is not self.top:
                 scope.names.add(node["id"]["name"])

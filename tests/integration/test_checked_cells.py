@@ -195,7 +195,7 @@ async def test_functions_that_are_offered_later_are_found(noted: list[str]) -> N
 async def test_no_class_of_the_host_is_built_by_the_check() -> None:
     with InterpreterStack("quickjs", bridges=[buy]) as stack:
         session = stack.session("one")
-        for source, told in (
+        for source, words in (
             ("await shop.buy({order: {item: 'tea'}})", None),
             ("await shop.buy({order: {item: 'tea'}, count: 'x'})", NOT_RUN),
             ("await shop.buy({order: {item: 'tea'}, cuont: 1})", NOT_RUN),
@@ -207,10 +207,10 @@ async def test_no_class_of_the_host_is_built_by_the_check() -> None:
         ):
             built.clear()
             error = (await session.eval(source)).error
-            assert (error is None) is (told is None), source
-            if told is not None and error is not None:
-                assert error.message.startswith(told), source
-            assert bool(built) is (told is None), source
+            assert (error is None) is (words is None), source
+            if words is not None and error is not None:
+                assert error.message.startswith(words), source
+            assert bool(built) is (words is None), source
 
 
 async def test_a_bridge_may_tell_itself_what_it_refuses(noted: list[str]) -> None:

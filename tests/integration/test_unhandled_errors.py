@@ -120,9 +120,9 @@ _LOST = {
 
 
 @pytest.mark.engines("javascript")
-@pytest.mark.parametrize(("code", "told"), _LOST.values(), ids=_LOST)
-async def test_what_nobody_handles_is_told_raised_or_ignored(
-    on_engine: OnEngine, code: str, told: str
+@pytest.mark.parametrize(("code", "words"), _LOST.values(), ids=_LOST)
+async def test_what_nobody_handles_is_noted_raised_or_ignored(
+    on_engine: OnEngine, code: str, words: str
 ) -> None:
     @bridge("shop.pay")
     async def pay(item: str) -> None:
@@ -136,10 +136,10 @@ async def test_what_nobody_handles_is_told_raised_or_ignored(
             outcomes[treatment] = await stack.session("one").eval(code)
     tell, raised, ignored = outcomes.values()
     assert (tell.text, tell.ok, tell.clean, tell.unhandled) == ("published", True, False, 1)
-    assert tell.notices[0].startswith(told)
+    assert tell.notices[0].startswith(words)
     assert raised.error is not None
     assert raised.error.name == "UnhandledRejection"
-    assert raised.error.message.startswith(told)
+    assert raised.error.message.startswith(words)
     assert (raised.text, raised.notices) == ("", ())
     assert (ignored.text, ignored.clean, ignored.notices) == ("published", True, ())
 

@@ -22,10 +22,16 @@ def call(call_id: str, code: str = "1", name: str = "eval", **args: Any) -> dict
 
 
 def answer(
-    call_id: str, text: str, *updates: tuple[str, Any], status: Any = "success"
+    call_id: str,
+    text: str,
+    *updates: tuple[str, Any],
+    status: Any = "success",
+    metadata: Mapping[str, Any] | None = None,
 ) -> list[Write]:
     """The writes of the task that answered a call, state updates included."""
-    message = ToolMessage(text, tool_call_id=call_id, status=status)
+    message = ToolMessage(
+        text, tool_call_id=call_id, status=status, response_metadata=dict(metadata or {})
+    )
     return [
         (f"task {call_id}", channel, value) for channel, value in [("messages", message), *updates]
     ]

@@ -32,6 +32,7 @@ from interpstack_langchain.background.cell_records import running_ids
 from interpstack_langchain.durability.checkpoint_stores import offer_record
 from interpstack_langchain.durability.eval_stores import EvalStores
 from interpstack_langchain.durability.spending import Spending
+from interpstack_langchain.evals.answer_marks import REFUSED
 from interpstack_langchain.evals.attachment_blocks import eval_content
 from interpstack_langchain.evals.call_names import unique_names
 from interpstack_langchain.evals.eval_call import EvalCall, UnboundQuestion, running_eval
@@ -274,6 +275,7 @@ class Evals:
             outcome = running.watched.unseen(outcome)
         text = self._rendered(outcome, ended.session)
         message = ToolMessage(
+            response_metadata=dict(REFUSED) if outcome.refused else {},
             content=eval_content(text, outcome, self.stack.limits.result_chars),
             tool_call_id=running.id,
             name=running.request.tool_call["name"],

@@ -10,10 +10,10 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from interpstack import ConfigurationError
-from interpstack.guests import NOT_RUN
 from interpstack_agents import joined
 from interpstack_langchain.background.cell_records import CELLS, running_ids
 from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
+from interpstack_langchain.evals.answer_marks import was_refused
 from interpstack_langchain.replay.recorded_cells import RecordedCells, SuspendedCell
 from interpstack_langchain.replay.recorded_steps import RecordedStep
 from interpstack_langchain.replay.recorded_surfaces import (
@@ -263,7 +263,7 @@ def _refused(call: _Call, earlier: Sequence[str], channels: Channels) -> str:
     """The reason why an eval was answered and not run: its faults, or a cell had the variables."""
     step = call.step
     answer = step.answers.get(call.name)
-    if not call.entries and answer is not None and NOT_RUN in str(answer.text):
+    if answer is not None and was_refused(answer):
         return "the code was refused before it ran"
     wrote = {channel for channel, _ in channels.known(step.tasks.get(call.name, ()))}
     if call.entries or answer is None or answer.status != "error" or "interpreter_record" in wrote:

@@ -86,17 +86,13 @@ def running_result(
     said = f"<console>\n{_cut(console)}\n</console>\n" if console else ""
     if before is None:
         state = "The code still runs."
-    elif unanswered:
-        state = (
-            f"The code has not begun: cell {before!r} of this client waits for an approval, and "
-            f"its question has no answer yet. The tool wait with cell {before!r} asks again, and "
-            "stops it with terminate."
-        )
     else:
+        why, how = "still runs, or waits for an approval", "continues that one"
+        if unanswered:
+            why, how = "waits for an approval, and its question has no answer yet", "asks again"
         state = (
-            f"The code has not begun: cell {before!r} of this client still runs, or waits for an "
-            f"approval. The tool wait with cell {before!r} continues that one, and stops it with "
-            "terminate."
+            f"The code has not begun: cell {before!r} of this client {why}. The tool wait with "
+            f"cell {before!r} {how}, and stops it with terminate."
         )
     text = f"{said}{state} Call the tool wait with cell {cell!r} to continue."
     return types.CallToolResult(

@@ -53,6 +53,7 @@ class Outcome(Value):
         console: Console output, lines joined by newlines.
         console_omitted_chars: Characters of console output that were dropped, behind `console`.
         console_end: The last lines of too much output, behind what was dropped.
+        refused: The cell was checked and refused: nothing of it ran.
         stopped: The host or the engine ended the cell, not its code.
         state: The state of variables: `kept` as the cell left them, `undone` to their values before
             the cell, or `lost` together with the variables of earlier cells.
@@ -72,6 +73,7 @@ class Outcome(Value):
 
     text: str = ""
     error: GuestError | None = None
+    refused: bool = False
     stopped: bool = False
     state: StateAfter = "kept"
     loss: str = ""

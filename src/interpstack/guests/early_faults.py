@@ -41,22 +41,22 @@ def refused(cell: Cell, faults: Sequence[EarlyFault]) -> GuestError:
     """
     ordered = sorted(faults, key=lambda fault: fault.offset)
     places = [place_at(cell.source, fault.offset) for fault in ordered[:_LISTED]]
-    told = [
+    lines = [
         f"{cell.name}:{place.line}:{place.column}: {fault.error.message}"
         for place, fault in zip(places, ordered, strict=False)
     ]
     names = {fault.error.name for fault in faults}
     name = names.pop() if len(names) == 1 else "TypeError"
-    return GuestError(name, not_run(told, len(ordered)), place=places[0])
+    return GuestError(name, not_run(lines, len(ordered)), place=places[0])
 
 
-def not_run(told: Iterable[str], count: int) -> str:
+def not_run(faults: Iterable[str], count: int) -> str:
     """The message of an error for a cell that is not run.
 
     Args:
-        told: The first faults, each with its place.
+        faults: The first ones, each with its place.
         count: The number of all.
     """
-    lines = [f"  at {one}" for one in told]
+    lines = [f"  at {one}" for one in faults]
     rest = [f"  … {count - len(lines)} more"] if count > len(lines) else []
     return "\n".join([NOT_RUN, *lines, *rest])

@@ -171,7 +171,7 @@ class _Runner:
         if not (start.resumed or extensions.steps.begun):
             refused = await self._refused(session.stack, start, start.bare or context.cell)
             if refused is not None:
-                return Outcome(error=refused)
+                return Outcome(error=refused, refused=True)
         try:
             for guard in guards:
                 guard.begin(context.cell, extensions.steps, resumed=start.resumed)

@@ -13,7 +13,14 @@ from typing import Final
 import attrs
 
 from interpstack.guests import cut
-from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, text_of
+from interpstack_javascript.parser.expressions import (
+    UNNAMED,
+    WRAPPERS,
+    key_name,
+    member_name,
+    unwrapped,
+)
+from interpstack_javascript.parser.parsing import CLASSES, FUNCTIONS, Node, children, text_of
 
 __all__ = ["PASSING", "FaultPlace", "Path", "Suspect", "last_path", "suspects"]
 
@@ -54,17 +61,6 @@ _BRANCHES: Final = FUNCTIONS | {
     "TryStatement",
     "WhileStatement",
 }
-#: Nodes around an expression that have its value.
-_AROUND: Final = frozenset(
-    {
-        "ChainExpression",
-        "ParenthesizedExpression",
-        "TSAsExpression",
-        "TSNonNullExpression",
-        "TSSatisfiesExpression",
-        "TSTypeAssertion",
-    }
-)
 
 
 @attrs.frozen
@@ -181,7 +177,7 @@ def last_value(program: Node) -> Node | None:
         node = node.get("argument")
     else:
         node = node["expression"] if node and node["type"] == "ExpressionStatement" else None
-    return None if node is None else _inner(node)
+    return None if node is None else unwrapped(node)
 
 
 class _SuspectSearch:
@@ -289,7 +285,7 @@ class _SuspectSearch:
 
     def _note_callback(self, node: Node, scope: _PathScope) -> None:
         """Note which parameters of a callback stand for elements."""
-        callee, given = _inner(node["callee"]), node["arguments"]
+        callee, given = unwrapped(node["callee"]), node["arguments"]
         if callee["type"] != "MemberExpression" or callee["computed"]:
             return
         name = callee["property"].get("name", "")
@@ -316,7 +312,7 @@ class _SuspectSearch:
                 names[node["name"]] = at if len(at) <= _STEPS else ()
             elif kind == "ObjectPattern":
                 for each in node["properties"]:
-                    key = _key(each) if each["type"] == "Property" else None
+                    key = key_name(each) if each["type"] == "Property" else None
                     target = each["value"] if each["type"] == "Property" else each["argument"]
                     waiting.append((target, (*at, key) if at and key is not None else ()))
             elif kind == "ArrayPattern":
@@ -333,7 +329,7 @@ class _SuspectSearch:
         """The path of an expression; empty if it is none, or begins with an unknown variable."""
         steps: list[str | int | None] = []
         while len(steps) <= _STEPS:
-            node = _inner(node)
+            node = unwrapped(node)
             kind = node["type"]
             if kind == "Identifier":
                 known = scope.path(node["name"])
@@ -341,21 +337,21 @@ class _SuspectSearch:
                     return (*known, *reversed(steps)) if known else ()
                 return (node["name"], *reversed(steps))
             if kind == "MemberExpression":
-                step = _step(node)
-                if step is _PRIVATE:
+                step = member_name(node)
+                if step is UNNAMED:
                     return ()
                 steps.append(step)
                 node = node["object"]
             elif kind == "CallExpression" and (index := _index_at(node)) is not None:
                 steps.append(index)
-                node = _inner(node["callee"])["object"]
+                node = unwrapped(node["callee"])["object"]
             else:
                 return ()
         return ()
 
     def mapped(self, call: Node) -> Path:
         """The path of what `rows.map((row) => row.title)` lists; empty for other calls."""
-        callee, given = _inner(call["callee"]), call["arguments"]
+        callee, given = unwrapped(call["callee"]), call["arguments"]
         if callee["type"] != "MemberExpression" or callee["computed"] or len(given) != 1:
             return ()
         function = given[0]
@@ -374,10 +370,10 @@ class _SuspectSearch:
     def _elements(self, node: Node, scope: _PathScope) -> Path:
         """The path of the array whose elements an expression has."""
         for _ in range(_STEPS):
-            node = _inner(node)
+            node = unwrapped(node)
             if node["type"] != "CallExpression":
                 break
-            callee = _inner(node["callee"])
+            callee = unwrapped(node["callee"])
             is_method = callee["type"] == "MemberExpression" and not callee["computed"]
             if not is_method or callee["property"].get("name") not in _KEEPING:
                 break
@@ -399,7 +395,7 @@ class _SuspectSearch:
         elif kind == "VariableDeclarator" and node.get("init"):
             self._note_pattern(node["id"], node["init"], scope)
         elif kind == "ThrowStatement":
-            made = _inner(node["argument"])
+            made = unwrapped(node["argument"])
             if made["type"] in ("CallExpression", "NewExpression"):
                 self.thrown.append((made["start"], made["callee"]["end"]))
         elif kind == "Identifier":
@@ -408,15 +404,15 @@ class _SuspectSearch:
                 self._add("name", node, scope, node["start"], node)
 
     def _note_call(self, node: Node, scope: _PathScope) -> None:
-        callee = _inner(node["callee"])
+        callee = unwrapped(node["callee"])
         if callee["type"] in ("Identifier", "MemberExpression"):
             self._add("call", callee, scope, _mark(callee), node)
         root = callee
         while root["type"] == "MemberExpression":
-            root = _inner(root["object"])
+            root = unwrapped(root["object"])
         if root.get("name") in _DEMANDING:
             for each in node["arguments"][:2]:
-                if _inner(each)["type"] in ("Identifier", "MemberExpression"):
+                if unwrapped(each)["type"] in ("Identifier", "MemberExpression"):
                     self._add("read", each, scope, _mark(callee), node)
 
     def _note_pattern(self, pattern: Node, init: Node, scope: _PathScope) -> None:
@@ -432,7 +428,7 @@ class _SuspectSearch:
         while waiting:
             node, at = waiting.pop(), paths.pop()
             for each in node["properties"]:
-                key = _key(each) if each["type"] == "Property" else None
+                key = key_name(each) if each["type"] == "Property" else None
                 if key is None or each["value"]["type"] != "ObjectPattern":
                     continue
                 inner = (*at, key)
@@ -445,7 +441,7 @@ class _SuspectSearch:
                     paths.append(inner)
 
     def _add(self, use: str, node: Node, scope: _PathScope, mark: int, whole: Node) -> None:
-        node = _inner(node)
+        node = unwrapped(node)
         path = self.path_of(node, scope)
         source: Path = ()
         if path and path[0] in self.sources and scope.path(str(path[0])) is None:
@@ -454,8 +450,8 @@ class _SuspectSearch:
         text = cut(text_of(self._units[node["start"] : min(node["end"], node["start"] + 400)]), 80)
         member, is_called, is_member = "", False, whole["type"] == "MemberExpression"
         if is_member:
-            step = _step(whole)
-            if step is not None and step is not _PRIVATE:
+            step = member_name(whole)
+            if step is not None and step is not UNNAMED:
                 member = str(step)
             after = self._units[whole["end"] : whole["end"] + 40].lstrip()
             is_called = after.startswith(("(", "`"))
@@ -463,15 +459,6 @@ class _SuspectSearch:
         self.found.append(
             Suspect(use, path, source, text, mark, member, is_member, is_called, span)
         )
-
-
-_PRIVATE: Final = "#"
-
-
-def _inner(node: Node) -> Node:
-    while node["type"] in _AROUND:
-        node = node["expression"]
-    return node
 
 
 def _parts(node: Node) -> Iterator[Node]:
@@ -486,10 +473,10 @@ def _parts(node: Node) -> Iterator[Node]:
     ) and not node.get("computed")
     if kind in ("LabeledStatement", "BreakStatement", "ContinueStatement"):
         hides, named = True, node.get("label")
-    if kind.startswith(("Import", "Export", "TS")) and kind not in _AROUND | {"ImportExpression"}:
+    if kind.startswith(("Import", "Export", "TS")) and kind not in WRAPPERS | {"ImportExpression"}:
         return
     ids = [node.get("id"), *(node.get("params") or ())] if kind in FUNCTIONS else []
-    if kind in ("ClassDeclaration", "ClassExpression"):
+    if kind in CLASSES:
         ids = [node.get("id")]
     elif kind == "VariableDeclarator":
         ids = [node["id"]]
@@ -505,37 +492,9 @@ def _parts(node: Node) -> Iterator[Node]:
         yield one
 
 
-def _step(node: Node) -> str | int | None:
-    """What a member is called: a name, an index, `None` for one that the tree does not tell."""
-    key = node["property"]
-    if not node["computed"]:
-        return _PRIVATE if key["type"] == "PrivateIdentifier" else str(key["name"])
-    key = _inner(key)
-    if key["type"] == "Literal":
-        value = key.get("value")
-        if isinstance(value, str):
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            is_index = value == value // 1 and 0 <= value < 2**32
-            return int(value) if is_index else _PRIVATE
-        return _PRIVATE
-    if key["type"] == "TemplateLiteral" and not key["expressions"]:
-        return str(key["quasis"][0]["value"]["cooked"])
-    return None
-
-
-def _key(property_: Node) -> str | None:
-    """The name of a property in a pattern."""
-    key = property_["key"]
-    if not property_["computed"] and key["type"] == "Identifier":
-        return str(key["name"])
-    value = key.get("value") if key["type"] == "Literal" else None
-    return value if isinstance(value, str) else None
-
-
 def _index_at(call: Node) -> int | None:
     """The index of `rows.at(0)`; `None` for other calls."""
-    callee, given = _inner(call["callee"]), call["arguments"]
+    callee, given = unwrapped(call["callee"]), call["arguments"]
     if callee["type"] != "MemberExpression" or callee["computed"] or len(given) != 1:
         return None
     value = given[0].get("value") if given[0]["type"] == "Literal" else None
@@ -545,7 +504,7 @@ def _index_at(call: Node) -> int | None:
 
 
 def _mark(node: Node) -> int:
-    node = _inner(node)
+    node = unwrapped(node)
     if node["type"] != "MemberExpression":
         return int(node["start"])
     return int(node["object"]["end"] if node["computed"] else node["property"]["start"])

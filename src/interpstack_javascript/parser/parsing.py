@@ -25,6 +25,7 @@ from interpstack_wasm.host import TICK_SECONDS, wasm_host
 from interpstack_wasm.stores import WasmStore
 
 __all__ = [
+    "CLASSES",
     "FUNCTIONS",
     "Node",
     "Parsed",
@@ -39,7 +40,8 @@ __all__ = [
 
 Node = dict[str, Any]
 
-#: Types of nodes that are functions.
+#: Types of nodes that are classes, and that are functions.
+CLASSES: Final = frozenset({"ClassDeclaration", "ClassExpression"})
 FUNCTIONS: Final = frozenset(
     {"ArrowFunctionExpression", "FunctionDeclaration", "FunctionExpression"}
 )

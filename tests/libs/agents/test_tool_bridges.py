@@ -207,7 +207,7 @@ def _fault(value: Any, schema: Any = _BOOKED, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "words"),
     [
         ("blue", "tools.book takes one object, as in tools.book({room: "),
         ([], "tools.book takes one object, as in tools.book({room: "),
@@ -230,8 +230,8 @@ def _fault(value: Any, schema: Any = _BOOKED, **fields: Any) -> str:
         (OpenFields(seats={"a": 1}), "tools.book: field 'seats' takes integer; got "),
     ],
 )
-def test_a_call_that_no_library_would_take_is_a_fault(value: Any, told: str) -> None:
-    assert _fault(value).startswith(told)
+def test_a_call_that_no_library_would_take_is_a_fault(value: Any, words: str) -> None:
+    assert _fault(value).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_tool_says_itself_what_it_takes() -> None:
         asked.append((dict(known), set(others)))
         return "no" if known.get("room") == 5 else ""
 
-    for value, told in (
+    for value, words in (
         ({"room": "red", "seats": 2}, ""),
         ({"room": "red", "seats": UNKNOWN}, ""),
         ({"room": "red", "seats": "two"}, ""),
@@ -301,7 +301,7 @@ def test_a_tool_says_itself_what_it_takes() -> None:
         ({"seats": 1}, ""),
         (OpenFields(room=5), ""),
     ):
-        assert _fault(value, refuses=refuses) == told
+        assert _fault(value, refuses=refuses) == words
     assert asked == [
         ({"room": "red", "seats": "two"}, set()),
         ({"room": 5}, {"seats"}),

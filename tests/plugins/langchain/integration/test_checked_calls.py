@@ -8,13 +8,15 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool, tool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from scripted import Script, answers
+from scripted import Script
 
 from interpstack import ConfigurationError, InterpreterStack
 from interpstack.guests import NOT_RUN
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_langchain.evals.answer_marks import was_refused
 
 saved: list[str] = []
 
@@ -70,15 +72,20 @@ plain = StructuredTool(
 TOOLS = [save, search, lenient, mended, plain]
 
 
-async def answer_to(code: str, **options: Any) -> str:
+async def message_for(code: str, **options: Any) -> ToolMessage:
     interpreter = CodeInterpreterMiddleware(ptc=[one.name for one in TOOLS], mode="call", **options)
     agent: Any = create_agent(Script(), TOOLS, middleware=[interpreter])
     saved.clear()
-    return unescape(answers(await agent.ainvoke({"messages": [("user", json.dumps([code]))]}))[0])
+    state = await agent.ainvoke({"messages": [("user", json.dumps([code]))]})
+    return next(one for one in state["messages"] if isinstance(one, ToolMessage))
+
+
+async def answer_to(code: str, **options: Any) -> str:
+    return unescape((await message_for(code, **options)).text)
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "words"),
     [
         ("tools.serch({q: 'a'})", "tools has no 'serch'; did you mean tools.search?"),
         ("tools.search({query: 'a'})", "tools.search has no field 'query'; its fields are: q: "),
@@ -95,18 +102,24 @@ async def answer_to(code: str, **options: Any) -> str:
         ("tools.plain({s: query})", "tools.plain needs the field 'n'; its fields are: n: number"),
     ],
 )
-async def test_a_call_that_cannot_succeed_is_refused(call: str, told: str) -> None:
+async def test_a_call_that_cannot_succeed_is_refused(call: str, words: str) -> None:
     code = f"const query = 'a', size = 2; await tools.save({{text: query}});\nawait {call}"
     answer = await answer_to(code)
-    kind = "TypeError" if told.startswith("tools") else "ToolError"  # as that of the call
-    assert f'<error type="{kind}">{NOT_RUN}\n  at cell:2:7: {told}' in answer
+    kind = "TypeError" if words.startswith("tools") else "ToolError"  # as that of the call
+    assert f'<error type="{kind}">{NOT_RUN}\n  at cell:2:7: {words}' in answer
     assert saved == []
     unchecked = await answer_to(code, check="off")
     assert NOT_RUN not in unchecked
     assert saved == ["a"]
     if "plain" not in call:  # else the tool takes what its schema does not
         assert f'<error type="{kind}">' in unchecked
-        assert told in unchecked
+        assert words in unchecked
+
+
+async def test_the_answer_to_refused_code_says_so_beside_its_text() -> None:
+    assert was_refused(await message_for("await tools.save({txt: 'a'})"))
+    assert not was_refused(await message_for("await tools.save({text: 'a'}); throw 1"))
+    assert not was_refused(await message_for(f"throw new TypeError({json.dumps(NOT_RUN)})"))
 
 
 @pytest.mark.parametrize(
