@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import click
 
 from interpstack import ConfigurationError, InterpstackError
+from interpstack.similar_names import similar_names
 from interpstack_cli.installed.extras import extra_for
 from interpstack_cli.installed.summaries import summary_of
 from interpstack_cli.printing import Problem, flush_output, write
@@ -58,9 +59,7 @@ class CommandGroup(click.Group):
         try:
             found = super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches  # loaded for an error only
-
-            near = get_close_matches(args[0], _commands(), 1)
+            near = similar_names(args[0], _commands())
             advice = "".join(f" Did you mean {name!r}?" for name in near)
             raise click.UsageError(error.message + advice, ctx) from None
         if not ctx.resilient_parsing:

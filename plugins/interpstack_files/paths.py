@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
 from interpstack.checks import listed, shown
+from interpstack.similar_names import did_you_mean
 from interpstack_files.source import FileLimitExceeded, FileLimits, FileSource
 
 __all__ = ["checked_path", "missing_file", "named", "names_near"]
@@ -16,8 +16,7 @@ _PATH_CHARS: Final = 4096
 _NAME_BYTES: Final = 255
 #: Characters of a path that a message repeats.
 _SHOWN_CHARS: Final = 200
-#: Names that are compared with a missing one, and names that a message lists.
-_COMPARED: Final = 1000
+#: Names that a message lists.
 _LISTED: Final = 6
 _MISSING: Final = "there is no such file or folder"
 
@@ -88,9 +87,8 @@ def missing_file(path: str, names: Sequence[str] | None) -> FileNotFoundError:
 
 def _hint(folder: str, name: str, names: Sequence[str]) -> str:
     """The names nearest to one that a folder lacks, or some of all names."""
-    spelt = {one.casefold(): one for one in names[:_COMPARED]}
-    near = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.6)
+    near = did_you_mean(name, names, most=3, write=lambda one: named(f"{folder}/{one}"))
     if near:
-        return f"; did you mean {' or '.join(named(f'{folder}/{spelt[one]}') for one in near)}?"
+        return near
     there = listed(sorted(names), _LISTED, named) or "nothing"
     return f"; {named(folder or '/')} has no {named(name)}; it has {there}"

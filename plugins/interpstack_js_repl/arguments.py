@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, Literal, TypedDict
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
+from interpstack.similar_names import did_you_mean
 from interpstack_accounts.api import Budget
 from interpstack_files.api import Files
 from interpstack_js_repl.guest_global import has_helpers
@@ -81,8 +81,7 @@ def check_others(others: Mapping[str, Any], own: Collection[str]) -> None:
     """
     for name in others:
         if name not in _NAMES:
-            near = get_close_matches(name, [*own, *_NAMES], 1)
-            hint = f". Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, [*own, *_NAMES])
             raise WrongType(
                 f"JsReplMiddleware has no argument {name!r:.60}; it takes its own and those of "
                 f"CodeInterpreterMiddleware{hint}"

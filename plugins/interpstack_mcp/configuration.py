@@ -11,7 +11,6 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import expect, listed, repeated, shown, unique_fields
+from interpstack.similar_names import similar_names
 from interpstack_mcp.oauth.settings import OAuth, read_oauth
 
 __all__ = ["HttpServer", "Server", "StdioServer", "read_servers"]
@@ -300,7 +300,7 @@ def _known_fields(where: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 def _meant(keys: Iterable[Any], known: tuple[str, ...]) -> str:
     """The known field that is nearest to the first key that is near one, for an error."""
     for key in keys:
-        near = get_close_matches(str(key).casefold(), known, 1)
+        near = similar_names(str(key), known)
         if near and key not in known:
             return f"; did you mean {near[0]!r} in place of {shown(key)}?"
     return ""

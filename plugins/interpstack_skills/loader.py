@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -10,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from interpstack import GuestException, GuestLanguage, ModuleBundle, call_blocking
+from interpstack.similar_names import did_you_mean
 from interpstack_skills.api import Skills, SkillSource
 from interpstack_skills.front_matter import read_front_matter
 from interpstack_skills.source import as_source, checked_files
@@ -57,10 +57,8 @@ async def _names(source: SkillSource) -> list[str]:
 
 def _hint(name: str, known: Sequence[str]) -> str:
     """The nearest names; all of them, if none is near and they are few."""
-    spelt = {one.casefold(): one for one in known}
-    near = difflib.get_close_matches(name.casefold(), spelt, n=3, cutoff=0.5)
-    if near:
-        return f"; did you mean {' or '.join(repr(spelt[one]) for one in near)}?"
+    if near := did_you_mean(name, known, most=3, alike=0.5):
+        return near
     return f"; there are: {', '.join(known)}" if 0 < len(known) <= _LISTED else ""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 import attrs
 
 from interpstack import ConfigurationError
 from interpstack.checks import repeated, shown
+from interpstack.similar_names import did_you_mean
 
 __all__ = ["Preset"]
 
@@ -147,8 +147,7 @@ def _index(slots: tuple[_PresetSlot, ...], name: str) -> int:
         if name in slot.names:
             return index
     known = [one for slot in slots for one in dict.fromkeys(slot.names)]
-    near = get_close_matches(name, known, 1) if isinstance(name, str) else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, known) if isinstance(name, str) else ""
     listed = ", ".join(known) or "no plugins"
     raise ConfigurationError(f"the preset has no plugin {name!r:.100}; it has: {listed}{hint}")
 

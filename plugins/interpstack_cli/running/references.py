@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +13,7 @@ from typing import Any
 
 from interpstack import ConfigurationError
 from interpstack.checks import listed
+from interpstack.similar_names import similar_names
 
 __all__ = ["attribute_named", "attribute_of", "import_named", "nearest"]
 
@@ -100,7 +100,7 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     Of many, only some are listed, and the others are counted.
     """
     known = list(names)
-    near = get_close_matches(wanted, known, n=_NAMES, cutoff=0.5)
+    near = similar_names(wanted, known, most=_NAMES, alike=0.5)
     return listed([*near, *(name for name in known if name not in near)], _NAMES)
 
 

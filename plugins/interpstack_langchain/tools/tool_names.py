@@ -7,7 +7,6 @@ Other names are checked once the agent is known, which is made later.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ from langchain_core.tools import BaseTool
 
 from interpstack import ConfigurationError
 from interpstack.checks import listed, shown
+from interpstack.similar_names import did_you_mean
 
 __all__ = ["CallableTools", "ToolNames", "bare", "is_of_server"]
 
@@ -112,8 +112,8 @@ class ToolNames:
             servers,
         )
         if idle := sorted(made.late - made.called - made.approved):
-            meant = _nearest(idle[0], made.called | made.approved)
-            hint = f"; did you mean {meant}?" if meant else "; leave it out"
+            near = sorted(made.called | made.approved)
+            hint = did_you_mean(idle[0], near, most=3, alike=0.5) or "; leave it out"
             raise ConfigurationError(
                 f"late_tools names {shown(idle[0])}, which has no effect: neither ptc nor "
                 f"interrupt_on names that tool{hint}"
@@ -153,8 +153,7 @@ class ToolNames:
         for name, wanted in (interrupt_on or {}).items():
             if wanted is False or name in callable_:
                 continue
-            meant = _nearest(name, callable_.names)
-            hint = f"; did you mean {meant}?" if meant else "."
+            hint = did_you_mean(name, sorted(callable_.names), most=3, alike=0.5) or "."
             covered = listed(sorted(callable_.names), _LISTED, repr) or "nothing"
             takes = f"tools in ptc, and task: {covered}"
             if callable_.every:
@@ -202,10 +201,10 @@ class ToolNames:
 
     def _error(self, argument: str, name: str) -> ConfigurationError:
         known = sorted(self._tools)
-        meant = _nearest(name, self._tools | self.given)
-        hint = f"did you mean {meant}?" if meant else f"it has: {listed(known, _LISTED)}."
+        meant = did_you_mean(name, sorted(self._tools | self.given), most=3, alike=0.5)
+        hint = meant or f"; it has: {listed(known, _LISTED)}."
         return ConfigurationError(
-            f"{argument} names {name!r}, but the agent has no tool of that name; {hint} "
+            f"{argument} names {name!r}, but the agent has no tool of that name{hint} "
             "If it gets the tool in a later turn, list the name in late_tools, too"
         )
 
@@ -213,13 +212,6 @@ class ToolNames:
 def is_of_server(name: str, servers: Iterable[str]) -> bool:
     """Whether a name is of a tool of an MCP server, as far as the name tells."""
     return any(name.startswith(f"mcp.{server}.") for server in servers)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """The known names that are nearest to a wrong one, for an error; empty if none is near."""
-    spelt = {bare(one): one for one in sorted(known)}
-    near = difflib.get_close_matches(bare(name), spelt, n=3, cutoff=0.5)
-    return " or ".join(repr(spelt[one]) for one in near)
 
 
 def bare(name: str) -> str:

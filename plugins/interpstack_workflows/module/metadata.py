@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 import attrs
 
+from interpstack.similar_names import did_you_mean
 from interpstack_javascript.cells import TypeScriptError, escape, strip_types
 from interpstack_javascript.parser.parsing import Node
 from interpstack_workflows.errors import MetadataError
@@ -120,9 +120,9 @@ def _read(source: str, name: str) -> WorkflowMetadata:
 
 def _metadata(raw: Mapping[str, Any]) -> WorkflowMetadata:
     for name in raw:
-        near = get_close_matches(name, _FIELDS, 1, cutoff=0.7)
+        near = did_you_mean(name, _FIELDS, alike=0.7, write=str)
         if near and name not in _FIELDS:  # fields of other tools are none of our business
-            raise ValueError(f"there is no field {name}; did you mean {near[0]}?")
+            raise ValueError(f"there is no field {name}{near}")
     for field in ("name", "description"):
         _expect(isinstance(raw.get(field), str) and raw[field], field, "a string that is not empty")
     when, phases, schema = raw.get("whenToUse"), raw.get("phases", []), raw.get("argsSchema")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from interpstack import ConfigurationError, InterpreterStack, installed
 from interpstack.checks import shown
+from interpstack.similar_names import did_you_mean
 from interpstack_workflows.agents.agent import Agent
 from interpstack_workflows.agents.functions import agent_of
 from interpstack_workflows.errors import UnknownAgent
@@ -56,8 +56,7 @@ def agent_named(agents: Mapping[str, Agent], name: str | None) -> tuple[str, Age
     if wanted in agents:
         return wanted, agents[wanted]
     known = sorted(agents)
-    near = get_close_matches(wanted, known, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else "."
+    meant = did_you_mean(wanted, known) or "."
     raise UnknownAgent(f"Unknown agent: {wanted}{meant} Known agents: {', '.join(known) or 'none'}")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 from interpstack import ConfigurationError, call_blocking
 from interpstack.checks import listed, shown
+from interpstack.similar_names import did_you_mean
 from interpstack_workflows.errors import MetadataError, UnknownWorkflow
 from interpstack_workflows.module.metadata import WorkflowMetadata, read_metadata
 from interpstack_workflows.runs.values import Script
@@ -188,8 +188,7 @@ def _several(workflows: Iterable[Path | str]) -> Iterable[Path | str]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else "."
-    if not near and name.endswith(ENDINGS):
+    meant = did_you_mean(name, known) or "."
+    if meant == "." and name.endswith(ENDINGS):
         meant = f"; a file is named as workflow({{scriptPath: {name!r:.80}}})."
     return f"Unknown workflow: {name}{meant} Known workflows: {listed(known, _LISTED) or 'none'}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
 import attrs
 
+from interpstack.similar_names import did_you_mean
 from interpstack_workflows.budgets.budget import BudgetLimits, RunBudget
 from interpstack_workflows.budgets.usage import WorkflowUsage
 from interpstack_workflows.errors import WorkflowError
@@ -74,14 +74,14 @@ def check_names(names: Iterable[str], known: Iterable[str], source: str) -> None
     Raises:
         WorkflowError: A name is nearly that of a phase or of a workflow, and the script lacks it.
     """
-    others = {one.casefold(): one for one in known}
+    there = sorted(known)
     for name in names:
-        if name in others.values() or not isinstance(name, str) or name in source:
+        if name in there or not isinstance(name, str) or name in source:
             continue
-        if near := get_close_matches(name.casefold(), [*others], n=1, cutoff=_NEAR):
+        if near := did_you_mean(name, there, alike=_NEAR, write="{!r:.80}".format):
             raise WorkflowError(
                 f"budgets has limits for {name!r:.80}, and the workflow has no such phase or "
-                f"child; did you mean {others[near[0]]!r:.80}? If {name!r:.80} is a phase that "
+                f"child{near} If {name!r:.80} is a phase that "
                 "the script names while it runs, announce it in `phases` of its meta"
             )
 

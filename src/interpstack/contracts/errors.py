@@ -192,12 +192,13 @@ def install_command(name: str) -> str:
 def _unknown(kind: str, name: str, known: tuple[str, ...], commands: list[str]) -> str:
     message = f"unknown {kind} {name!r}; known: {', '.join(known) or 'none are installed'}"
     message += f"; not installed: {', '.join(commands)}" if commands else ""
-    from difflib import get_close_matches  # loaded for an error only
+    from interpstack.similar_names import did_you_mean  # loaded for an error only
 
-    message += "".join(f"; nearest: {one}" for one in get_close_matches(name.lower(), known, 1))
+    message += did_you_mean(name, known)
     command = install_command(name) if kind == "plugin" else ""  # an engine's is there
+    sentence = message if message.endswith("?") else f"{message}."
     if command:
-        return f"{message}. Install it with: {command}"
+        return f"{sentence} Install it with: {command}"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):  # no package could be called so
         return message
-    return f"{message}. If a package provides it, install that package first"
+    return f"{sentence} If a package provides it, install that package first"

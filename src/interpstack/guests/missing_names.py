@@ -14,6 +14,7 @@ import attrs
 
 from interpstack.checks import Value, listed
 from interpstack.contracts.bridges import BridgeSet
+from interpstack.similar_names import similar_names
 
 __all__ = [
     "Looked",
@@ -31,10 +32,8 @@ Step = str | int | None
 
 #: Names that an error lists.
 _LISTED: Final = 8
-#: Characters of a name that are compared and shown.
+#: Characters of a name that are shown.
 _CHARS: Final = 60
-#: Names that are compared with a missing one.
-_COMPARED: Final = 2000
 #: Characters of a name that others are like.
 _SHORTEST: Final = 3
 #: How alike two names are where one may be meant by the other, from 0 to 1.
@@ -219,18 +218,11 @@ def _missing(parts: list[str], names: list[str]) -> tuple[str, str]:
 
 def _nearest(name: str, names: Iterable[str]) -> str:
     """The one of some names that is most like a name; empty if none is alike."""
-    from difflib import get_close_matches
-
-    if len(_bare(name)) < _SHORTEST:
+    bare = _bare(name)
+    if len(bare) < _SHORTEST:
         return ""  # it is a part of too many
-    spelt: dict[str, str] = {}
-    bare = _bare(name[:_CHARS])
-    for one in names:
-        is_long = len(one) >= _SHORTEST or bare.startswith(_bare(one))
-        if is_long and len(one) <= _CHARS and len(spelt) < _COMPARED:
-            spelt.setdefault(_bare(one), one)
-    near = get_close_matches(bare, spelt, 1, _ALIKE)
-    return spelt[near[0]] if near else ""
+    long = (one for one in names if len(one) >= _SHORTEST or bare.startswith(_bare(one)))
+    return "".join(similar_names(name, long, alike=_ALIKE))
 
 
 def _bare(name: str) -> str:

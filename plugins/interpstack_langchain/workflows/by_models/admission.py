@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 import attrs
 
+from interpstack.similar_names import did_you_mean
 from interpstack_langchain.workflows.by_models.conversations import WorkflowConversation
 from interpstack_langchain.workflows.by_models.lines import as_json
 from interpstack_langchain.workflows.by_models.options import WorkflowOptions
@@ -73,8 +73,7 @@ class WorkflowAdmission:
         known = await runner.workflows()
         name = wanted.name or ""
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            meant = f"; did you mean {near[0]!r}?" if near else "."
+            meant = did_you_mean(name, known) or "."
             raise UnknownWorkflow(
                 f"Unknown workflow: {name!r:.100}{meant} Known workflows:"
                 f" {', '.join(list(known)[:20]) or 'none'}"

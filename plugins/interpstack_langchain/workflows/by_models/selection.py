@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Final
 
 from interpstack.checks import listed
+from interpstack.similar_names import did_you_mean
 from interpstack_langchain.workflows.by_models.lines import as_json, line
 from interpstack_workflows.api import WorkflowError
 
@@ -49,8 +49,7 @@ def _member(value: Any, name: str, where: str) -> Any:
     if isinstance(value, dict):
         if name in value:
             return value[name]
-        near = get_close_matches(name, value, 1)
-        meant = f"; did you mean {line(near[0])!r}?" if near else ""
+        meant = did_you_mean(name, value, write=lambda one: repr(line(one)))
         known = _fields(value) or "no fields"
         raise WorkflowError(f"{line(where)} has no field {line(name)!r}{meant} It has: {known}")
     if isinstance(value, list):
