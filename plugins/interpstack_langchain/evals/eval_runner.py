@@ -47,7 +47,6 @@ from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit
 from interpstack_langchain.state.variables import Variables
 from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
-from interpstack_langchain.tools.tool_errors import naming_tool
 
 __all__ = ["Evals"]
 
@@ -270,7 +269,7 @@ class Evals:
         return self.stores.alone(running.store) if not running.watched else running.watched.lock
 
     def _answer(self, ended: _Ended, spent: Mapping[str, Any], running: EvalCall) -> ToolMessage:
-        outcome = running.with_notices(naming_tool(ended.outcome))
+        outcome = running.with_notices(ended.outcome)
         if running.watched is not None:
             outcome = running.watched.unseen(outcome)
         text = self._rendered(outcome, ended.session)

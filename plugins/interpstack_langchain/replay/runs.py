@@ -25,7 +25,6 @@ from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_langchain.replay.read_only import RecordEnds, Rerun
 from interpstack_langchain.replay.recorded_evals import RecordedEval
 from interpstack_langchain.replay.timeline import Timeline
-from interpstack_langchain.tools.tool_errors import naming_tool
 
 __all__ = ["ReplayedRun", "remarks", "restore", "run_again"]
 
@@ -120,7 +119,7 @@ def _unfinished(end: RecordEnds, found: RecordedEval, timeline: Timeline) -> Rep
 def _text(session: Session, outcome: Outcome) -> str:
     """An outcome, as the model gets it."""
     chars = session.stack.limits.result_chars
-    return with_texts(session.render(naming_tool(outcome)), outcome, chars)
+    return with_texts(session.render(outcome), outcome, chars)
 
 
 async def _outcome(session: Session, code: str, run: Rerun) -> Outcome:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+from interpstack import Outcome
 
-from interpstack import GuestError, Outcome
-
-__all__ = ["ToolFailed", "message_of", "naming_tool", "uncaught"]
+__all__ = ["ToolFailed", "message_of", "uncaught"]
 
 
 class ToolFailed(Exception):
@@ -34,19 +32,6 @@ def uncaught(outcome: Outcome, raised: Iterable[Exception]) -> Exception | None:
         if type(exception).__name__ == kind and message_of(exception) == error.message:
             return exception
     return ToolFailed(f"{error.data.get('tool')} raised {kind}: {error.message}")
-
-
-def naming_tool(outcome: Outcome) -> Outcome:
-    """Return an outcome that names the failed tool and its exception."""
-    error = outcome.error
-    if error is None or "tool" not in error.data:
-        return outcome
-    return attrs.evolve(outcome, error=attrs.evolve(error, message=_message(error)))
-
-
-def _message(error: GuestError) -> str:
-    kind, tool = error.data.get("kind"), error.data["tool"]
-    return f"{error.message}\n({kind} in {tool})" if kind else f"{error.message}\n(in {tool})"
 
 
 def message_of(error: BaseException) -> str:

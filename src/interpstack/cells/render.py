@@ -42,7 +42,7 @@ def render(outcome: Outcome, *, result_chars: int = 4000, console_chars: int = 4
 
 def _render_error(error: GuestError, limit: int) -> str:
     name = error.name[:_TYPE_CHARS] or "Error"
-    body = error.message
+    body = error.message + _origin(error)
     if error.stack:
         body += "\n" + error.stack.rstrip("\n")
     kind = _escape(name).replace('"', "&quot;").replace("\n", " ")
@@ -50,6 +50,15 @@ def _render_error(error: GuestError, limit: int) -> str:
     if len(excerpt) > limit:
         excerpt = ""
     return f'<error type="{kind}">{_cut(body, limit - len(excerpt))}{excerpt}</error>'
+
+
+def _origin(error: GuestError) -> str:
+    """A line that names the failed call, if an error came from one that code did not catch."""
+    tool, kind = error.data.get("tool"), error.data.get("kind")
+    if not isinstance(tool, str) or not tool:
+        return ""
+    prefix = f"{kind[:_TYPE_CHARS]} " if isinstance(kind, str) and kind else ""
+    return f"\n({prefix}in {tool[:_TYPE_CHARS]})"
 
 
 def _cut(text: str, limit: int, omitted: int = 0, exact: bool = True) -> str:

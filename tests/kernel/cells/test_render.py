@@ -23,6 +23,24 @@ _CUT = {"result_chars": 10, "console_chars": 5}
         ),
         (Outcome(error=GuestError("", "")), '<error type="Error"></error>'),
         (
+            Outcome(
+                error=GuestError("E", "no", "at cell:1", data={"tool": "a.b", "kind": "OSError"})
+            ),
+            '<error type="E">no\n(OSError in a.b)\nat cell:1</error>',
+        ),
+        (
+            Outcome(error=GuestError("E", "no", data={"tool": "<b>", "kind": 5})),
+            '<error type="E">no\n(in &lt;b&gt;)</error>',
+        ),
+        (
+            Outcome(error=GuestError("E", "no", data={"tool": "t" * 500, "kind": "k" * 500})),
+            f'<error type="E">no\n({"k" * 100} in {"t" * 100})</error>',
+        ),
+        (
+            Outcome(error=GuestError("E", "no", data={"tool": ["a"], "kind": "K"})),
+            '<error type="E">no</error>',
+        ),
+        (
             Outcome(text="1", notices=("x was lost", "y too")),
             "<notice>x was lost</notice>\n<notice>y too</notice>\n<result>1</result>",
         ),

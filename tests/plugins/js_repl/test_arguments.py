@@ -31,8 +31,8 @@ def test_they_are_those_of_the_other_middleware_with_their_types() -> None:
     ("name", "hint"),
     [
         ("bogus", "CodeInterpreterMiddleware"),
-        ("namespaces", "CodeInterpreterMiddleware. Did you mean 'namespace'?"),
-        ("max_results_chars", "CodeInterpreterMiddleware. Did you mean 'max_result_chars'?"),
+        ("namespaces", "CodeInterpreterMiddleware; did you mean 'namespace'?"),
+        ("max_results_chars", "CodeInterpreterMiddleware; did you mean 'max_result_chars'?"),
     ],
 )
 def test_an_unknown_one_is_named_with_the_nearest(name: str, hint: str) -> None:
