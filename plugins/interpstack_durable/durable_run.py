@@ -540,6 +540,10 @@ class DurableRun(StepSource):
                         await self._note_requests()
                     await self._keep(self._asked if pausing else None)
         except Exception as failed:  # noqa: BLE001 - a store may raise anything
+            if state in (RunState.PAUSED, RunState.SUSPENDED):
+                # The host sees no failure, so the next run takes the answers, or records them.
+                unrecorded = self.run.requests.settled[self._recorded :]
+                self.in_flight.keep_answers(self.run, unrecorded)
             error.add_note(f"calls that had ended may be made again: {failed!r}")
         try:
             # After a divergence, nobody will take the answers of calls that still run.

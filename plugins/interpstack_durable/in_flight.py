@@ -37,20 +37,21 @@ class InFlightCall:
     """One in-flight call, on the event loop on which it began.
 
     Attributes:
-        task: Runs the call.
+        task: Runs the call; `None` for a call that has ended already.
         amounts: Returns the resources that the run which began the call has used, by kind.
         end: The answer, or the exception that the handler raised for the host; cancelled without
             either.
         pid: The process in which the call runs.
     """
 
-    task: asyncio.Task[Any]
+    task: asyncio.Task[Any] | None
     amounts: Callable[[], Mapping[str, float]] = dict[str, float]
     end: Future[Settlement] = attrs.field(factory=Future)
     pid: int = attrs.field(factory=os.getpid)
 
     def __attrs_post_init__(self) -> None:
-        self.task.add_done_callback(lambda task: self.end.cancel())  # no effect after the end
+        if self.task is not None:
+            self.task.add_done_callback(lambda task: self.end.cancel())  # no effect after the end
 
     def answer(self, settlement: Settlement) -> None:
         """Store the answer."""
@@ -64,13 +65,13 @@ class InFlightCall:
 
     def cancel(self) -> None:
         """Stop the call, because its answer is no longer needed."""
-        if not self.lost:
+        if self.task is not None and not self.lost:
             self.task.get_loop().call_soon_threadsafe(self.task.cancel)
 
     @property
     def lost(self) -> bool:
         """Whether the call can no longer end."""
-        if self.end.done():
+        if self.end.done() or self.task is None:
             return self.end.cancelled()
         return self.pid != os.getpid() or self.task.get_loop().is_closed()
 
@@ -85,7 +86,8 @@ class InFlightCall:
         Raises:
             BaseException: The exception that the handler raised for the host.
         """
-        if not self.end.done() and not self.task.get_loop().is_running():
+        loop = None if self.task is None else self.task.get_loop()
+        if not self.end.done() and loop is not None and not loop.is_running():
             self.cancel()  # its loop has stopped, so the call cannot continue
             return None
         if self.lost:
@@ -153,6 +155,13 @@ class InFlightRegistry:
                 requests.detach(request.id, call)
                 self.add(key, call)
         return running
+
+    def keep_answers(self, run: CellRun, answers: Sequence[Settlement]) -> None:
+        """Register calls that have ended, and whose answers could not be recorded."""
+        for answer in answers:
+            call = InFlightCall(None, run.requests.guards.amounts)
+            call.answer(answer)
+            self.add(run.requests.key(answer.id), call)
 
     async def late_result(self, run: CellRun, request: Request) -> Settlement | None:
         """Wait for the late result of a call that an earlier run left running; `None` without one.

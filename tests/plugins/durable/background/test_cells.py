@@ -299,6 +299,38 @@ async def test_an_account_counts_what_a_call_in_flight_uses_in_a_later_time_slic
     assert kit.begun == [1]
 
 
+@attrs.define(eq=False)
+class FailingStore(MemoryJournalStore):
+    """Lets a call end while its cell is suspended, and then fails to record the answer once."""
+
+    kit: Kit = attrs.field(kw_only=True)
+    failed: bool = attrs.field(default=False, init=False)
+
+    async def append(self, index: int, entry: Any) -> None:
+        if "kept" in entry and not entry["kept"]["settled"]:
+            self.kit.let(1)
+            await asyncio.sleep(0.05)  # it is settled
+        elif "kept" in entry and not self.failed:
+            self.failed = True
+            raise OSError("the database is not there")
+        await super().append(index, entry)
+
+
+async def test_an_answer_that_cannot_be_recorded_at_a_suspension_is_not_lost(kit: Kit) -> None:
+    """Found by the simulation of seed 138: the next time slice made the call again."""
+    store = FailingStore("cell 1", kit=kit)
+    kit.stores["1"] = store
+    with Account(Budget(requests=9)).use():
+        async with kit.cells("quickjs") as cells:
+            answer = await cells.eval("await kit.slow({n: 1})", yield_after=0.01)
+            assert answer.outcome is None
+            assert store.failed
+            answer = await cells.wait("1", 5)
+    assert answer.outcome is not None
+    assert answer.outcome.text == "1"
+    assert kit.begun == [1]
+
+
 async def test_a_call_that_ends_between_time_slices_is_recorded_at_once(kit: Kit) -> None:
     async with kit.cells("quickjs") as cells:
         await cells.eval("await kit.slow({n: 1})", yield_after=0)
