@@ -6,7 +6,8 @@ import ast
 import inspect
 import traceback
 from collections.abc import Awaitable, Mapping
-from types import FunctionType
+from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any
 
 from interpstack.contracts.protocol import GuestError
@@ -44,13 +45,7 @@ class ScriptGlobals(dict[str, Any]):
 
 async def run_script(source: str, name: str, namespace: ScriptGlobals) -> Any:
     """Run a cell; the value of its last expression, awaited if that is possible."""
-    tree = _parsed(source, name)
-    last = tree.body[-1] if tree.body else None
-    if isinstance(last, ast.Expr):
-        target = ast.Name(_RESULT, ast.Store())
-        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
-        ast.fix_missing_locations(tree)
-    code = compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    code = _compiled(source, name)
     try:
         running = FunctionType(code, namespace)()
         if inspect.iscoroutine(running):
@@ -59,6 +54,19 @@ async def run_script(source: str, name: str, namespace: ScriptGlobals) -> Any:
     finally:
         namespace.pop(_RESULT, None)
     return await value if isinstance(value, Awaitable) else value
+
+
+@lru_cache(maxsize=64)
+def _compiled(source: str, name: str) -> CodeType:
+    """The code of a cell, whose last expression is stored; cells that run again are common."""
+    tree = _parsed(source, name)
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        target = ast.Name(_RESULT, ast.Store())
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+        ast.fix_missing_locations(tree)
+    code: CodeType = compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return code
 
 
 def _parsed(source: str, name: str) -> ast.Module:
