@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
+import attrs
+
 from interpstack import Cell, Request, Step
 from interpstack_durable.entries import (
     Computed,
     Entry,
+    answered_by,
     compare,
     digest,
     header,
@@ -94,6 +97,8 @@ class CellJournal(Journal):
         self._count = 0
         self._notes: dict[str, Any] = {}
         self._unwritten: dict[str, Any] = {}
+        #: An entry whose write failed; the store may have it all the same.
+        self._unsure: dict[str, Any] = {}
         self._began = 0.0
         self._computed: Computed | None = None
 
@@ -140,6 +145,12 @@ class CellJournal(Journal):
         await self._append(step_entry(asked, step, self._computed))
 
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
+        if self._unsure:
+            answered = answered_by(self._unsure)
+            left = tuple(one for one in ended.settlements if one.id not in answered)
+            ended = attrs.evolve(ended, settlements=left)
+            if "now" in self._unsure:  # that step has the requests
+                asked = None
         await self._append(undelivered_entry(asked, ended, self._computed))
 
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
@@ -189,9 +200,17 @@ class CellJournal(Journal):
         self._notes.update(notes)
 
     async def _append(self, entry: dict[str, Any]) -> None:
-        first = {} if self._count else header(self._cell, self._began)
         step, self._unwritten = self._unwritten, {}
-        await self._store.append(self._count, {**first, **step, **entry})
+        if self._unsure:
+            # Stores keep the first entry of an index, and some say nothing about another one.
+            await self._write(self._unsure)
+        first = {} if self._count else header(self._cell, self._began)
+        await self._write({**first, **step, **entry})
+
+    async def _write(self, entry: dict[str, Any]) -> None:
+        self._unsure = entry
+        await self._store.append(self._count, entry)
+        self._unsure = {}
         self._count += 1  # an entry that could not be stored leaves no gap
 
     def _read_header(self, entry: Entry) -> float:

@@ -187,7 +187,8 @@ class CheckpointStore:
             return
         if index == 0:
             entry = {**entry, **self._about, _NAMES_THREAD: True}
-        if self.commands and (returned := self._returned(entry)):
+        ended = answered_by(entry) - self._ended if self.commands else frozenset[int]()
+        if returned := [one for one in self.commands if one[0] in ended]:
             entry = {**entry, "commands": returned}
         # First, because it has happened, even if it cannot be stored.
         self.shared.remembered.note(self.key, index, entry)
@@ -199,6 +200,7 @@ class CheckpointStore:
                 self.shared.remembered.drop(self.key, index)
                 del self._entries[index:]
             raise
+        self._ended |= ended  # an entry that failed is written again, with its updates
 
     async def append_spent(self, record: Mapping[str, Any]) -> None:
         """Store a record of drawn amounts, beside the entries."""
@@ -225,12 +227,6 @@ class CheckpointStore:
 
     async def _keep(self, index: int, entry: Mapping[str, Any]) -> None:
         await self.writes.put([(JOURNAL_CHANNEL, dict(entry))], task_of(self.key, index))
-
-    def _returned(self, entry: Mapping[str, Any]) -> list[tuple[int, Command[Any]]]:
-        """The commands of calls whose answers no entry before this one holds."""
-        ended = answered_by(entry) - self._ended
-        self._ended |= ended
-        return [one for one in self.commands if one[0] in ended]
 
     @property
     def resuming(self) -> bool:

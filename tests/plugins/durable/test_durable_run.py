@@ -33,6 +33,7 @@ from interpstack_durable.api import (
     Journals,
     ReplayDivergence,
     RunState,
+    answered_by,
     made_when,
     read_cell,
 )
@@ -507,7 +508,64 @@ async def test_what_was_kept_while_a_record_fails_is_recorded_once(host: Host, f
     with pytest.raises(OSError, match="locked"):
         await host.run(source)
     kept = [one[0] for entry in host.memory.entries for one in _kept_in(entry)]
-    assert len(kept) == len({*kept}) == len(host.done)
+    assert len(kept) == len({*kept})
+    assert len(frozenset().union(*map(answered_by, host.memory.entries))) == len(host.done)
+    host.memory.decided = True
+    assert (await host.run(source)).text == "1,3,2"
+    assert sorted(host.done) == [1, 2, 3]
+
+
+@attrs.define(eq=False)
+class LosingAnswers(Memory):
+    """A store that loses one acknowledgement, and keeps the first entry of an index, as savers do.
+
+    Attributes:
+        loses: The number of the entry that is stored, and reported as failed.
+        meanwhile: Called between the two.
+    """
+
+    loses: int = 0
+    meanwhile: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def append(self, index: int, entry: Mapping[str, Any]) -> None:
+        if index < len(self.entries):
+            return
+        await super().append(index, entry)
+        if index == self.loses:
+            self.loses = -1
+            self.meanwhile.set()
+            await asyncio.sleep(0.05)  # other calls end
+            raise OSError("the connection was lost")
+
+
+async def test_no_record_takes_the_place_of_one_whose_acknowledgement_was_lost(
+    host: Host,
+) -> None:
+    """Found by simulated agents: a saver ignores the second entry, and its answers were lost."""
+    host.memory = memory = LosingAnswers("cell", loses=2)
+
+    async def late(n: int) -> int:
+        await memory.meanwhile.wait()
+        return await host._act(n)
+
+    host.names, host.handlers = ("free", "slow", "late"), {"late": late}
+    calls = "kit.free({n: 1}), kit.slow({n: 2}), kit.late({n: 3})"
+    source = f"(await Promise.all([{calls}])).join()"
+    with pytest.raises(OSError, match="lost"):
+        await host.run(source)
+    assert (await host.run(source)).text == "1,2,3"
+    assert host.done == [1, 2, 3]
+
+
+@pytest.mark.parametrize("loses", [1, 2])
+async def test_a_pause_whose_acknowledgement_was_lost_is_continued(host: Host, loses: int) -> None:
+    host.memory = LosingAnswers("cell", loses=loses)
+    host.names = ("free", "slow", "gated")
+    source = """
+    const slow = kit.slow({n: 3}), gated = kit.gated({n: 2});
+    [await kit.free({n: 1}), await slow, await gated].join()"""
+    with pytest.raises(OSError, match="lost"):
+        await host.run(source)
     host.memory.decided = True
     assert (await host.run(source)).text == "1,3,2"
     assert sorted(host.done) == [1, 2, 3]

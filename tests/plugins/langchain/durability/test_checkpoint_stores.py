@@ -191,6 +191,20 @@ async def test_updates_of_calls_are_stored_with_the_calls_answers(step: Step) ->
     assert updates(again) == [(1, {"n": 1}), (2, {"n": 2})]
 
 
+async def test_updates_of_an_entry_that_is_written_again_are_kept(step: Step) -> None:
+    run = step.run(resuming=False)
+    run.returned(1, updating(1))
+    await run.append(0, {"n": 0})
+    step.saver.fails = True
+    with pytest.raises(OSError, match="disk is full"):
+        await run.append(1, answering(1))
+    step.saver.fails = False
+    await run.append(1, answering(1))
+    again = step.run()
+    await again.load()
+    assert updates(again) == [(1, {"n": 1})]
+
+
 async def test_an_update_without_an_answer_is_not_stored_yet(step: Step) -> None:
     run = step.run(resuming=False)
     run.returned(5, updating(5))
