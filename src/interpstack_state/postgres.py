@@ -117,7 +117,11 @@ class PostgresStore(SqlStore):
             from psycopg_pool import ConnectionPool
         except ImportError as error:
             raise needed("a PostgresStore", "postgres", error) from error
-        settings: dict[str, Any] = {"autocommit": True, "connect_timeout": _TIMEOUT_SECONDS}
+        settings: dict[str, Any] = {
+            "autocommit": True,
+            "connect_timeout": _TIMEOUT_SECONDS,
+            "client_encoding": "UTF8",  # text of a database in SQL_ASCII would else come as bytes
+        }
         with _failures(), psycopg.connect(self.dsn, **settings) as connection:
             if not _is_there(connection):
                 self._make_tables(connection)

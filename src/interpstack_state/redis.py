@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,6 +76,8 @@ redis.call('DEL', KEYS[1])
 return {'ok'}
 """
 _TIMEOUT_SECONDS: Final = 10
+#: URLs whose path, except for that of a socket, is the number of a database, or empty.
+_DATABASE: Final = re.compile(r"unix:.*|[a-z]+://[^/?#]*(/[0-9]*)?([?#].*)?", re.DOTALL)
 
 
 @attrs.define(eq=False)
@@ -183,18 +186,25 @@ class RedisStore(BlobStore):
             client = Redis.from_url(
                 self.url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
             )
+            pool = client.connection_pool
+            # How answers are read is the store's own matter: with text for bytes, a claim that
+            # another process holds would be taken for a blob.
+            pool.connection_kwargs.update(decode_responses=False, encoding="utf-8")
             # A connection refuses its options only when it is made, which is not yet opened.
-            client.connection_pool.connection_class(**client.connection_pool.connection_kwargs)
+            pool.connection_class(**pool.connection_kwargs)
         except (ValueError, TypeError) as error:
             # Errors of values quote parts of the URL, which may be of its password.
-            reason = (
-                first_line(error) if isinstance(error, TypeError) else "a wrong scheme or number"
-            )
-            raise ConfigurationError(
-                "the URL of a RedisStore is not valid; it takes one as in redis://host:6379/0, "
-                f"with the options of the Redis client; got {reason}"
-            ) from error
+            raise _wrong_url(first_line(error) if isinstance(error, TypeError) else "") from error
+        if not _DATABASE.fullmatch(self.url):  # the client would take database 0
+            raise _wrong_url("")
         return client
+
+
+def _wrong_url(reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        "the URL of a RedisStore is not valid; it takes one as in redis://host:6379/0, with the "
+        f"options of the Redis client; got {reason or 'a wrong scheme or number'}"
+    )
 
 
 def _milliseconds(seconds: float) -> int:

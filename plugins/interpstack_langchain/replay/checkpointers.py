@@ -169,6 +169,7 @@ def _postgres(url: str, serde: SerializerProtocol | None, option: str) -> Iterat
         with psycopg.connect(
             url,
             autocommit=True,
+            client_encoding="UTF8",  # text of a database in SQL_ASCII would else come as bytes
             prepare_threshold=0,
             row_factory=dict_row,
             connect_timeout=int(timeout),

@@ -54,6 +54,26 @@ def test_a_user_without_rights_to_make_tables_uses_those_that_are_there(postgres
         assert store.delete("a")
 
 
+def test_text_is_text_whatever_the_encoding_of_the_database(postgres: Any) -> None:
+    own = postgres.new_database()
+    name = own.rpartition("=")[2]
+    with psycopg.connect(own, autocommit=True) as owner:
+        owner.execute(
+            f"CREATE DATABASE {name}_ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'"
+        )
+    for dsn in (own.replace(name, f"{name}_ascii"), f"{own} client_encoding=LATIN1"):
+        with PostgresStore(dsn) as store:
+            store.create("é ✓", b"blob", label="läuft ✓")
+            store.take("é ✓", "one ✓", 9)
+            store.append("é ✓", "one ✓", 0, ["✓"])
+            store.append("é ✓", "one ✓", 1, ["ß"])
+            assert store.log("é ✓") == ["✓", "ß"]
+            assert [one.key for one in store.blobs()] == ["é ✓"]
+            assert [one.key for one in store.states("läuft ✓")] == ["é ✓"]
+            with pytest.raises(StateTaken):
+                store.append("é ✓", "two", 2, ["a"])
+
+
 def test_a_server_that_is_away_is_an_error_of_the_store() -> None:
     with pytest.raises(StoreUnavailable, match="PostgreSQL cannot be used: ") as caught:
         PostgresStore("host=/nowhere dbname=x password=hunter2").claim("a", "one", 9)

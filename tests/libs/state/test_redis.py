@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_state import RedisStore, StateRejected, StoreUnavailable
+from interpstack_state import RedisStore, StateBusy, StateRejected, StoreUnavailable
 
 
 def test_prefixes_keep_programs_apart(redis_server: Any) -> None:
@@ -56,6 +56,25 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_url_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="takes a URL, as in redis://host:6379/0"):
         RedisStore(6379)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("database", ["main", "1/2", "-1"])
+def test_a_path_that_is_no_number_of_a_database_is_refused(database: str) -> None:
+    with pytest.raises(ConfigurationError, match="a wrong scheme or number"):
+        RedisStore(f"redis://nowhere:1/{database}").claim("a", "one", 9)
+
+
+@pytest.mark.parametrize("option", ["decode_responses=True", "encoding=utf-16"])
+def test_options_of_texts_do_not_change_what_a_store_reads(redis_server: Any, option: str) -> None:
+    separator = "&" if "?" in redis_server.url else "?"
+    with RedisStore(f"{redis_server.url}{separator}{option}", prefix=f"{option}:") as store:
+        for blob in (b"text", b"\xff"):
+            store.claim("a", "one", 9)
+            store.save("a", "one", blob, 9)
+            with pytest.raises(StateBusy):
+                store.claim("a", "two", 9)
+            assert store.claim("a", "one", 9) == blob
+            assert [found.key for found in store.blobs()] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,12 @@ class AgentStates(RunCompanion):
 
         pool: Any = ConnectionPool(
             state.dsn,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+            kwargs={
+                "autocommit": True,
+                "client_encoding": "UTF8",  # as the store of the run has it
+                "prepare_threshold": 0,
+                "row_factory": dict_row,
+            },
             min_size=1,
             max_size=state.connections,
             check=ConnectionPool.check_connection,  # a server that was restarted has closed them
