@@ -147,7 +147,7 @@ class DirectoryFiles(FileSource):
             return _entry(path, os.stat(last, dir_fd=folder, follow_symlinks=False))
 
     def _edit(self, path: str, old: str, new: str, every: bool, limits: FileLimits) -> int:
-        with self._editing:  # edits that code makes side by side must not undo each other
+        with self._editing:  # changes that code makes side by side must not undo each other
             text, count = edited(self._read(path, limits).decode(), old, new, every)
             data = text.encode()
             check_bytes(len(data), limits)
@@ -189,7 +189,7 @@ class DirectoryFiles(FileSource):
 
     def _append(self, path: str, data: bytes, limits: FileLimits) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        with self._opened(path, flags, "ab", make=True) as file:
+        with self._editing, self._opened(path, flags, "ab", make=True) as file:
             check_bytes(os.fstat(file.fileno()).st_size + len(data), limits)
             file.write(data)
 

@@ -81,27 +81,37 @@ class Overlay(FileSource):
         """Write the changes to the source, and return the paths that were changed.
 
         Each file is compared with what code saw before it changed it. If one differs, nothing is
-        written.
+        written. What code changes meanwhile stays in the overlay.
 
         Raises:
             ConfigurationError: The source has changed meanwhile.
         """
+        changes = dict(self._changes)
         paths = self.changed
         for path in paths:
-            if await self._now(path, _ALL) != self._changes[path].before:
+            if await self._now(path, _ALL) != changes[path].before:
                 raise ConfigurationError(
                     f"{path} has changed since code changed it in the overlay, so nothing was "
                     "applied; look at both, then clear() the overlay or put the file back"
                 )
         for path in paths:
-            after = self._changes[path].after
+            after = changes[path].after
             if after is None:
                 await self._source.delete(path, _ALL)
             else:
                 await self._source.write(path, after, _ALL)
-            del self._changes[path]
-        self._changes.clear()
+            self._applied(path, changes[path])
+        for path in changes.keys() - set(paths):  # those that code has undone itself
+            self._applied(path, changes[path])
         return paths
+
+    def _applied(self, path: str, change: _Change) -> None:
+        """Forget a change that the source has; what code did since then comes after it."""
+        now = self._changes.get(path)
+        if now is change:
+            del self._changes[path]
+        elif now is not None:
+            self._changes[path] = attrs.evolve(now, before=change.after)
 
     def clear(self) -> None:
         """Forget all changes."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -132,20 +134,28 @@ class FileSource(abc.ABC):
 
     async def append(self, path: str, data: bytes, limits: FileLimits) -> None:
         """Add to the end of a file, or write a new one. Effectively, read the file and write it."""
-        try:
-            before = await self.read(path, limits)
-        except FileNotFoundError:
-            before = b""
-        check_bytes(len(before) + len(data), limits)
-        await self.write(path, before + data, limits)
+        async with self._changing():
+            try:
+                before = await self.read(path, limits)
+            except FileNotFoundError:
+                before = b""
+            check_bytes(len(before) + len(data), limits)
+            await self.write(path, before + data, limits)
 
     async def edit(self, path: str, old: str, new: str, every: bool, limits: FileLimits) -> int:
         """Replace text; return how often. Effectively, read the file and write it."""
-        text, count = edited((await self.read(path, limits)).decode(), old, new, every)
-        data = text.encode()
-        check_bytes(len(data), limits)
-        await self.write(path, data, limits)
+        async with self._changing():
+            text, count = edited((await self.read(path, limits)).decode(), old, new, every)
+            data = text.encode()
+            check_bytes(len(data), limits)
+            await self.write(path, data, limits)
         return count
+
+    def _changing(self) -> asyncio.Lock:
+        """Return the lock of the running loop: what is read and then written is changed by one."""
+        locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
+        locks = vars(self).setdefault("_changes_of_loops", WeakKeyDictionary())
+        return locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     async def glob(self, pattern: Pattern, path: str, limits: FileLimits) -> Sequence[str]:
         """Return the paths of the files below a folder that a pattern matches.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from interpstack_files.api import FileEntry, FileLimits, FileSource
@@ -26,6 +27,7 @@ class MemoryFiles(FileSource):
         self.files = dict(CONTENT)
 
     async def read(self, path: str, limits: FileLimits) -> bytes:
+        await asyncio.sleep(0)  # others may change files meanwhile
         if path in self.files:
             return self.files[path]
         raise IsADirectoryError if self._below(path) else FileNotFoundError

@@ -12,10 +12,11 @@ from __future__ import annotations
 import ast
 import asyncio
 import base64
+import errno
 import functools
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -48,6 +49,8 @@ _CHANGED: Final = "middleware of the agent changed the answer of {tool} to one w
 #: What backends say of a folder that is read as a file.
 _FOLDER: Final = "is_directory"
 _REPLACED: Final = re.compile(r"replaced (\d+) ")
+_NOT_FOUND: Final = re.compile(r"(File )?'.*' not found", re.DOTALL)
+_SYSTEM: Final = re.compile(r"\[Errno (\d+)\]")
 
 
 class AgentFiles(FileSource):
@@ -76,8 +79,14 @@ class AgentFiles(FileSource):
         if "ls" in tools:
             self._raw["ls"] = _raw_ls(tools["ls"])
         self._own = dict(tools)
+        if "edit_file" in tools:
+            self._own["edit_file"] = _lone_edit_file(tools["edit_file"], self.changing)
         self._callable: dict[tuple[str, bool], HostTool] = {}
-        self.appending: WeakKeyDictionary[EvalCall, asyncio.Lock] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[EvalCall, asyncio.Lock] = WeakKeyDictionary()
+
+    def changing(self, running: EvalCall) -> asyncio.Lock:
+        """The lock of an eval on files that are read and then written."""
+        return self._locks.setdefault(running, asyncio.Lock())
 
     def callable_tool(self, name: str, *, raw: bool) -> HostTool:
         """The tool of this name, or its copy that returns raw content, as code calls it.
@@ -155,6 +164,8 @@ class _CallFiles(FileSource):
         return sorted(_paths_in(text, "glob"))
 
     async def write(self, path: str, data: bytes, limits: FileLimits) -> None:
+        if path == "/":  # some backends would make a file of this name
+            raise IsADirectoryError
         await self._call("write_file", {"file_path": path, "content": _text_of(data)})
 
     async def append(self, path: str, data: bytes, limits: FileLimits) -> None:
@@ -165,7 +176,7 @@ class _CallFiles(FileSource):
                 "append reads the file first, and reading may need an approval here; use read and "
                 "write, whose calls are asked about one by one"
             )
-        async with self._files.appending.setdefault(running, asyncio.Lock()):
+        async with self._files.changing(running):
             before = await self._before(path)
             if len(before) + len(data) > limits.file_bytes:
                 raise FileLimitExceeded("file_bytes", f"{len(before) + len(data)} bytes")
@@ -183,6 +194,8 @@ class _CallFiles(FileSource):
             raise fault from error
 
     async def edit(self, path: str, old: str, new: str, every: bool, limits: FileLimits) -> int:
+        if path == "/":
+            raise IsADirectoryError
         given: dict[str, Any] = {"file_path": path, "old_string": old, "new_string": new}
         if every:
             given["replace_all"] = True
@@ -190,6 +203,8 @@ class _CallFiles(FileSource):
         return int(found[1]) if found else 1
 
     async def delete(self, path: str, limits: FileLimits) -> None:
+        if path == "/":  # the tool would delete all files, for a path that is empty, too
+            raise PermissionError("it is the root of all files")
         await self._call("delete", {"file_path": path})
 
     async def _call(self, name: str, given: dict[str, Any], *, raw: bool = False) -> Any:
@@ -205,8 +220,15 @@ def _as_file_error(error: GuestException) -> Exception:
     if error.error.name != "ToolError" or error.error.data:
         return error
     text = str(error).removeprefix("Error: ")
-    if text.startswith(_NO_FILE) or "path_not_found" in text:
+    if text.startswith(_NO_FILE) or "path_not_found" in text or _NOT_FOUND.fullmatch(text):
         return FileNotFoundError(text)
+    system = _SYSTEM.search(text)  # without the rest, which names paths of the host
+    if system:
+        number = int(system[1])
+        if number == errno.ENOENT:
+            return FileNotFoundError(f"{_NO_FILE} or folder")
+        # A file is in the way of a folder that is to be made.
+        return OSError(errno.ENOTDIR if number == errno.EEXIST else number, "")
     if text == f"it cannot be read: {_FOLDER}" or text == _FOLDER:
         return IsADirectoryError()
     if "not_a_directory" in text:
@@ -278,7 +300,24 @@ def _paths_in(text: str, tool: str) -> list[str]:
     return found
 
 
-# -- copies of the tools that read ---------------------------------------------------------
+# -- copies of the tools -------------------------------------------------------------------
+
+
+def _lone_edit_file(
+    tool: StructuredTool, changing: Callable[[EvalCall], asyncio.Lock]
+) -> StructuredTool:
+    """A copy of `edit_file` that runs alone: backends read the file, then write it.
+
+    The lock is held while the tool runs, and not while a person decides about the call.
+    """
+    own = _coroutine(tool)
+
+    @functools.wraps(own)
+    async def edit(**given: Any) -> Any:
+        async with changing(running_eval.get()):
+            return await own(**given)
+
+    return tool.model_copy(update={"func": None, "coroutine": edit})
 
 
 def _raw_read_file(tools: Mapping[str, StructuredTool]) -> StructuredTool:
@@ -315,6 +354,8 @@ def _raw_read_file(tools: Mapping[str, StructuredTool]) -> StructuredTool:
         return found.error is not None and answer.text == f"Error: {found.error}"
 
     async def missing(path: str, given: Mapping[str, Any], answer: Any) -> ToolMessage:
+        if path == "/":
+            return _error(answer, _FOLDER)
         names: list[str] | None = None
         # Where a person may be asked before the agent lists a folder, no name is looked for.
         if listing is not None and running_eval.get().approvals is None:

@@ -79,6 +79,31 @@ async def test_a_source_that_changed_meanwhile_is_not_overwritten(
     assert len(overlay.changed) == 4
 
 
+async def test_what_code_changes_while_changes_are_applied_stays(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = DirectoryFiles(directory)
+    overlay = Overlay(source)
+    await overlay.write("/one", b"1", LIMITS)
+    await overlay.write("/two", b"2", LIMITS)
+    write = source.write
+
+    async def meanwhile(path: str, data: bytes, limits: FileLimits) -> None:
+        await overlay.append("/one", b"!", LIMITS)
+        await overlay.write("/three", b"3", LIMITS)
+        await write(path, data, limits)
+
+    monkeypatch.setattr(source, "write", meanwhile)
+    assert await overlay.apply() == ("/one", "/two")
+    assert (directory / "one").read_bytes() == b"1"
+    assert overlay.changed == ("/one", "/three")
+    assert await overlay.read("/one", LIMITS) == b"1!!"
+    monkeypatch.undo()
+    assert await overlay.apply() == ("/one", "/three")
+    assert (directory / "one").read_bytes() == b"1!!"
+    assert (directory / "three").read_bytes() == b"3"
+
+
 async def test_the_bytes_of_an_overlay_are_bounded(overlay: Overlay) -> None:
     limits = FileLimits(overlay_bytes=100)
     await overlay.write("/a", b"x" * 60, limits)

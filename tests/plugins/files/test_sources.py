@@ -150,11 +150,17 @@ async def test_limits_hold(source: FileSource, limits: dict[str, int], limit: st
 
 
 async def test_edits_side_by_side_do_not_undo_each_other(source: FileSource) -> None:
-    if type(source).__name__ == "MemoryFiles":
-        return  # its methods never wait
     await source.write("/many", b" ".join(b"<%d>" % n for n in range(20)), LIMITS)
     edits = (source.edit("/many", f"<{n}>", f"[{n}]", False, LIMITS) for n in range(20))
     assert await asyncio.gather(*edits) == [1] * 20
     assert b"<" not in await source.read("/many", LIMITS)
     await asyncio.gather(*(source.append("/log", b"line\n", LIMITS) for _ in range(20)))
     assert await source.read("/log", LIMITS) == b"line\n" * 20
+
+
+async def test_what_is_appended_beside_an_edit_is_kept(source: FileSource) -> None:
+    await source.write("/both", b"first\n" + b"filler\n" * 50_000, LIMITS)
+    changes = [source.append("/both", b"new\n", LIMITS) for _ in range(10)]
+    await asyncio.gather(source.edit("/both", "first", "begun", False, LIMITS), *changes)
+    data = await source.read("/both", LIMITS)
+    assert (data.count(b"begun"), data.count(b"new")) == (1, 10)

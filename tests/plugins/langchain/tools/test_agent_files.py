@@ -188,6 +188,59 @@ async def test_code_writes_to_each_backend(make_chat: Callable[..., Chat]) -> No
     assert "the agent's tool write_file takes text, and these bytes are not UTF-8" in answers[7]
 
 
+async def test_changes_side_by_side_do_not_undo_each_other(make_chat: Callable[..., Chat]) -> None:
+    code = """
+    await files.write('/data/letters.txt', [...'abcdefghij'].join('\\n'.repeat(2000)));
+    await Promise.all([...'abcdefghij'].map((one) =>
+      files.edit('/data/letters.txt', one, one.toUpperCase())));
+    (await files.readLines('/data/letters.txt')).join('')
+    """
+    answers = await make_chat(code, interpreter={"files": "read-write"}).run()
+    assert answers == ["<result>ABCDEFGHIJ</result>"]
+
+
+@pytest.mark.parametrize("root", ["/", "", "./"])
+async def test_the_root_is_neither_deleted_nor_a_file(
+    make_chat: Callable[..., Chat], root: str
+) -> None:
+    code = f"""
+    const codes = [];
+    for (const use of [files.delete, files.read, (path) => files.write(path, 'x'),
+                       (path) => files.append(path, 'x'), (path) => files.edit(path, 'x', 'y')]) {{
+      codes.push(await use('{root}').then(() => 'done', (error) => error.code));
+    }}
+    codes.push((await files.read('/data/notes.txt')).length);
+    codes.join()
+    """
+    answers = await make_chat(code, interpreter={"files": "read-write"}).run()
+    assert answers == ["<result>EPERM,EISDIR,EISDIR,EISDIR,EISDIR,10</result>"]
+
+
+async def test_a_missing_file_has_one_code(make_chat: Callable[..., Chat]) -> None:
+    code = """
+    const codes = [];
+    for (const use of [files.delete, files.read, files.stat,
+                       (path) => files.edit(path, 'x', 'y')]) {
+      codes.push(await use('/data/no.txt').then(() => 'done', (error) => error.code));
+    }
+    codes.join()
+    """
+    answers = await make_chat(code, interpreter={"files": "read-write"}).run()
+    assert answers == ["<result>ENOENT,ENOENT,ENOENT,ENOENT</result>"]
+
+
+async def test_errors_of_the_system_name_no_path_of_the_host(tmp_path: Path) -> None:
+    write_content(tmp_path)
+    backend = FilesystemBackend(tmp_path, virtual_mode=True)
+    codes = ("await files.write('/data', 'x')", "await files.write('/data/notes.txt/x', 'x')")
+    folder, file = await chat(*codes, backend=backend, interpreter={"files": "read-write"}).run()
+    assert "it is a folder" in folder
+    assert 'code: "EISDIR"' in folder
+    assert "a part of its path is one" in file
+    assert 'code: "ENOTDIR"' in file
+    assert str(tmp_path) not in folder + file
+
+
 async def test_files_are_read_only_unless_the_host_says_otherwise() -> None:
     made = chat("await files.write('/data/new.txt', 'one')", "await files.delete('/data/big.csv')")
     for answer in await made.run():
