@@ -169,6 +169,8 @@
   let lastEmit = 0;
   function emitImage(imageLike) {
     const id = ++lastEmit, late = !isRunning();
+    // `images.map(emitImage)` passes the place of the image and the list, too.
+    const given = arguments.length > 1 && typeof arguments[1] !== "number" ? arguments.length : 1;
     let watched = false, reported = false;
     function fail(error) {
       if (!watched && !late) {
@@ -179,6 +181,7 @@
     }
     function emit(value) {
       try {
+        if (given > 1) refuse("takes one image; got " + given + " arguments");
         const image = assign(create(null), imageOf(value));
         if (isRunning()) return followed(request(root + "emit", image), () => undefined, fail);
         callLate(root + "emitted", { id, image }); // its input came when the cell had ended

@@ -154,6 +154,12 @@ async def test_another_value_is_refused(chat: Any, seen: Seen, value: str) -> No
     assert seen.shown == [(), (), ()]
 
 
+async def test_a_list_of_images_is_emitted_by_map(chat: Any, seen: Seen) -> None:
+    (answer,) = await chat.messages(f"await Promise.all(['{URL}', '{URL}'].map(codex.emitImage))")
+    assert answer.status == "success", answer.text
+    assert [len(shown) for shown in seen.shown] == [2]
+
+
 async def test_the_model_gets_the_image_beside_the_text(chat: Any) -> None:
     (answer,) = await chat.messages(f"await codex.emitImage('{URL}'); 1")
     text, image = answer.content
