@@ -46,7 +46,15 @@ from interpstack.slots import Slots
 from interpstack.stack import InterpreterStack
 from interpstack.sync import run_sync
 from interpstack.threads import *
-from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+from interpstack.values.decoding import (
+    UNDEFINED,
+    BigInt,
+    ErrorValue,
+    MapValue,
+    SetValue,
+    StandIn,
+    decode,
+)
 from interpstack.values.encoding import encode
 from interpstack.values.known_parts import UNKNOWN, OpenFields
 from interpstack.values.plain import *
@@ -121,6 +129,7 @@ __all__ = [
     "Slots",
     "SourceTooLarge",
     "StackView",
+    "StandIn",
     "StateSlot",
     "Step",
     "StepSource",
@@ -128,6 +137,7 @@ __all__ = [
     "UnknownPlugin",
     "UnsupportedValue",
     "Usage",
+    "ValueExchange",
     "Wrapper",
     "bridge",
     "call_blocking",

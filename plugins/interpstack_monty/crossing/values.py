@@ -4,7 +4,8 @@ A tuple, a set and a frozenset of the guest become a list and sets on the wire, 
 engine; those of saved variables are marked, and come back. JavaScript kinds that Python lacks take
 the nearest form: `undefined` is `None`, a Map a dictionary (a list of pairs if its keys cannot be
 hashed, or are equal in Python, as 1 and true are), a Set a set (or a list). An array that is a key,
-or an item of a set, is a tuple.
+or an item of a set, is a tuple. A value that stays with the host is a dictionary of what is known
+of it, with its id under `$standin`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from interpstack import (
     GuestError,
     MapValue,
     SetValue,
+    StandIn,
     UnsupportedValue,
     decode,
     encode,
@@ -34,6 +36,8 @@ __all__ = ["Room", "answer", "from_guest", "to_guest"]
 
 #: How the JSON of a set begins: sets stand where they would, sorted by their JSON.
 _SET_BEGINS: Final = '{"$": "set", "v": ['
+#: The key of the id of a value that stays with the host.
+_STAND_IN: Final = "$standin"
 #: Containers inside containers that the codec takes.
 _DEPTH: Final = 200
 
@@ -111,7 +115,11 @@ def _container(value: Any, depth: int, room: Room, exact: bool) -> Any:
         pairs = [
             (_plain(k, depth, room, exact), _plain(v, depth, room, exact)) for k, v in value.items()
         ]
-        return dict(pairs) if all(type(key) is str for key in value) else MapValue(pairs)
+        if not all(type(key) is str for key in value):
+            return MapValue(pairs)
+        about = dict(pairs)
+        stands_in = isinstance(about.get(_STAND_IN), str)
+        return StandIn(about.pop(_STAND_IN), about) if stands_in else about
     if isinstance(value, (list, tuple)):
         parts = [_plain(item, depth, room, exact) for item in value]
         return tuple(parts) if exact and isinstance(value, tuple) else parts
@@ -188,6 +196,8 @@ def _python(value: Any) -> Any:
         return _mapping([(_python(key), _python(item)) for key, item in value.entries])
     if isinstance(value, SetValue):
         return _set([_python(item) for item in value.items], value.frozen)
+    if isinstance(value, StandIn):
+        return {**_python(dict(value.about)), _STAND_IN: _whole(value.id)}
     if isinstance(value, ErrorValue):
         return exception_for(GuestError(value.name, value.message))
     if isinstance(value, dt.datetime) and value.tzinfo:

@@ -6,16 +6,17 @@ import json
 from functools import partial
 from typing import Any, Final
 
-from interpstack.contracts.bridges import Bridge
+from interpstack.contracts.bridges import Bridge, BridgeSet
 from interpstack.contracts.errors import UnsupportedValue
 from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.outcome import CellContext
 from interpstack.contracts.protocol import Request
 from interpstack.threads import call_blocking
 from interpstack.values.decoding import decode
 from interpstack.values.encoding import TooLarge, encode
 from interpstack.values.plain import simplified
 
-__all__ = ["answer_text", "arguments"]
+__all__ = ["answer_text", "arguments", "exchanged_arguments"]
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 #: Characters of an answer that are encoded on the event loop; it stops for some 20 ms.
@@ -38,6 +39,16 @@ async def arguments(bridge: Bridge, request: Request, language: GuestLanguage) -
 
 def _arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
     return bridge.arguments(request.wire if request.plain else decode(request.wire), language)
+
+
+async def exchanged_arguments(
+    bridge: Bridge, request: Request, bridges: BridgeSet, context: CellContext
+) -> Any:
+    """See `Bridge.arguments`; exchanges replace parts of the input before."""
+    value = await call_blocking(partial(decode, request.wire))
+    for exchange in bridges.exchanges:
+        value = await exchange.given(bridge, value, context)
+    return await call_blocking(partial(bridge.arguments, value, bridges.language))
 
 
 async def answer_text(name: str, value: Any, most: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from interpstack.cells.answers import answer_text, arguments
+from interpstack.cells.answers import answer_text, arguments, exchanged_arguments
 from interpstack.cells.cancels import Cancels
 from interpstack.cells.counts import RequestCounts
 from interpstack.cells.guards import Guards
@@ -318,9 +318,12 @@ class Requests:
         async with self._own_slots[name], self._slots:
             for guard in self.guards:
                 await guard.before_call()
-            given = await arguments(bridge, request, self.bridges.language)
-            self.begun[request.id] = False
             context = self.context.for_request(request.id, self.key(request.id), request.plain)
+            if self.bridges.exchanges and not request.plain:
+                given = await exchanged_arguments(bridge, request, self.bridges, context)
+            else:
+                given = await arguments(bridge, request, self.bridges.language)
+            self.begun[request.id] = False
             try:
                 value = self._called(bridge, given, context)
                 if isinstance(value, Awaitable):
@@ -332,6 +335,8 @@ class Requests:
                     self._cancels.forget_own(task, request.id)
         self.begun[request.id] = True
         try:
+            for exchange in reversed(self.bridges.exchanges):
+                value = await exchange.answered(bridge, value, context)
             return await answer_text(bridge.name, value, self.limits.value_bytes)
         finally:
             self.begun[request.id] = False

@@ -13,10 +13,19 @@ import attrs
 from interpstack.checks import Value, expect, is_async_function, shown, takes
 from interpstack.contracts.errors import BridgeError, BridgeNameClash
 from interpstack.contracts.languages import GuestLanguage
+from interpstack.contracts.outcome import CellContext
 from interpstack.contracts.protocol import MODULE, TIMER, GuestError
 from interpstack.values.signatures import Signature
 
-__all__ = ["Bridge", "BridgeRegistry", "BridgeSet", "GuestBridge", "GuestSource", "bridge"]
+__all__ = [
+    "Bridge",
+    "BridgeRegistry",
+    "BridgeSet",
+    "GuestBridge",
+    "GuestSource",
+    "ValueExchange",
+    "bridge",
+]
 
 #: Stands for a language that nobody knows.
 _NEUTRAL = GuestLanguage(name="code")
@@ -235,6 +244,41 @@ class GuestSource(Value):
     owner: str = "host"
 
 
+class ValueExchange:
+    """Replaces values between code and handlers; registered with `BridgeRegistry.exchange`.
+
+    Code can hold a `StandIn` for a value that stays with the host. An exchange makes them of
+    answers, and puts the values in place of them when code passes them to a bridge. The record of
+    a call has what code passed and received: a replay makes no call, and needs no exchange.
+
+    Exceptions of a method are errors of the call, as if the handler had raised them.
+    """
+
+    async def given(self, bridge: Bridge, value: Any, context: CellContext) -> Any:
+        """Return the input for a handler; effectively the input that code passed.
+
+        Called for inputs that are not plain JSON, before they are compared with annotations. An
+        exchange that replaces a part of an input says with `CellContext.show_input` what a person
+        who decides about the call is shown in its place.
+
+        Args:
+            bridge: The bridge that is called.
+            value: The decoded input; its parts must not be changed in place.
+            context: The context of the call.
+        """
+        return value
+
+    async def answered(self, bridge: Bridge, value: Any, context: CellContext) -> Any:
+        """Return the answer for code; effectively the value that the handler returned.
+
+        Args:
+            bridge: The bridge that was called.
+            value: The value, of any type that the handler may return.
+            context: The context of the call.
+        """
+        return value
+
+
 def _read_only(bridges: Mapping[str, Bridge]) -> Mapping[str, Bridge]:
     return MappingProxyType(dict(bridges))
 
@@ -248,12 +292,14 @@ class BridgeSet(Value):
         sources: Guest sources, in order of registration.
         error_names: See `HostOffer.error_names`.
         language: The guest's language; a neutral one if it is not known.
+        exchanges: Replace values of calls, in order of registration; in answers, the last first.
     """
 
     bridges: Mapping[str, Bridge] = attrs.field(factory=dict, converter=_read_only)
     sources: tuple[GuestSource, ...] = ()
     error_names: Mapping[str, str] = attrs.field(factory=dict, hash=False)
     language: GuestLanguage = _NEUTRAL
+    exchanges: tuple[ValueExchange, ...] = ()
 
     def __iter__(self) -> Iterator[Bridge]:
         return iter(self.bridges.values())
@@ -277,6 +323,7 @@ class BridgeRegistry:
         self._speaks = language
         self._bridges: dict[str, Bridge] = {}
         self._sources: dict[tuple[str, str], GuestSource] = {}
+        self._exchanges: list[ValueExchange] = []
         for item in bridges:
             self.bridge(item)
 
@@ -313,6 +360,11 @@ class BridgeRegistry:
             raise BridgeNameClash(item.name, item.name, (other.owner, item.owner))
         self._sources[item.language, item.name] = item
 
+    def exchange(self, item: ValueExchange) -> None:
+        """Let `item` replace values of the calls of all bridges, as it chooses."""
+        expect(item, ValueExchange, "register.exchange takes a ValueExchange")
+        self._exchanges.append(item)
+
     def freeze(
         self, error_names: Mapping[str, str] | None = None, *, declared: bool = True
     ) -> BridgeSet:
@@ -328,4 +380,5 @@ class BridgeRegistry:
                 name: attrs.evolve(one, declaration="") if one.declaration else one
                 for name, one in bridges.items()
             }
-        return BridgeSet(bridges, sources, error_names or {}, self._speaks)
+        exchanges = tuple(self._exchanges)
+        return BridgeSet(bridges, sources, error_names or {}, self._speaks, exchanges)

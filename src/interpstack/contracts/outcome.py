@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 import attrs
@@ -121,6 +121,9 @@ class CellContext:
         call_key: The same for this call however often the cell is replayed; different for
             every other call of the session. Tools can use it as an idempotency key.
         plain_input: Whether the input is plain JSON, without `UNDEFINED`.
+        shown_input: The input as people see it who decide about the call, with a `StandIn` for each
+            value that a `ValueExchange` has put in; `None` where nothing was put in.
+        put_in: These values, by the ids of their stand-ins.
         record: The record of the run, for plugins that keep more in it; `None` without one.
         listener: Receives console output while the cell runs; `None` for no listener.
         host: The object that the caller of `Session.eval` passed as `host`.
@@ -136,6 +139,8 @@ class CellContext:
     listener: Listener | None = None
     host: Any = None
     threads: CallThreads = attrs.field(factory=CallThreads)
+    shown_input: Any = attrs.field(default=None, init=False)
+    put_in: Mapping[str, Any] = attrs.field(factory=dict, init=False)
     #: Console output and attachments, each part with the id of the request that added it.
     _console: list[tuple[int, str, int]] = attrs.field(factory=list)
     _endings: list[str] = attrs.field(factory=list)
@@ -157,6 +162,16 @@ class CellContext:
             self._endings,
             self._attached,
         )
+
+    def show_input(self, shown: Any, put_in: Mapping[str, Any]) -> None:
+        """Note that an exchange has put values into the input of the call.
+
+        Args:
+            shown: The input with a `StandIn` for each of these values; a person reads its `about`.
+            put_in: The values, by the ids of their stand-ins.
+        """
+        self.shown_input, self.put_in = shown, {**self.put_in, **put_in}
+        self.plain_input = False
 
     def write_console(self, text: str, omitted_chars: int = 0, end: str = "") -> None:
         """Add lines to the cell's console output, or note that some were dropped.

@@ -17,6 +17,7 @@ other types are objects with the key `"$"` that names their kind:
 | saved tuple | `{"$": "list", "v": […], "tuple": true}` | `tuple` |
 | saved frozen set | `{"$": "set", "v": […], "frozen": true}` | `SetValue` with `frozen` |
 | Error | `{"$": "error", "v": {"name", "message", "stack"}}` | `ErrorValue` |
+| a value that stays with the host | `{"$": "standin", "v": {"id": "h1", …}}` | `StandIn` |
 | object with a key `"$"` | `{"$": "object", "v": [[k, v], …]}` | `dict` |
 | saved object that is met again | `{"$": "same", "v": 5}`, see below | none |
 | what the host did not take | `{"$": "unreadable", "v": "<why>"}` | raises `UnsupportedValue` |
@@ -36,6 +37,7 @@ import base64
 import binascii
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
@@ -54,6 +56,7 @@ __all__ = [
     "ErrorValue",
     "MapValue",
     "SetValue",
+    "StandIn",
     "check",
     "decode",
 ]
@@ -130,6 +133,19 @@ class ErrorValue(Value):
     name: str
     message: str
     stack: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StandIn(Value):
+    """Stands in code for a value that stays with the host; see `ValueExchange`.
+
+    Attributes:
+        id: Names the value. It comes back from code, so nothing follows from it alone.
+        about: What code sees of the value, such as its size: plain JSON data.
+    """
+
+    id: str
+    about: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 
 def check(wire: Any, most: int | None = None) -> tuple[Any, bool]:
@@ -214,6 +230,9 @@ def _decode_tagged(wire: dict[str, Any], tag: Any, body: Any, depth: int) -> Any
             return _sequence(items, wire)
         if tag == "object":
             return {_of(k, str): _decode(v, depth) for k, v in _pairs_of(body)}
+        if tag == "standin":
+            about = _of(_decode(body, depth), dict)
+            return StandIn(_of(about.pop("id"), str), about)
         if tag == "error":
             return ErrorValue(*(_of(body[key], str) for key in ("name", "message", "stack")))
     except UnsupportedValue:

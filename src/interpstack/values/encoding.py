@@ -22,6 +22,7 @@ from interpstack.values.decoding import (
     ErrorValue,
     MapValue,
     SetValue,
+    StandIn,
 )
 
 __all__ = ["TooLarge", "encode"]
@@ -195,6 +196,9 @@ class _Encoder:
         if isinstance(value, ErrorValue):
             self._spend(len(value.name) + len(value.message) + len(value.stack))
             return {"$": "error", "v": attrs.asdict(value)}
+        if isinstance(value, StandIn):
+            about = {"id": value.id, **value.about}
+            return {"$": "standin", "v": self._fields(about, depth)}
         if isinstance(value, str):
             return self.tree(str.__str__(value), depth)
         if isinstance(value, (int, float)):  # subclasses of the plain types

@@ -21,7 +21,7 @@ from typing import Any, Final
 import attrs
 
 from interpstack.contracts.errors import UnsupportedValue
-from interpstack.values.decoding import UNDEFINED, ErrorValue, MapValue, SetValue
+from interpstack.values.decoding import UNDEFINED, ErrorValue, MapValue, SetValue, StandIn
 
 __all__ = ["plain_key", "simplified"]
 
@@ -38,7 +38,7 @@ _TEXTS: Final = (
     ("pydantic.networks", "_BaseMultiHostUrl"),
 )
 #: Objects that are left to the encoder, although they have a method that is looked for.
-_KNOWN: Final = (type, ErrorValue, MapValue, SetValue, bytes, bytearray, memoryview)
+_KNOWN: Final = (type, ErrorValue, MapValue, SetValue, StandIn, bytes, bytearray, memoryview)
 _CONTAINERS: Final = (dict, frozenset, list, set, tuple)
 #: Characters of an exception that ends a conversion.
 _REASON_CHARS: Final = 300

@@ -58,6 +58,13 @@
         for (let i = 0; i < body.length; i++) setAdd(set, revive(body[i]));
         return set;
       }
+      case "standin": {
+        const at = noted === undefined ? 0 : noted.length;
+        note(undefined); // its number comes before those of its parts
+        const made = new Handle(revive(body));
+        if (noted !== undefined) noted[at] = made;
+        return made;
+      }
       case "object": {
         const object = note({});
         for (let i = 0; i < body.length; i++) define(object, body[i][0], revive(body[i][1]), true);

@@ -220,7 +220,23 @@
   function refuseChanged(depth, job) {
     refuse("the value would come back as another", depth, job);
   }
+  // A value that stays with the host, as code holds it. Its class has the methods that a guest source gives it.
+  class Handle {
+    #fields;
+    constructor(fields) {
+      this.#fields = fields;
+      const names = keys(fields);
+      for (let i = 0; i < names.length; i++) define(this, names[i], fields[names[i]], true);
+      freeze(this);
+    }
+    static handleFields(value) { return #fields in value ? value.#fields : undefined; }
+  }
+  const { handleFields } = Handle;
+  deleteProperty(Handle, "handleFields");
+  freeze(Handle);
   function copiedSaved(value, depth, job) {
+    const fields = handleFields(value);
+    if (fields !== undefined) return tagged("standin", copied(fields, depth + 1, job));
     if (!comesBack(value)) refuseChanged(depth, job);
     const made = copiedSpecial(value, depth, job);
     if (made.$ === "bytes") checkBuffer(value, depth, job);
@@ -232,6 +248,8 @@
     return closedAs(withOwn(made, value, furtherNames(value, bytes, made.$ === "error", depth, job), depth, job), value, job);
   }
   function copiedSpecial(value, depth, job) {
+    const fields = handleFields(value);
+    if (fields !== undefined) return tagged("standin", copied(fields, depth + 1, job));
     const time = attempt(dateTime, value);
     if (time !== undefined) {
       if (!job.quiet && !(time >= firstTime && time <= lastTime)) refuse((time === time ? "a date outside the years 1 to 9999"

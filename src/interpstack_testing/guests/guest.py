@@ -35,7 +35,19 @@ _REPEATED_LIMITS: Final = Limits(cpu_seconds=0.5, wall_seconds=20)
 
 #: Kinds of values that the codec knows beside plain JSON, and text with lone surrogates.
 KINDS: Final = frozenset(
-    {"undefined", "number", "bigint", "date", "bytes", "map", "set", "error", "object", "surrogate"}
+    {
+        "undefined",
+        "number",
+        "bigint",
+        "date",
+        "bytes",
+        "map",
+        "set",
+        "error",
+        "object",
+        "surrogate",
+        "standin",
+    }
 )
 
 

@@ -10,9 +10,20 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from interpstack.contracts.bridges import Bridge, BridgeRegistry, ValueExchange
+from interpstack.contracts.hookspecs import hookimpl
 from interpstack.contracts.limits import Limits
+from interpstack.contracts.outcome import CellContext
 from interpstack.contracts.protocol import Cell, Settlement
-from interpstack.values.decoding import UNDEFINED, BigInt, ErrorValue, MapValue, SetValue, decode
+from interpstack.values.decoding import (
+    UNDEFINED,
+    BigInt,
+    ErrorValue,
+    MapValue,
+    SetValue,
+    StandIn,
+    decode,
+)
 from interpstack.values.encoding import encode
 from interpstack_testing.conformance.areas import Area
 from interpstack_testing.conformance.kit import EngineKit, poll
@@ -44,6 +55,7 @@ _LOOKALIKES: list[Any] = [
             ("lost", "why"),
             ("unreadable", "no"),
             ("error", {"name": "Error", "message": "no", "stack": ""}),
+            ("standin", {"id": "h1"}),
         )
     ),
     {"v": 1, "$": "no such kind", "more": 1},
@@ -106,6 +118,26 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
         with self.realm() as realm:
             assert normal(self._relay(realm, sent)) == normal(encode(sent))
 
+    def test_an_exchange_puts_back_the_values_that_stay_with_the_host(self) -> None:
+        large = object()
+        taken, contexts = [], []
+
+        async def give(value: Any = None) -> Any:
+            return large
+
+        async def take(value: Any, context: CellContext) -> None:
+            taken.append(value)
+            contexts.append(context)
+
+        with self.session(give=give, take=take, plugins=[_Exchanging(large)]) as session:
+            assert session.eval_sync(self.guest.relay).error is None
+        assert taken == [large]
+        (context,) = contexts
+        shown = context.shown_input["value"]
+        assert (shown.id, dict(shown.about)) == ("h1", {"size": 5, "names": ["a"]})
+        assert context.put_in == {"h1": large}
+        assert not context.plain_input
+
     def test_values_of_some_size_and_depth_cross(self) -> None:
         deep: Any = 1
         for _ in range(100):
@@ -163,6 +195,26 @@ class CrossingTests(EngineKit, area=Area.CROSSING):
         return encode(decode(taken.wire)["value"])
 
 
+class _Exchanging(ValueExchange):
+    """A plugin that keeps one value with the host."""
+
+    def __init__(self, large: object) -> None:
+        self._large = large
+
+    @hookimpl
+    def interpstack_register_bridges(self, register: BridgeRegistry) -> None:
+        register.exchange(self)
+
+    async def given(self, bridge: Bridge, value: Any, context: CellContext) -> Any:
+        if not isinstance(value, dict) or not isinstance(value.get("value"), StandIn):
+            return value
+        context.show_input(value, {value["value"].id: self._large})
+        return {**value, "value": self._large}
+
+    async def answered(self, bridge: Bridge, value: Any, context: CellContext) -> Any:
+        return StandIn("h1", {"size": 5, "names": ["a"]}) if value is self._large else value
+
+
 def lookalikes(kinds: frozenset[str]) -> list[Any]:
     """Objects in the forms of encodings, for a guest that has values of these kinds."""
     return [one for one in _LOOKALIKES if "object" in kinds or "$" not in one]
@@ -186,6 +238,7 @@ def values(kinds: frozenset[str]) -> st.SearchStrategy[Any]:
     text = texts(6) if "surrogate" in kinds else st.text(st.characters(codec="utf-8"), max_size=6)
     safe = st.integers(-(2**53) + 1, 2**53 - 1)
     leaves = [st.none(), st.booleans(), text, safe, st.floats(-1e15, 1e15).filter(_plain)]
+    fields = text.filter(lambda key: key != "id" and "$" not in key)
     more: dict[str, st.SearchStrategy[Any]] = {
         "undefined": st.just(UNDEFINED),
         "number": st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7e308]),
@@ -194,6 +247,7 @@ def values(kinds: frozenset[str]) -> st.SearchStrategy[Any]:
             lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
         ),
         "bytes": st.binary(max_size=20),
+        "standin": st.builds(StandIn, text, st.dictionaries(fields, st.lists(text), max_size=3)),
         "error": st.builds(ErrorValue, st.sampled_from(["Error", "TypeError"]), text, st.just("")),
     }
     leaves += [strategy for kind, strategy in more.items() if kind in kinds]
