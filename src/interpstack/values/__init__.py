@@ -3,8 +3,9 @@
 `to_json` and `from_json` write and read the values of the engine protocol, `read_json` reads a
 guest's JSON while other threads go on, `same_json` compares values of JSON, `is_known` and
 `known_fields` read inputs that a cell tells in part, and `to_storable` and `from_storable` keep
-every text of a record through any store. `dropped` says what validation by pydantic left out of
-data, and `has_read_keys` where it may lose keys.
+every text of a record through any store. `TooLarge` is raised for a value above a limit of
+`encode`. `dropped` says what validation by pydantic left out of data, and `has_read_keys` where it
+may lose keys.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack.values.codec import ProtocolError, from_json, to_json
+    from interpstack.values.encoding import TooLarge
     from interpstack.values.json_equality import same_json
     from interpstack.values.json_text import read_json
     from interpstack.values.known_parts import is_known, known_fields
@@ -25,6 +27,7 @@ else:
         __name__,
         {
             "ProtocolError": "codec",
+            "TooLarge": "encoding",
             "dropped": "models",
             "from_json": "codec",
             "from_storable": "stored_texts",
@@ -40,6 +43,7 @@ else:
 
 __all__ = [
     "ProtocolError",
+    "TooLarge",
     "dropped",
     "from_json",
     "from_storable",

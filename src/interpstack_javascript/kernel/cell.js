@@ -45,6 +45,7 @@
       return false;
     }
   }
+  let keepResult; // takes a value of which not all is shown, from a guest source
   // `declared`: the value is that of a variable, which the last statement declares.
   function succeed(value, mine, declared = false) {
     if (mine !== cell || !active) return;
@@ -72,6 +73,8 @@
       fail(error, mine);
       return;
     }
+    if (keepResult !== undefined && !handle && (omitted > 0 || isShort || text.length > limits.resultChars))
+      attempt(keepResult, value);
     try {
       completion = '{"text":' + stringify(text) + ',"omitted":' + omitted + ',"exact":' + exact + ',"shortened":' + isShort + ',"handle":' + handle + ',"undefined":' + (declared || value === undefined) + "}";
     } catch {

@@ -61,8 +61,9 @@
     __proto__: null, inspect, write, report, request, call, timer, clearTimer, sleep, random, now,
     timeOrigin: () => origin, callLate, isRunning: () => active,
     describe, isError, thrownText, asNative, loaded,
+    keepResultsBy: (keep) => { keepResult = keep; },
     // A method of the values that stay with the host; `this` is one.
-    addHandleMethod: (name, method) => { define(Handle.prototype, name, asNative(method)); },
+    addHandleMethod: (name, method) => { define(Handle.prototype, name, method); },
     define: (name, value) => { define(globals, name, value); },
   });
   function lock(object, key) {
