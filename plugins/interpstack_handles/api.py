@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -98,6 +100,9 @@ class Handles:
     _own: BlobStore = attrs.field(init=False)
     _threads: StoreThreads = attrs.field(init=False)
     _exchange: HandleExchange = attrs.field(init=False)
+    _locks: WeakValueDictionary[str, threading.RLock] = attrs.field(
+        factory=WeakValueDictionary, init=False
+    )
     name = "handles"
 
     @_own.default
@@ -118,7 +123,8 @@ class Handles:
 
     def of(self, conversation: str) -> BlobHandles:
         """The handles of a conversation in the store; its key is that of the session."""
-        return BlobHandles(self._own, self._threads, conversation)
+        lock = self._locks.setdefault(conversation, threading.RLock())
+        return BlobHandles(self._own, self._threads, conversation, lock)
 
     def register(self, register: BridgeRegistry) -> None:
         """Register the functions of code, and the exchange of values."""

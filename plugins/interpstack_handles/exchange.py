@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -92,12 +92,22 @@ class HandleExchange(ValueExchange):
 
     async def with_values(self, value: Any, context: CellContext) -> Any:
         """An input with the values in place of their handles."""
-        found: dict[str, StandIn] = {}
+        found = Counter[str]()
         _find(value, found)
         if not found:
             return value
         records = {one.id: one for one in await self.storage_of(context).records()}
-        put_in = {name: await self._value(records, name, context) for name in found}
+        for name in found:
+            if name not in records:
+                raise _missing(name)
+        total, most = sum(records[name].size * n for name, n in found.items()), self.limits
+        if total > most.total_bytes:
+            raise error_about(
+                f"the handles in this call have {total} bytes together; HandleLimits.total_bytes "
+                f"allows {most.total_bytes}; pass fewer",
+                "HandleLimitExceeded",
+            )
+        put_in = {name: await self._unshared(records[name], context) for name in found}
         shown = {name: records[name].stand_in(digest=True) for name in found}
         context.show_input(_replaced(value, shown), put_in)
         return _replaced(value, put_in)
@@ -158,7 +168,7 @@ class HandleExchange(ValueExchange):
         raise _missing(wanted)
 
     async def value(self, record: HandleRecord, context: CellContext) -> Any:
-        """The value of a handle.
+        """The value of a handle, which others use, too.
 
         Raises:
             GuestException: It is not stored any more.
@@ -167,22 +177,24 @@ class HandleExchange(ValueExchange):
         if known is not None and known[0] == record.size:
             self._values.move_to_end(record.digest)
             return known[1]
-        try:
-            data = await self.storage_of(context).content(record)
-        except HandleMissing:
-            raise _missing(record.id) from None
-        value = await call_blocking(partial(unpacked, record.kind, data))
+        value = await self._loaded(record, context)
         self._values[record.digest] = record.size, value
         while sum(size for size, _ in self._values.values()) > _MEMORY:
             self._values.popitem(last=False)
         return value
 
-    async def _value(
-        self, records: dict[str, HandleRecord], name: str, context: CellContext
-    ) -> Any:
-        if name not in records:
-            raise _missing(name)
-        return await self.value(records[name], context)
+    async def _unshared(self, record: HandleRecord, context: CellContext) -> Any:
+        """The value for a handler, which may change it."""
+        if record.kind != "json":
+            return await self.value(record, context)
+        return await self._loaded(record, context)
+
+    async def _loaded(self, record: HandleRecord, context: CellContext) -> Any:
+        try:
+            data = await self.storage_of(context).content(record)
+        except HandleMissing:
+            raise _missing(record.id) from None
+        return await call_blocking(partial(unpacked, record.kind, data))
 
 
 def _missing(name: str) -> GuestException:
@@ -192,9 +204,10 @@ def _missing(name: str) -> GuestException:
     )
 
 
-def _find(value: Any, found: dict[str, StandIn]) -> None:
+def _find(value: Any, found: Counter[str]) -> None:
+    """Count the stand-ins in a value by their ids."""
     if isinstance(value, StandIn):
-        found[value.id] = value
+        found[value.id] += 1
     elif isinstance(value, dict):
         for item in value.values():
             _find(item, found)

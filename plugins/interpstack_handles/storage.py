@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import abc
-import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
 import attrs
 
-from interpstack import to_end
 from interpstack.checks import positive
 from interpstack_handles.contents import HandleRecord
 from interpstack_state import BlobStore, StateBusy, StateRejected, StoreThreads
@@ -156,78 +156,94 @@ class BlobHandles(HandleStorage):
         store: The store.
         threads: Threads for its calls.
         conversation: Identifies the conversation.
+        lock: Lets the threads of this process wait for each other, instead of asking again and
+            again whether the others are done.
     """
 
     store: BlobStore
     threads: StoreThreads
     conversation: str
+    lock: threading.RLock = attrs.field(factory=threading.RLock)
 
     async def records(self) -> Sequence[HandleRecord]:
-        async with self._claimed(self._key()) as claim:
-            return _listed(claim.data)
+        return await self.threads.run(self._records)
 
     async def content(self, record: HandleRecord) -> bytes:
-        async with self._claimed(self._key(record.id)) as claim:
+        return await self.threads.run(partial(self._content, record))
+
+    async def add(self, record: HandleRecord, data: bytes, limits: HandleLimits) -> None:
+        await self.threads.run(partial(self._add, record, data, limits))
+
+    async def drop(self, record: HandleRecord) -> None:
+        await self.threads.run(partial(self._drop, record))
+
+    async def clear(self) -> None:
+        """Delete all handles of the conversation."""
+        await self.threads.run(self._clear)
+
+    def _records(self) -> list[HandleRecord]:
+        with self._claimed(self._key()) as claim:
+            return _listed(claim.data)
+
+    def _content(self, record: HandleRecord) -> bytes:
+        with self._claimed(self._key(record.id)) as claim:
             if claim.data is None:
                 raise HandleMissing(record.id)
             if sha256(claim.data).hexdigest() != record.digest:
                 raise StateRejected(f"the stored content of handle {record.id} is damaged")
             return claim.data
 
-    async def add(self, record: HandleRecord, data: bytes, limits: HandleLimits) -> None:
-        async with self._claimed(self._key()) as claim:
+    def _add(self, record: HandleRecord, data: bytes, limits: HandleLimits) -> None:
+        with self._claimed(self._key()) as claim:
             records = _listed(claim.data)
             if any(one.id == record.id for one in records):
                 return
             check_room(records, record, limits)
-            async with self._claimed(self._key(record.id)) as content:
-                await self._save(content, data)
-            await self._save(claim, _list_of([*records, record]))
+            with self._claimed(self._key(record.id)) as content:
+                self._save(content, data)
+            self._save(claim, _list_of([*records, record]))
 
-    async def drop(self, record: HandleRecord) -> None:
-        async with self._claimed(self._key()) as claim:
+    def _drop(self, record: HandleRecord) -> None:
+        with self._claimed(self._key()) as claim:
             left = [one for one in _listed(claim.data) if one.id != record.id]
-            await self._save(claim, _list_of(left))
-            await self._run(self.store.delete, self._key(record.id))
+            self._save(claim, _list_of(left))
+            self.store.delete(self._key(record.id))
 
-    async def clear(self) -> None:
-        """Delete all handles of the conversation."""
-        for record in await self.records():
-            await self._run(self.store.delete, self._key(record.id))
-        await self._run(self.store.delete, self._key())
+    def _clear(self) -> None:
+        for record in self._records():
+            self.store.delete(self._key(record.id))
+        self.store.delete(self._key())
 
-    async def _save(self, claim: _BlobClaim, data: bytes) -> None:
-        await self._run(self.store.save, claim.key, claim.token, data, _CLAIM)
+    def _save(self, claim: _BlobClaim, data: bytes) -> None:
+        self.store.save(claim.key, claim.token, data, _CLAIM)
         claim.has(data)
 
-    @asynccontextmanager
-    async def _claimed(self, key: str) -> AsyncIterator[_BlobClaim]:
+    @contextmanager
+    def _claimed(self, key: str) -> Iterator[_BlobClaim]:
         """Claim a blob for a moment; a new one that is not saved is deleted again."""
         claim = _BlobClaim(key)
         left, pause = 2 * _CLAIM, _FIRST_LOOK
-        while True:
+        with self.lock:
+            while True:
+                try:
+                    claim.has(self.store.claim(key, claim.token, _CLAIM))
+                    break
+                except StateBusy as busy:  # another process uses it
+                    if left <= 0:
+                        raise
+                    pause = min(2 * pause, _LAST_LOOK, max(busy.wait_seconds, _FIRST_LOOK))
+                left -= pause
+                time.sleep(pause)
             try:
-                claim.has(await self._run(self.store.claim, key, claim.token, _CLAIM))
-                break
-            except StateBusy as busy:
-                if left <= 0:
-                    raise
-                pause = min(2 * pause, _LAST_LOOK, max(busy.wait_seconds, _FIRST_LOOK))
-            left -= pause
-            await asyncio.sleep(pause)
-        try:
-            yield claim
-        finally:
-            await to_end(self._release(claim))
+                yield claim
+            finally:
+                self._release(claim)
 
-    async def _release(self, claim: _BlobClaim) -> None:
+    def _release(self, claim: _BlobClaim) -> None:
         if claim.data is None:
-            await self._run(self.store.delete, claim.key, claim.token)
+            self.store.delete(claim.key, claim.token)
         else:
-            await self._run(self.store.renew, claim.key, claim.token, 0)
-
-    async def _run(self, method: Any, *args: Any) -> Any:
-        return await self.threads.run(partial(method, *args))
+            self.store.renew(claim.key, claim.token, 0)
 
     def _key(self, name: str = "") -> str:
         # The keys of conversations may be as long as those of stores.

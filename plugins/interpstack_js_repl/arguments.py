@@ -46,6 +46,7 @@ class InterpreterArguments(TypedDict, total=False):
     attachments: Literal["auto", "always", "never"]
     background: bool | BackgroundOptions
     files: Literal["read-only", "read-write"] | bool | Files | None
+    handles: Any
     value_bytes: int
     timers: int
     concurrency: int

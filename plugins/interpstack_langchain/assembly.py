@@ -89,7 +89,8 @@ def assembled(
     _check_durable(options, approvals=bool(approvals))
     mode, owned = _mode(stack, options), given.stack is None
     _check_effects(asked, options, mode)
-    channels = Channels.of(options.tool_name)
+    handles = options.handles
+    channels = Channels.of(options.tool_name, handles=handles is not None and handles.store is None)
     # Others that use a ready stack must not get the sessions of this middleware.
     keys = "" if owned else f"{secrets.token_hex(8)}|"
     part = surface.part(options, lifetime_of_variables(mode))
@@ -98,6 +99,8 @@ def assembled(
     if mode.scope == PersistenceScope.THREAD:
         unstored = surface.part(options, lifetime_of_variables(mode, stored=False))
     more = [] if servers is None else servers.opened(interrupt_on)
+    if handles is not None:
+        more = [*more, _handles_of(handles, channels, options)]
     endings = stack.language.module_endings
     skills = None if skills_backend is None else BackendSkills(skills_backend, endings)
     evals = _evals_class(background)(
@@ -201,6 +204,14 @@ def _check_effects(asked: Options, fulfilled: Options, mode: Persistence) -> Non
             if name in off:
                 raise ConfigurationError(f"{name} has no effect {why}")
             warnings.warn(f"{name} has no effect {why}", stacklevel=4)
+
+
+def _handles_of(handles: Any, channels: Channels, options: Options) -> object:
+    """The part of offers by which code has handles."""
+    # Loaded for agents whose code has handles.
+    from interpstack_langchain.state.graph_handles import handles_in_graph
+
+    return handles_in_graph(handles, channels, _as_bytes(options.snapshot_signing_key))
 
 
 def _stores(options: Options) -> EvalStores:

@@ -105,6 +105,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         files: What code may do with the files of a deep agent, as `files.read(path)` and the like:
             `read-only`, `read-write`, or nothing for `False`. An `interpstack_files.api.Files` has
             files of another place, such as a directory.
+        handles: Whether values may stay with the host, as `await keep(value, name)` leaves them
+            there. An `interpstack_handles.api.Handles` sets more, such as `handle_bytes`, above
+            which a tool's answer stays; by default, answers reach code whole, as with the peer.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -162,6 +165,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         attachments: Literal["auto", "always", "never"] = "auto",
         background: bool | BackgroundOptions = False,
         files: Literal["read-only", "read-write"] | bool | Files | None = "read-only",
+        handles: Any = False,
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,
@@ -200,6 +204,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 every_tool=ptc is None,
                 attachments=attachments,
                 files=files,
+                handles=handles,
                 value_bytes=value_bytes,
                 timers=timers,
                 concurrency=concurrency,

@@ -177,6 +177,22 @@ def _are_files(instance: object, attribute: attrs.Attribute[Any], value: Any) ->
         )
 
 
+def _handles(value: Any) -> Any:
+    """The `Handles` of an agent that has some, without loading the plugin for others."""
+    if value is None or value is False:
+        return None
+    from interpstack_handles.api import Handles
+
+    if value is True:
+        return Handles()
+    if not isinstance(value, Handles):
+        raise WrongType(
+            "handles takes True, False or a Handles, as "
+            f"interpstack_handles.api.Handles(handle_bytes=100_000); got {shown(value)}"
+        )
+    return value
+
+
 @attrs.frozen(kw_only=True)
 class Options:
     """See `CodeInterpreterMiddleware`.
@@ -230,6 +246,7 @@ class Options:
     files: Literal["read-only", "read-write", False] | Files = attrs.field(
         default="read-only", converter=_files, validator=_are_files
     )
+    handles: Any = attrs.field(default=None, converter=_handles)
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))

@@ -107,8 +107,15 @@ class StackArguments:
                     f"plugins has {name!r}, which the middleware adds itself; leave it out"
                 )
         named = {getattr(plugin, "name", plugin) for plugin in added}
+        if "handles" in named and "handles" not in added:
+            raise ConfigurationError(
+                "plugins has a Handles, whose handles would not be stored with the conversation; "
+                "pass it as handles=Handles(…)"
+            )
         if self.mcp is not None and "mcp" not in named and "mcp" not in self.preset:
             added.append("mcp")
+        if options.handles is not None and "handles" not in named and "handles" not in self.preset:
+            added.append("handles")
         off = {"durable": not options.durable, "console": not options.capture_console}
         left = [role for role, is_off in off.items() if is_off and role in self.preset]
         live: dict[str, Any] = (
@@ -183,6 +190,7 @@ class StackArguments:
         wanted += ["skills"] if skills else []
         wanted += ["files"] if options.asks_for_files else []
         wanted += ["mcp"] if self.mcp is not None else []
+        wanted += ["handles"] if options.handles is not None else []
         names = {info.name for info in stack.describe()}
         missing = [name for name in wanted if not _serves(stack, name)]
         if missing:

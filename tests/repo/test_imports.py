@@ -108,6 +108,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_display",
         "interpstack_durable",
         "interpstack_files",
+        "interpstack_handles",
         "interpstack_inspect",
         "interpstack_mcp",
         "interpstack_persistence",

@@ -28,6 +28,7 @@ from interpstack_langchain.evals.watched import Watched
 from interpstack_langchain.langgraph_internals.task_writes import TaskWrites
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, admitted
 from interpstack_langchain.rules.call_limits import CallLimits
+from interpstack_langchain.rules.handle_arguments import shown_arguments, with_handles
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
@@ -84,6 +85,7 @@ class EvalCall:
         watched: The time slice in which the eval runs, if it may be suspended.
         own: Updates of the interpreter's channels that leave with the answer.
         notices: Notices about the call itself, for its answer.
+        handles: The handles that the conversation had when the eval began, by id.
         run_id: Identifies this run of the eval.
     """
 
@@ -109,6 +111,7 @@ class EvalCall:
     watched: Watched | None = attrs.field(default=None, init=False)
     own: dict[str, Any] = attrs.field(factory=dict, init=False)
     notices: list[str] = attrs.field(factory=list, init=False)
+    handles: Mapping[str, Any] = attrs.field(factory=dict, init=False)
     run_id: str = attrs.field(factory=partial(token_hex, 8), init=False)
     _place: str = attrs.field(init=False)
     _id_place: str | None = attrs.field(default=None, init=False)
@@ -171,6 +174,10 @@ class EvalCall:
     def with_notices(self, outcome: Outcome) -> Outcome:
         """Return an outcome with the notices about the call."""
         return attrs.evolve(outcome, notices=(*self.notices, *outcome.notices))
+
+    def begin_with(self, handles: Mapping[str, Any]) -> None:
+        """Note the handles that the conversation has."""
+        self.handles = handles
 
     def describe(self, about: Mapping[str, Any]) -> None:
         """Record facts about the eval's code, for a replay without an agent."""
@@ -261,13 +268,17 @@ class EvalCall:
         note = None if journal is None else journal.noted(f"decision {context.request_id}")
         if self.approvals is None and note is None:
             return tool, given
-        asked = ToolCall(name=tool.name, args=given, id=self.call_id(context), type="tool_call")
-        call = admitted(asked, note, self.approvals, self)
+        shown = shown_arguments(given, context)
+        own = None if shown is given else context
+        asked = ToolCall(name=tool.name, args=shown, id=self.call_id(context), type="tool_call")
+        call = admitted(asked, note, self.approvals, self, own)
         if isinstance(call, str):
             return call
         if call["name"] != tool.name:
             tool = native_tool(self._tool(call["name"]))
-        return tool, call["args"]
+        if call is asked:
+            return tool, given
+        return tool, call["args"] if own is None else with_handles(call, asked, own)
 
     def _tool(self, name: str) -> BaseTool:
         """A tool of the agent that a reviewer named."""

@@ -41,7 +41,7 @@ from interpstack_langchain.langgraph_internals.siblings import step_writes
 from interpstack_langchain.langgraph_internals.task_writes import pairs
 from interpstack_langchain.options import Options
 from interpstack_langchain.state.channels import Channels
-from interpstack_langchain.state.graph_state import mark_of, saved_in, turn_of, with_writes
+from interpstack_langchain.state.graph_state import HANDLES, mark_of, saved_in, turn_of, with_writes
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import as_mapping, owner_of, turn_key
 from interpstack_langchain.state.state_updates import commit
@@ -120,6 +120,8 @@ class Evals:
         if running.store is not None:  # another run reads the code from the checkpoint: see there
             code = code.encode("utf-8", "replace").decode()
         state, done = await self._state(running)
+        if self.channels.handles:
+            running.begin_with(state.get(HANDLES) or {})
         if running.limits is not None:
             running.limits.see(state)
         if running.watched is None and (busy := self.at_work(state, running)):
@@ -282,6 +284,11 @@ class Evals:
         )
         calls = {} if running.limits is None else running.limits.update()
         own = {**ended.update, **spent, **calls, **running.own}
+        if self.channels.handles:
+            from interpstack_langchain.state.graph_handles import changed_handles  # rarely needed
+
+            changed = changed_handles(running.commands, self.channels)
+            own |= {HANDLES: changed} if changed else {}
         return commit(message, self.channels.named(own), running)
 
     def _rendered(self, outcome: Outcome, session: Session | None) -> str:

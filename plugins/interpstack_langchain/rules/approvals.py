@@ -20,12 +20,13 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from interpstack import GuestException, Request
+from interpstack import CellContext, GuestException, Request
 from interpstack.values import same_json
 from interpstack_agents import escaped_text, readable_request
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
+from interpstack_langchain.rules.handle_arguments import described, with_handles
 from interpstack_langchain.rules.pause_notes import read_decision
 from interpstack_langchain.rules.shown_values import (
     digestible,
@@ -86,7 +87,11 @@ class UnfitAnswer(ValueError):
 
 
 def admitted(
-    call: ToolCall, note: Any, approvals: Approvals | None, running: Running
+    call: ToolCall,
+    note: Any,
+    approvals: Approvals | None,
+    running: Running,
+    context: CellContext | None = None,
 ) -> ToolCall | str:
     """Let a call from code pass, once each rule that asks about it has its decision.
 
@@ -96,6 +101,8 @@ def admitted(
         approvals: The approvals that calls of the eval need; `None` without any. A decision that
             was made holds although its rule is gone.
         running: The eval that makes the call.
+        context: Its context, if values that stay with the host are among its arguments: `call` has
+            stand-ins for them, which are shown.
 
     Returns:
         The call to make, as decisions changed it, or the answer that a person gave in its place.
@@ -110,7 +117,7 @@ def admitted(
     after = call if decision is None else call_after(decision, call)
     if isinstance(after, str) or approvals is None:
         return after
-    question = approvals.question(after, running, decision)
+    question = approvals.question(after, running, decision, (call, context))
     if question is not None:
         raise ApprovalNeeded(question)
     return after
@@ -167,9 +174,19 @@ class Approvals:
     rules: ApprovalRules
 
     def question(
-        self, call: ToolCall, running: Running, decision: Mapping[str, Any] | None = None
+        self,
+        call: ToolCall,
+        running: Running,
+        decision: Mapping[str, Any] | None = None,
+        made: tuple[ToolCall, CellContext | None] | None = None,
     ) -> dict[str, Any] | None:
         """The question of the next rule that asks about a call; `None` if none does.
+
+        Args:
+            call: The call, as earlier decisions changed it.
+            running: The eval that makes the call.
+            decision: The last decision about it.
+            made: The call as code made it, and its context, if that has values for stand-ins.
 
         Raises:
             GuestException: The rule failed, or nobody can be shown the arguments.
@@ -184,7 +201,7 @@ class Approvals:
         for policy in policies:
             if policy.name in done:
                 continue
-            question = _question_of(policy, call, running)
+            question = _question_of(policy, call, running, made)
             if question is None:
                 continue
             before = _carried(decision) if decision else {}
@@ -215,9 +232,16 @@ def _digest_of(decision: Mapping[str, Any] | None) -> dict[str, Any]:
     return {} if decision is None else {"digest": decision["digest"]}
 
 
-def _question_of(policy: Policy, call: ToolCall, running: Running) -> dict[str, Any] | None:
+def _question_of(
+    policy: Policy,
+    call: ToolCall,
+    running: Running,
+    made: tuple[ToolCall, CellContext | None] | None,
+) -> dict[str, Any] | None:
     """The question of one policy about a call; `None` if it has none."""
-    shown: ToolCall = {**call, "args": plain(call["args"])}
+    asked, context = made or (call, None)
+    whole = call["args"] if context is None else with_handles(call, asked, context)
+    shown: ToolCall = {**call, "args": plain(whole)}
     try:
         payload = _reviewed(policy, shown, running)
     except Exception as error:  # code chose the arguments, so it must not end the agent's run
@@ -228,8 +252,11 @@ def _question_of(policy: Policy, call: ToolCall, running: Running) -> dict[str, 
         ) from error
     if payload is None:
         return None
+    changed = not same_json(shown["args"], plain(whole))
+    if context is not None and not changed:
+        payload = described(payload, call, shown["args"])
     question = {"digest": _digest(call), "payload": _stored(payload)}
-    if not same_json(shown["args"], plain(call["args"])):  # what a rule made is shown, and made
+    if changed:  # what a rule made is shown, and made
         question["changed"] = {"name": call["name"], "args": storable(shown["args"])}
     return question
 

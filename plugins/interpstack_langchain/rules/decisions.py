@@ -13,6 +13,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import GuestException
+from interpstack_langchain.rules.handle_arguments import has_handles
 from interpstack_langchain.rules.human_decisions import human_decision
 from interpstack_langchain.rules.shown_values import read, storable
 from interpstack_langchain.tools.task_tool import without_schema
@@ -59,7 +60,8 @@ class Editable:
             )
         try:
             fields, _ = without_schema(tool, read(args))
-            why = misfit(tool, fields)
+            # The tool itself is asked about values that stay with the host.
+            why = "" if has_handles(fields) else misfit(tool, fields)
         except GuestException as error:
             why = str(error)
         return f"{shown} cannot be edited to this call of {name}: {why}" if why else ""

@@ -10,7 +10,12 @@ from typing import Any, Final, TypedDict
 import attrs
 
 from interpstack_langchain.background.cell_records import CELLS
-from interpstack_langchain.state.graph_state import PEERS, InterpreterState
+from interpstack_langchain.state.graph_state import (
+    HANDLES,
+    PEERS,
+    HandlesState,
+    InterpreterState,
+)
 
 __all__ = ["Channels"]
 
@@ -20,6 +25,7 @@ _FIRST: Final = "eval"
 _FIRSTS: Final = "interpreter_record of eval"
 _NAMES: Final = (
     "interpreter_turn", "interpreter_record", "interpreter_shared", "interpreter_drawn", CELLS,
+    HANDLES,
 )  # fmt: skip
 
 
@@ -32,18 +38,21 @@ class Channels:
 
     Attributes:
         suffix: The suffix of the channels' names; empty for the tool name `eval`.
+        handles: Whether the graph has the channel of handles.
     """
 
     suffix: str
+    handles: bool = False
 
     @classmethod
-    def of(cls, tool_name: str) -> Channels:
-        return cls("" if tool_name == _FIRST else f"_{tool_name}")
+    def of(cls, tool_name: str, *, handles: bool = False) -> Channels:
+        return cls("" if tool_name == _FIRST else f"_{tool_name}", handles)
 
     @property
     def schema(self) -> Any:
         """The part of a graph's state that has them, as a middleware declares it."""
-        return _schema(self.suffix) if self.suffix else InterpreterState
+        own = HandlesState if self.handles else InterpreterState
+        return _schema(own, self.suffix) if self.suffix else own
 
     def own(self, name: str) -> str:
         """The name in the graph of the channel with this plain name."""
@@ -81,8 +90,8 @@ class Channels:
 
 
 @cache
-def _schema(suffix: str) -> Any:
-    hints = typing.get_type_hints(InterpreterState, include_extras=True)
+def _schema(own: Any, suffix: str) -> Any:
+    hints = typing.get_type_hints(own, include_extras=True)
     fields = {name + suffix if name in _NAMES else name: hint for name, hint in hints.items()}
     # Those of the first name stay to be read: an interpreter may have been renamed.
     return TypedDict(f"InterpreterState{suffix}", {**hints, **fields})  # type: ignore[operator]

@@ -18,9 +18,12 @@ from interpstack_agents import Record, SavedState, joined
 from interpstack_langchain.background.cell_records import CELLS
 
 __all__ = [
+    "HANDLES",
     "PEERS",
+    "HandlesState",
     "InterpreterState",
     "drawn_of",
+    "joined_handles",
     "mark_of",
     "more_calls",
     "new_turn",
@@ -32,6 +35,8 @@ __all__ = [
 
 #: The channel of another interpreter, langchain-quickjs.
 PEERS: Final = "_quickjs_snapshot_payload"
+#: The channel of handles, of agents that have some.
+HANDLES: Final = "interpreter_handles"
 #: Ended cells whose records are retained, to say what happened to them.
 _MAX_ENDED: Final = 32
 
@@ -71,6 +76,18 @@ def more_calls(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) 
     return joined
 
 
+def joined_handles(state: Any, writes: Sequence[Any]) -> Any:
+    """Reduce updates of handles, by id, in the order in which they were made; `None` drops one."""
+    found = dict(state) if isinstance(state, Mapping) else {}
+    for write in writes:
+        for name, entry in write.items() if isinstance(write, Mapping) else ():
+            if entry is None:
+                found.pop(name, None)
+            else:
+                found.setdefault(name, entry)
+    return found
+
+
 def _any(state: Any, writes: Sequence[Any]) -> bytes:
     """Whether anything was written, as the shortest possible value."""
     return b"1" if any((state, *writes)) else b""
@@ -99,6 +116,19 @@ class InterpreterState(AgentState[Any]):
     interpreter_calls: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr, more_calls]]
     #: Where langchain-quickjs has its variables; read to say that they are not available.
     _quickjs_snapshot_payload: NotRequired[Annotated[bytes, PrivateStateAttr, DeltaChannel(_any)]]
+
+
+class HandlesState(InterpreterState):
+    """The same, with the handles of the conversation: each with its content, which never changes.
+
+    Only interpreters with handles have it.
+    """
+
+    interpreter_handles: NotRequired[
+        Annotated[
+            dict[str, Any], PrivateStateAttr, DeltaChannel(joined_handles, snapshot_frequency=16)
+        ]
+    ]
 
 
 def new_turn(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,6 +176,8 @@ def with_writes(
             seen[channel] = newer(str(seen.get(channel, "")), str(value))
         elif channel == "interpreter_drawn":
             seen[channel] = more(seen.get(channel) or {}, value)
+        elif channel == HANDLES:
+            seen[channel] = joined_handles(seen.get(channel), [value])
         elif channel == CELLS:
             seen[channel] = merged(seen.get(channel) or {}, value)
         elif channel == "interpreter_calls":

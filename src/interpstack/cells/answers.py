@@ -29,12 +29,18 @@ async def arguments(bridge: Bridge, request: Request, language: GuestLanguage) -
     """See `Bridge.arguments`; a tree of many parts is decoded and checked in a thread."""
     if request.plain and bridge.signature is None:
         return (request.wire,), {}
-    parts = [request.wire]
+    if _has_many_parts(request.wire):
+        return await call_blocking(partial(_arguments, bridge, request, language))
+    return _arguments(bridge, request, language)
+
+
+def _has_many_parts(wire: Any) -> bool:
+    parts = [wire]
     for part in parts:
         parts += part.values() if type(part) is dict else part if type(part) is list else ()
         if len(parts) > _PIECE_ITEMS:
-            return await call_blocking(partial(_arguments, bridge, request, language))
-    return _arguments(bridge, request, language)
+            return True
+    return False
 
 
 def _arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
@@ -45,10 +51,13 @@ async def exchanged_arguments(
     bridge: Bridge, request: Request, bridges: BridgeSet, context: CellContext
 ) -> Any:
     """See `Bridge.arguments`; exchanges replace parts of the input before."""
-    value = await call_blocking(partial(decode, request.wire))
+    many, wire = _has_many_parts(request.wire), request.wire
+    value = await call_blocking(partial(decode, wire)) if many else decode(wire)
     for exchange in bridges.exchanges:
         value = await exchange.given(bridge, value, context)
-    return await call_blocking(partial(bridge.arguments, value, bridges.language))
+    if many or context.put_in:
+        return await call_blocking(partial(bridge.arguments, value, bridges.language))
+    return bridge.arguments(value, bridges.language)
 
 
 async def answer_text(name: str, value: Any, most: int) -> str:

@@ -321,6 +321,34 @@ def test_the_bytes_of_all_handles_are_bounded(
     assert "allows 30000 bytes in a conversation; its handles have 25600" in outcome.error.message
 
 
+def test_what_a_handler_changes_is_its_own_copy(make_session: MakeSession) -> None:
+    session = make_session()
+    value_of(session.eval_sync("const h = await tools.rows(); await h.rows(0, 1); 1"))
+    for _ in range(2):
+        assert value_of(session.eval_sync("await tools.send({value: h})")) == "3000 received"
+        RECEIVED.pop().clear()
+    assert value_of(session.eval_sync("(await h.rows(2999)).length")) == "1"
+
+
+def test_a_call_cannot_hold_a_large_value_many_times(make_session: MakeSession) -> None:
+    session = make_session(Handles(limits=HandleLimits(total_bytes=100_000)))
+    value_of(session.eval_sync("const k = await keep('x'.repeat(60_000), 'k'); 1"))
+    value_of(session.eval_sync("await tools.send({value: [k]})"))
+    for call in ("tools.send({value: [k, {k}]})", "keep([k, k], 'twice')"):
+        outcome = session.eval_sync(f"await {call}")
+        assert outcome.error is not None
+        assert "have 120000 bytes together" in outcome.error.message
+    assert len(RECEIVED) == 1
+
+
+def test_many_handles_are_made_at_once(make_session: MakeSession) -> None:
+    session = make_session(Handles(MemoryStore()))
+    made = "await Promise.all([...Array(60).keys()].map((n) => keep(`${n}`, `n${n}`)))"
+    assert value_of(session.eval_sync(f"({made}).length")) == "60"
+    assert value_of(session.eval_sync("(await handles.list()).length")) == "60"
+    assert value_of(session.eval_sync("await handles.text('n59')")) == "59"
+
+
 @pytest.mark.engines("javascript")
 def test_a_result_that_is_too_long_is_kept(make_session: MakeSession) -> None:
     session = make_session(Handles())
