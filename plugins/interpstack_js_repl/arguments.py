@@ -11,6 +11,7 @@ from interpstack_accounts.api import Budget
 from interpstack_files.api import Files
 from interpstack_js_repl.guest_global import has_helpers
 from interpstack_langchain.api import BackgroundOptions, CostOf, PTCOption, WrongType
+from interpstack_learned import LearnedTypes
 
 __all__ = ["InterpreterArguments", "check_others", "check_ready"]
 
@@ -47,6 +48,7 @@ class InterpreterArguments(TypedDict, total=False):
     background: bool | BackgroundOptions
     files: Literal["read-only", "read-write"] | bool | Files | None
     handles: Any
+    learn_types: bool | str | LearnedTypes | None
     value_bytes: int
     timers: int
     concurrency: int

@@ -40,6 +40,7 @@ from interpstack_langchain.stacks import PRESET, StackArguments
 from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.wrapped_tools import with_native_tool
+from interpstack_learned import LearnedTypes
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -108,6 +109,9 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         handles: Whether values may stay with the host, as `await keep(value, name)` leaves them
             there. An `interpstack_handles.api.Handles` sets more, such as `handle_bytes`, above
             which a tool's answer stays; by default, answers reach code whole, as with the peer.
+        learn_types: Whether signatures show what tools without a return type have answered: the URL
+            of a store of such types, `True` for the one in `INTERPSTACK_TYPES`, or an
+            `interpstack_learned.LearnedTypes`.
         value_bytes: Bytes of one value that crosses, in either direction.
         timers: Timers that may be open at once.
         concurrency: Calls of one eval that may run at once; the rest wait in order.
@@ -166,6 +170,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         background: bool | BackgroundOptions = False,
         files: Literal["read-only", "read-write"] | bool | Files | None = "read-only",
         handles: Any = False,
+        learn_types: bool | str | LearnedTypes | None = False,
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,
         concurrency: int = 128,
@@ -205,6 +210,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
                 attachments=attachments,
                 files=files,
                 handles=handles,
+                learn_types=learn_types,
                 value_bytes=value_bytes,
                 timers=timers,
                 concurrency=concurrency,

@@ -12,6 +12,7 @@ from interpstack import ConfigurationError, Limits
 from interpstack.checks import shown
 from interpstack_agents import check_signing_key
 from interpstack_files.api import Files
+from interpstack_learned import LearnedTypes, learned_types
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -247,6 +248,7 @@ class Options:
         default="read-only", converter=_files, validator=_are_files
     )
     handles: Any = attrs.field(default=None, converter=_handles)
+    learn_types: LearnedTypes | None = attrs.field(default=None, converter=learned_types)
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))
     concurrency: int = attrs.field(default=128, validator=_number(int, least=1))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Final
 
-from interpstack import GuestLanguage, HostOffer
+import attrs
+
+from interpstack import GuestLanguage, HostOffer, HostTool
 from interpstack_ptc.api import ToolSignatures
 from interpstack_ptc.names import guest_names
+from interpstack_schemas import says_nothing
 
 __all__ = ["tools_section"]
 
@@ -29,11 +32,30 @@ def tools_section(language: GuestLanguage, offer: HostOffer) -> str | None:
         failing=words.failing,
     )
     named = guest_names(offer.tools, language)
-    signatures = [language.signature(name, tool) for name, tool in named.items()]
     shown = offer.part(ToolSignatures) or ToolSignatures()
-    if sum(map(len, signatures)) + len(signatures) - 1 <= shown.max_chars:
-        return f"{head}\n\n{language.listing('tools', signatures)}"
+    plain = _undescribed(named)
+    for tools in (named, plain) if plain != named else (named,):
+        signatures = [language.signature(name, tool) for name, tool in tools.items()]
+        if sum(map(len, signatures)) + len(signatures) - 1 <= shown.max_chars:
+            advice = _advice(language, tools.values())
+            return f"{head}{advice}\n\n{language.listing('tools', signatures)}"
     return f"{head}\n\nThere are too many to show. {_finding(language)} {_listed(named)}"
+
+
+def _undescribed(named: Mapping[str, HostTool]) -> Mapping[str, HostTool]:
+    """The tools without learned types, which may make their signatures too long."""
+    return {
+        name: tool if tool.learned is None else attrs.evolve(tool, learned=None)
+        for name, tool in named.items()
+    }
+
+
+def _advice(language: GuestLanguage, tools: Iterable[HostTool]) -> str:
+    """A line about answers of unknown types, if there are any."""
+    unknown = language.words.unknown
+    if unknown and any(one.learned is None and says_nothing(one.output_schema) for one in tools):
+        return f"\n- Look at one answer of type `{unknown}` first."
+    return ""
 
 
 def _finding(language: GuestLanguage) -> str:

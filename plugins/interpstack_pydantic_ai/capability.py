@@ -23,6 +23,7 @@ from interpstack_agents import (
     check_signing_key,
     persistence_mode,
 )
+from interpstack_learned import LearnedTypes, learned_types
 from interpstack_pydantic_ai.evals import AgentEvals
 from interpstack_pydantic_ai.toolset import EvalToolOptions, InterpreterToolset
 from interpstack_state import MemoryStore, StateStore
@@ -102,6 +103,9 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_result_chars: Characters of the result that the model sees.
         unhandled: See `InterpreterStack`.
         check: See `InterpreterStack`.
+        learn_types: Whether signatures show what tools without a return type have answered: the URL
+            of a store of such types, `True` for the one in `INTERPSTACK_TYPES`, or an
+            `interpstack_learned.LearnedTypes`.
         max_snapshot_bytes: Bytes of the largest state that is stored; `None` for `memory_limit`.
         snapshot_signing_key: Signs stored variables, and refuses unsigned ones.
         lease_seconds: Seconds for which other processes wait for a conversation whose process died.
@@ -132,6 +136,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_result_chars: int = 4000,
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
         check: Literal["names", "off"] = "names",
+        learn_types: bool | str | LearnedTypes | None = False,
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: bytes | None = None,
         lease_seconds: float = _LEASE_SECONDS,
@@ -210,6 +215,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
             conversations,
             tool_name,
             can_ask="durable" in has,
+            types=learned_types(learn_types),
         )
         self._tool = EvalToolOptions(
             self._evals, tool_name, ptc, interrupt_on, ptc_only, self._conversation_of

@@ -15,9 +15,10 @@ from typing import Any, Final
 import attrs
 from pydantic_ai import ApprovalRequired, RunContext, UserError
 from pydantic_ai.messages import ModelResponse
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-from interpstack import HostOffer, InterpreterStack, Outcome
+from interpstack import HostOffer, HostTool, InterpreterStack, Outcome
 from interpstack_agents import (
     CallQuestion,
     ClaimedConversation,
@@ -34,6 +35,7 @@ from interpstack_agents import (
 )
 from interpstack_display.api import Attachment, attachments_of, with_texts
 from interpstack_durable.api import Journals
+from interpstack_learned import LearnedTypes
 from interpstack_pydantic_ai.questions import decisions_in, metadata_of
 from interpstack_pydantic_ai.tools import EvalRun, host_tool, key_of
 from interpstack_pydantic_ai.values import answer_of
@@ -90,6 +92,7 @@ class AgentEvals:
         tool_name: Name of the eval tool.
         can_ask: Whether a cell can pause for an approval: only a record of its calls keeps those
             that were made from being made again.
+        types: The types of tools' answers that signatures show, and learn.
     """
 
     def __init__(
@@ -100,12 +103,18 @@ class AgentEvals:
         tool_name: str,
         *,
         can_ask: bool,
+        types: LearnedTypes | None = None,
     ) -> None:
         self.stack, self.sessions, self.conversations = stack, sessions, conversations
         self._can_ask = can_ask
         journals = Journals(lambda host: host.journal if isinstance(host, EvalRun) else None)
+
+        def converted(tool: ToolDefinition) -> HostTool:
+            made = host_tool(tool)
+            return made if types is None else types.tool(made)
+
         self._offers = OfferBuilder(
-            convert=host_tool,
+            convert=converted,
             parts=[journals, InterpreterFacts(lifetime_of_variables(sessions.mode), stack.limits)],
             code_tool=tool_name,
             key=key_of,

@@ -103,6 +103,7 @@ __all__ = [
     "InterpreterStack",
     "InterpstackError",
     "Isolation",
+    "LearnedSchema",
     "Limits",
     "MapValue",
     "ModuleBundle",

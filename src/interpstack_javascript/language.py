@@ -125,6 +125,7 @@ TYPESCRIPT: Final = _JavaScript(
         mapping="a parsed object",
         importing='const skill = await import("{specifier}")',
         printing="`console.log` and similar methods",
+        unknown="unknown",
     ),
     editor=EditorRules(
         follower=_follower,

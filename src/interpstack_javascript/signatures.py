@@ -23,10 +23,16 @@ _IDENTIFIER: Final = r"[A-Za-z_$][A-Za-z0-9_$]*"
 
 
 def describe_tool(name: str, tool: HostTool) -> str:
-    """A tool as a documented method signature, as in `webSearch(input: {…}): Promise<string>`."""
-    gives = _TypeScript(tool.output_schema, gives=True)
-    answer = "unknown" if tool.output_schema is None else str(gives.render(tool.output_schema, 0))
+    """A tool as a documented method signature, as in `webSearch(input: {…}): Promise<string>`.
+
+    A learned type has a comment behind it that says so.
+    """
+    returned = tool.output_schema if tool.learned is None else tool.learned.schema
+    gives = _TypeScript(returned, gives=True)
+    answer = "unknown" if returned is None else str(gives.render(returned, 0))
     signature = f"{name}({_parameter(tool.input_schema)}): Promise<{answer}>"
+    if tool.learned is not None and tool.learned.note:
+        signature += f" // {tool.learned.note}"
     description = _comment(tool.description)
     return f"/** {description} */\n{signature}" if description else signature
 

@@ -91,6 +91,7 @@ PYTHON: Final = _PythonLanguage(
         "`async def` of your own to go on with the others.",
         mapping="a dictionary",
         printing="`print`",
+        unknown="Any",
     ),
     editor=EditorRules(
         follower=Blocks,

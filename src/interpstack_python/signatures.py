@@ -27,15 +27,19 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 def describe_tool(name: str, tool: HostTool) -> str:
     """A tool as a documented function, as in `async def web_search(*, query: str) -> list[str]`.
 
-    Each declaration is also valid as a stub: the body is a docstring or `...`.
+    Each declaration is also valid as a stub: the body is a docstring or `...`. A learned type has a
+    comment behind it that says so.
     """
+    returned = tool.output_schema if tool.learned is None else tool.learned.schema
     takes = _PythonSignatures(tool.input_schema, _title(name))
     parameters, notes = _parameters(takes, takes.target(tool.input_schema))
-    gives = _PythonSignatures(tool.output_schema, _title(name) + "Answer", gives=True)
-    answer = "Any" if tool.output_schema is None else gives.render(tool.output_schema, 0)
+    gives = _PythonSignatures(returned, _title(name) + "Answer", gives=True)
+    answer = "Any" if returned is None else gives.render(returned, 0)
     head = f"async def {name}({parameters}) -> {answer}:"
+    note = tool.learned.note if tool.learned is not None else ""
+    note = f"  # {note}" if note else ""
     text = _docstring(tool.description, notes)
-    function = f"{head}\n    {text}" if text else f"{head} ..."
+    function = f"{head}{note}\n    {text}" if text else f"{head} ...{note}"
     return "\n".join([*takes.classes, *gives.classes, function])
 
 

@@ -11,7 +11,7 @@ from interpstack.lazy import lazy_names
 
 if TYPE_CHECKING:
     from interpstack_schemas.bounded import EvaluationTimeout, bounded_dialect, within
-    from interpstack_schemas.walk import BYTES, Compound, SchemaWalk, needed, one_line
+    from interpstack_schemas.walk import BYTES, Compound, SchemaWalk, needed, one_line, says_nothing
 else:
     # Languages need no evaluation, and a first cell loads one of them.
     __getattr__, __dir__ = lazy_names(
@@ -24,6 +24,7 @@ else:
             "bounded_dialect": "bounded",
             "needed": "walk",
             "one_line": "walk",
+            "says_nothing": "walk",
             "within": "bounded",
         },
     )
@@ -36,5 +37,6 @@ __all__ = [
     "bounded_dialect",
     "needed",
     "one_line",
+    "says_nothing",
     "within",
 ]

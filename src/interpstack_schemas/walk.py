@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
-__all__ = ["BYTES", "Compound", "SchemaWalk", "needed", "one_line"]
+__all__ = ["BYTES", "Compound", "SchemaWalk", "needed", "one_line", "says_nothing"]
 
 #: The format of what is bytes in the language, where `binary` would be text that stands for them.
 BYTES: Final = "interpstack-bytes"
 
 _MAX_DEPTH: Final = 12
+#: Keywords of a schema that may say nothing of a value's parts.
+_SAYS_NOTHING: Final = frozenset(
+    {"additionalProperties", "description", "items", "properties", "title", "type"}
+)
 #: Schemas inside one schema that are rendered; references can multiply without end.
 _MAX_NODES: Final = 2000
 
@@ -181,3 +185,18 @@ def needed(schema: Mapping[str, Any]) -> frozenset[str]:
     """Names of the fields that an object must have."""
     required = schema.get("required")
     return frozenset(map(str, required)) if isinstance(required, list) else frozenset()
+
+
+def says_nothing(schema: Any) -> bool:
+    """Whether a schema names no field and no type inside lists and objects, as `list[dict]`."""
+    for _ in range(_MAX_DEPTH):
+        if schema is None or schema is True:
+            return True
+        if not isinstance(schema, Mapping) or schema.keys() - _SAYS_NOTHING:
+            return False
+        kind = schema.get("type")
+        if kind not in (None, "array", "object") or schema.get("properties"):
+            return False
+        inner = "items" if kind == "array" else "additionalProperties"
+        schema = schema.get(inner)
+    return False

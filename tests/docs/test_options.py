@@ -99,6 +99,7 @@ def test_the_page_has_every_option_of_a_command(name: str, command: click.Comman
         "serve-mcp.md",
         "use-mcp-servers.md",
         "inspect-runs.md",
+        "learn-types.md",
     )
     pages = [COMMANDS, *(DOCS / "how-to" / other for other in beside)]
     page = "".join(path.read_text("utf-8") for path in pages)

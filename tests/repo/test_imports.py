@@ -42,6 +42,7 @@ _CONTRACT_LIBRARIES = {
     "interpstack_commands",
     "interpstack_http",
     "interpstack_javascript",
+    "interpstack_learned",
     "interpstack_python",
     "interpstack_schemas",
     "interpstack_state",
@@ -431,7 +432,7 @@ def test_the_plugin_guard_notices(broken: Any, plugin: str, line: str, violation
 def test_importing_the_kernel_loads_nothing_else() -> None:
     code = (
         "import sys, interpstack, interpstack_agents, interpstack_commands, "
-        "interpstack_javascript, "
+        "interpstack_javascript, interpstack_learned, "
         "interpstack_python, interpstack_schemas, interpstack_state, "
         "interpstack_testing, interpstack_wasm, interpstack_workers, interpstack_worktrees\n"
         f"found = [name for name in {_HEAVY!r} if name in sys.modules]\n"

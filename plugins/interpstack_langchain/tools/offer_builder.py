@@ -65,9 +65,15 @@ class AgentOffers:
         if isinstance(options.files, Files):
             parts.append(options.files)
 
+        types = options.learn_types
+
+        def converted(tool: BaseTool) -> HostTool:
+            made = host_tool(tool)
+            return made if types is None else types.tool(made)
+
         def builder(first: object) -> OfferBuilder[BaseTool]:
             return OfferBuilder(
-                convert=host_tool,
+                convert=converted,
                 parts=[first, *parts],
                 code_tool=options.tool_name,
                 error_names=ERROR_NAMES,

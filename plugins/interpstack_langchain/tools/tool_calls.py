@@ -53,6 +53,7 @@ from interpstack_langchain.tools.tool_schemas import (
     wrong_input,
 )
 from interpstack_langchain.tools.wrapped_tools import native_tool, wraps_tool
+from interpstack_learned import NotAnAnswer
 
 __all__ = ["host_tool", "reported", "run_tool"]
 
@@ -157,7 +158,7 @@ def reported(
 
 async def _answered(text: str) -> str:
     """The answer that a person gave in place of a call."""
-    return text
+    return NotAnAnswer(text)
 
 
 def run_tool(

@@ -48,6 +48,7 @@ class PromptWords(Value):
         mapping: Words for a value with named fields, as `a dictionary`.
         importing: Code that imports a module; `{specifier}` stands for its name.
         printing: The functions that print, and a verb, as `print prints`.
+        unknown: The type of what may be anything in signatures, as `unknown`.
     """
 
     cells: str = ""
@@ -63,6 +64,7 @@ class PromptWords(Value):
     mapping: str = "a value with named fields"
     importing: str = ""
     printing: str = ""
+    unknown: str = ""
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)

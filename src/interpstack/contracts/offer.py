@@ -15,11 +15,57 @@ from interpstack.checks import Value, expect, shown, takes
 from interpstack.contracts.errors import ConfigurationError
 from interpstack.contracts.outcome import CellContext
 
-__all__ = ["HostOffer", "HostTool"]
+__all__ = ["HostOffer", "HostTool", "LearnedSchema"]
 
 _P = TypeVar("_P")
 _text = takes("a string", str, of=lambda tool: "a HostTool", error=ConfigurationError)
 _schema = takes("a mapping", Mapping, of=lambda tool: "a HostTool", error=ConfigurationError)
+
+
+def _is_learned(instance: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+    expect(value, (LearnedSchema, type(None)), "learned of a HostTool takes a LearnedSchema")
+
+
+@attrs.frozen(eq=False, kw_only=True, repr=False)
+class LearnedSchema(Value):
+    """What earlier answers of a tool were like: evidence of the next one, not a promise.
+
+    Signatures show it to models and people. Nothing may refuse code by it.
+
+    Attributes:
+        schema: JSON Schema of the answers.
+        seen: How many answers it was made of; 0 if that is not known.
+        partial: Whether objects have more fields than it names.
+    """
+
+    schema: Mapping[str, Any] = attrs.field(
+        validator=takes(
+            "a mapping", Mapping, of=lambda one: "a LearnedSchema", error=ConfigurationError
+        )
+    )
+    seen: int = attrs.field(
+        default=0,
+        validator=takes(
+            "a whole number",
+            fits=lambda value: type(value) is int and value >= 0,
+            of=lambda one: "a LearnedSchema",
+            error=ConfigurationError,
+        ),
+    )
+
+    partial: bool = attrs.field(
+        default=False,
+        validator=takes(
+            "True or False", bool, of=lambda one: "a LearnedSchema", error=ConfigurationError
+        ),
+    )
+
+    @property
+    def note(self) -> str:
+        """How often the answers were seen, for a comment; empty if that is not known."""
+        times = "once" if self.seen == 1 else f"{self.seen} times"
+        more = "there are more fields" if self.partial else ""
+        return ", ".join(part for part in (f"seen {times}" if self.seen else "", more) if part)
 
 
 @attrs.frozen(eq=False, kw_only=True, repr=False)
@@ -31,6 +77,8 @@ class HostTool(Value):
         description: One or more sentences.
         input_schema: JSON Schema of the input object.
         output_schema: JSON Schema of the returned value; `None` if unknown.
+        learned: What earlier answers were like, where `output_schema` says nothing; `None` if
+            unknown.
         call: Takes the guest's decoded input and the `CellContext`; returns a value the codec
             knows, or raises an exception, which the guest can catch.
         passes: See `Bridge.passes`.
@@ -46,6 +94,7 @@ class HostTool(Value):
     description: str = attrs.field(default="", validator=_text)
     input_schema: Mapping[str, Any] = attrs.field(factory=dict, validator=_schema)
     output_schema: Mapping[str, Any] | None = None
+    learned: LearnedSchema | None = attrs.field(default=None, validator=_is_learned)
     passes: tuple[type[BaseException], ...] = ()
     concurrency: int | None = None
     budget: int | None = None
