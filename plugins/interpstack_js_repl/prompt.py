@@ -64,6 +64,8 @@ def _tools(shown: JsReplShown, language: GuestLanguage, offer: HostOffer) -> str
     if not offer.tools:
         return f"{head} There are none."
     signatures = [language.signature(tool.name, tool) for tool in offer.tools]
+    if sum(map(len, signatures)) > _SIGNATURES:  # for which learned types may be the reason
+        signatures = [language.signature(tool.name, tool.declared) for tool in offer.tools]
     if sum(map(len, signatures)) > _SIGNATURES:
         names = ", ".join(f"`{tool.name}`" for tool in offer.tools)
         return f"{head} Their names: {names}"

@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-import attrs
-
 from interpstack import (
     Bridge,
     BridgeError,
@@ -68,13 +66,12 @@ def _tool_bridge(name: str, tool: HostTool, language: GuestLanguage) -> Bridge:
             f"tool {tool.name!r} cannot be offered to code: {fault}; rename the tool, or leave it "
             "out of ptc"
         )
-    declared = tool if tool.learned is None else attrs.evolve(tool, learned=None)
     return Bridge(
         name=f"tools.{name}",
         handler=tool_handler(f"tools.{name}", tool, language),
         on_loop=True,
         # Engines check code by it, so it has what the tool declares and nothing that was learned.
-        declaration=language.signature(name, declared) if language.declares else "",
+        declaration=language.signature(name, tool.declared) if language.declares else "",
         owner=_OWNER,
         raw=True,
         concurrency=tool.concurrency,

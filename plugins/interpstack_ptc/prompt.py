@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Final
-
-import attrs
 
 from interpstack import GuestLanguage, HostOffer, HostTool
 from interpstack_ptc.api import ToolSignatures
@@ -33,21 +31,13 @@ def tools_section(language: GuestLanguage, offer: HostOffer) -> str | None:
     )
     named = guest_names(offer.tools, language)
     shown = offer.part(ToolSignatures) or ToolSignatures()
-    plain = _undescribed(named)
-    for tools in (named, plain) if plain != named else (named,):
+    declared = {name: tool.declared for name, tool in named.items()}
+    for tools in (named, declared) if declared != named else (named,):
         signatures = [language.signature(name, tool) for name, tool in tools.items()]
         if sum(map(len, signatures)) + len(signatures) - 1 <= shown.max_chars:
             advice = _advice(language, tools.values())
             return f"{head}{advice}\n\n{language.listing('tools', signatures)}"
     return f"{head}\n\nThere are too many to show. {_finding(language)} {_listed(named)}"
-
-
-def _undescribed(named: Mapping[str, HostTool]) -> Mapping[str, HostTool]:
-    """The tools without learned types, which may make their signatures too long."""
-    return {
-        name: tool if tool.learned is None else attrs.evolve(tool, learned=None)
-        for name, tool in named.items()
-    }
 
 
 def _advice(language: GuestLanguage, tools: Iterable[HostTool]) -> str:

@@ -100,6 +100,11 @@ class HostTool(Value):
     budget: int | None = None
     refuses: Callable[[Mapping[str, Any], Collection[str]], str] | None = None
 
+    @property
+    def declared(self) -> HostTool:
+        """The tool with what it declares alone, for those that refuse code by it."""
+        return self if self.learned is None else attrs.evolve(self, learned=None)
+
 
 def _as_tools(tools: Iterable[HostTool]) -> tuple[HostTool, ...]:
     expect(tools, Iterable, "tools takes a list of HostTools")

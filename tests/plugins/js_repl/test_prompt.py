@@ -7,6 +7,8 @@ from typing import Any
 from langchain_core.tools import tool
 
 from interpstack_langchain import CodeInterpreterMiddleware
+from interpstack_learned import LearnedTypes
+from interpstack_state import MemoryStore
 
 
 @tool("read-file")
@@ -63,6 +65,23 @@ async def test_many_tools_are_listed_by_name(repl: Any) -> None:
     chat = repl(tools=[make(n) for n in range(120)], tools_only=True)
     await chat.run("1")
     assert "Their names: `tool_0`, `tool_1`" in system(chat)
+
+
+async def test_answers_that_were_learned_are_shown(repl: Any) -> None:
+    @tool
+    def look(path: str) -> dict:
+        """Look."""
+        return {"size": len(path)}
+
+    store = MemoryStore()
+    types = LearnedTypes(store)
+    chat = repl(tools=[look], tools_only=True, learn_types=types)
+    await chat.run("await codex.tool('look', {path: 'a'}); await codex.tool('look', {path: 'b'})")
+    types.save()
+    chat = repl(tools=[look], tools_only=True, learn_types=LearnedTypes(store))
+    await chat.run("1")
+    line = "look(input: { path: string }): Promise<{ size: number }> // seen 2 times"
+    assert line in system(chat).splitlines()
 
 
 async def test_without_tools_the_section_says_so(repl: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from interpstack import GuestLanguage, HostOffer, HostTool, PromptWords
+from interpstack import GuestLanguage, HostOffer, HostTool, LearnedSchema, PromptWords
 from interpstack_ptc.api import ToolSignatures
 from interpstack_ptc.prompt import tools_section
 
@@ -83,3 +83,29 @@ def test_searching_is_shown_as_code_where_the_language_has_words_for_it() -> Non
     section = tools_section(asking, offer("pay", parts=[ToolSignatures(max_chars=0)]))
     assert section is not None
     assert "`wait tools._search<words>` finds some, `wait tools._describe<name>` shows" in section
+
+
+ADVICE = "- Look at one answer of type `anything` first."
+TYPED = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "learned", "advised"),
+    [
+        (None, None, True),
+        ({"type": "object"}, None, True),
+        ({"type": "array"}, None, True),
+        ({"type": "string"}, None, False),
+        (TYPED, None, False),
+        (None, LearnedSchema(schema=TYPED, seen=3), False),
+    ],
+)
+def test_it_says_to_look_at_answers_of_unknown_types(
+    schema: Any, learned: Any, advised: bool
+) -> None:
+    language = attrs.evolve(LANGUAGE, words=attrs.evolve(WORDS, unknown="anything"))
+    tool = HostTool(name="pay", call=_nothing, output_schema=schema, learned=learned)
+    section = tools_section(language, HostOffer(tools=[tool]))
+    assert section is not None
+    assert (ADVICE in section.splitlines()) is advised
+    assert "Look at one" not in (tools_section(LANGUAGE, HostOffer(tools=[tool])) or "")

@@ -27,7 +27,9 @@ from pydantic_ai.usage import UsageLimits
 from pydantic_ai_scripts import Make, Script, results
 
 from interpstack import Bridge, ConfigurationError, HostOffer, Limits, hookimpl
+from interpstack_learned import LearnedTypes
 from interpstack_pydantic_ai import PRESET, CodeInterpreter
+from interpstack_state import MemoryStore
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -66,6 +68,22 @@ async def test_code_calls_function_tools_and_toolsets(interpreter: Make) -> None
     assert script.instructions is not None
     assert "addOne(input: { n: number }): Promise<number>" in script.instructions
     assert "/** Double a number. */" in script.instructions
+
+
+async def test_answers_of_earlier_agents_are_in_signatures(interpreter: Make) -> None:
+    def look(n: int) -> dict[str, Any]:
+        return {"size": n}
+
+    store = MemoryStore()
+    code = "await tools.look({n: 1}); await tools.look({n: 2}); 'seen'"
+    for shown in ("Record<string, unknown>>", "{ size: number }> // seen 2 times"):
+        script = Script(code)
+        types = LearnedTypes(store)
+        capability = interpreter(learn_types=types)
+        await agent_of(script, capability, tools=[look]).run("go")
+        types.save()
+        assert script.instructions is not None
+        assert f"look(input: {{ n: number }}): Promise<{shown}\n" in script.instructions
 
 
 async def test_tools_get_the_context_of_the_run(interpreter: Make) -> None:
