@@ -14,7 +14,7 @@ import pytest
 #: commit. Modules of this project and classes that attrs makes there, after `import interpstack`
 #: and after the first eval.
 MODULES = {"import": 52, "eval": 102}
-CLASSES = {"import": 49, "eval": 60}
+CLASSES = {"import": 50, "eval": 61}
 #: Needed by cells that declare or import something, by TypeScript, by cells that do not parse, and
 #: by listeners; loaded in a guest's thread, never on the event loop. The evaluation of schemas is
 #: needed by plugins, which are loaded before.
