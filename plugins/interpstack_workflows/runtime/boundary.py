@@ -318,6 +318,8 @@ class ModuleProgress:
         error: Set when it has failed, or took too long.
         awaiting: Ids of the open requests; see `Pending`.
         cpu_seconds: Guest time.
+        rejected: Once the module has ended, the reasons of promises that were rejected and that no
+            code handled.
     """
 
     calls: Sequence[Call] = ()
@@ -326,3 +328,4 @@ class ModuleProgress:
     error: WorkflowModuleError | None = None
     awaiting: tuple[str, ...] = ()
     cpu_seconds: float = 0.0
+    rejected: Sequence[str] = ()

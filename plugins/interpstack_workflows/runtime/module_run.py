@@ -147,6 +147,7 @@ class ModuleRun:
             error=error,
             awaiting=self.awaiting,
             cpu_seconds=progress.cpu_seconds,
+            rejected=[self._placed(reason) for reason in progress.rejected],
         )
 
     # -- what the guest says ---------------------------------------------------------------

@@ -8,7 +8,7 @@
 (kernel) => {
   "use strict";
   const { request, call, define, asNative, describe } = kernel;
-  const PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, RangeErrorClass = RangeError;
+  const StringText = String, PromiseClass = Promise, ErrorClass = Error, TypeErrorClass = TypeError, RangeErrorClass = RangeError;
   const faultClasses = [TypeError, ReferenceError, SyntaxError, RangeError];
   const globals = globalThis;
   const { stringify, parse } = JSON;
@@ -245,10 +245,16 @@
     messages.length = chars = 0;
     apply(promiseThen, request("workflow.calls", all), [() => {}, () => {}]);
   }
+  // Values for which JSON would have null, as text.
+  function printable(value) {
+    if (typeof value === "function") return "[function]";
+    const lacks = value === undefined || typeof value === "symbol" || typeof value === "number" && !isFiniteNumber(value);
+    return lacks ? StringText(value) : value;
+  }
   function log(...values) {
     const texts = [];
     let size = 0;
-    for (let i = 0; i < values.length; i++) size += (texts[i] = json(values[i], "log: value " + (i + 1), true)).length;
+    for (let i = 0; i < values.length; i++) size += (texts[i] = json(printable(values[i]), "log: value " + (i + 1), true)).length;
     report(["log", texts], size);
   }
   function phase(name, options, ...more) {

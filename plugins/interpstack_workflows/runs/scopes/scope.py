@@ -151,6 +151,7 @@ class ScopeLoop:
         self._waking: asyncio.Future[None] | None = None
         self._idle = False
         self._refused = 0
+        self._rejected: Sequence[str] = ()
 
     async def run(self) -> ScopeEnd:
         """Run the module to its end.
@@ -212,6 +213,7 @@ class ScopeLoop:
             if progress.error is not None:
                 raise ScopeFailed.of_module(progress.error)
             if progress.complete is not None:
+                self._rejected = progress.rejected
                 output = progress.complete.output
                 return ScopeEnd(output.result, output.dropped)
             answers = await self._next(progress)
@@ -284,7 +286,16 @@ class ScopeLoop:
         return [(request_id, ending) for request_id in refused]
 
     def _log_unawaited(self) -> None:
-        """Log the steps that the script did not await: no other event says that they stop."""
+        """Log the steps that the script did not await, and failures that it did not handle.
+
+        No other event says that the steps stop, or that something failed.
+        """
+        if self._rejected:
+            text = listed(
+                [one.split("\n")[0][:200] for one in self._rejected], _LISTED, separator="; "
+            )
+            text = f"the script did not await what failed: {text}"
+            self._host.script_called(self.place, LogCall((text,)))
         left = [f"{one.kind} {_what(one.request)!r:.80}" for one in self._requests.values()]
         if left:
             text = f"the script ended without awaiting {listed(left, _LISTED)}"

@@ -99,9 +99,9 @@ def test_calls_overtake_requests_one_at_a_time(runtime: WorkflowRuntime) -> None
     body = "const a = agent('a'); log('x', {y: [1]}, undefined); phase('P', {n: 1}); return a"
     with started(runtime, main(body)) as execution:
         first = execution.poll()
-        assert first == LogCall(("x", {"y": [1]}, None))
+        assert first == LogCall(("x", {"y": [1]}, "undefined"))
         assert isinstance(first, LogCall)
-        assert first.text == 'x {"y":[1]} null'
+        assert first.text == 'x {"y":[1]} undefined'
         assert execution.poll() == PhaseCall("P", {"n": 1})
         assert execution.poll() == AgentRequest("1", "a")
 

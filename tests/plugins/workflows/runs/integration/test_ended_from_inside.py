@@ -117,3 +117,45 @@ async def test_steps_that_a_script_does_not_await_are_named(body: str, named: st
         assert logged[0].endswith("steps that are not awaited are stopped")
         await one.run(script("await agent('a'); return 1"))
     assert len(logged) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "failed"),
+    [
+        ("Promise.reject(new RangeError('lost')); return 1", "RangeError: lost, at default"),
+        (
+            "[1].forEach(async (n) => { await agent(n + ''); n.a.b }); await agent('z')",
+            "TypeError: ",
+        ),
+        ("(async () => { await agent('x'); throw 5 })(); await agent('y'); return 1", "failed: 5"),
+    ],
+)
+async def test_a_failure_that_a_script_does_not_await_is_logged(body: str, failed: str) -> None:
+    logged: list[str] = []
+
+    def take(event: Any) -> None:
+        if isinstance(event, LogEvent):
+            logged.append(event.message)
+
+    async with WorkflowRunner(agents={"default": _echo}, events=take) as one:
+        result = await one.run(script(body))
+        assert result.status == "completed"
+        assert len(logged) == 1
+        assert logged[0].startswith("the script did not await what failed: ")
+        assert failed in logged[0]
+        handled = "const p = Promise.reject(1); await agent('a'); return p.catch(() => 2)"
+        assert (await one.run(script(handled))).result == 2
+    assert len(logged) == 1
+
+
+async def test_a_log_shows_what_json_lacks() -> None:
+    logged: list[str] = []
+
+    def take(event: Any) -> None:
+        if isinstance(event, LogEvent):
+            logged.append(event.message)
+
+    body = "log(undefined, NaN, -1 / 0, Symbol('s'), () => 1, null, 'text')"
+    async with WorkflowRunner(agents={"default": _echo}, events=take) as one:
+        await one.run(script(body))
+    assert logged == ["undefined NaN -Infinity Symbol(s) [function] null text"]
