@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from interpstack.checks import unique_fields
 from interpstack_inspect.contract.records import AskedCall, Question
+from interpstack_inspect.shown.texts import visible
 
 __all__ = ["FormFault", "answer_of", "read_form"]
 
@@ -99,14 +100,35 @@ def _decision(call: AskedCall, number: int, form: Mapping[str, str]) -> Any:
     if kind not in call.allowed:
         raise FormFault(f"{call.name} can be decided with {', '.join(call.allowed)} only.")
     message = form.get(f"message-{number}", "").replace("\r\n", "\n")
+    written = form.get(f"args-{number}")
+    if kind == "approve" and written is not None and not _is_as_shown(written, call.args):
+        raise FormFault(
+            f"The arguments of {call.name} were changed, and approve makes the call with those "
+            "that were asked about. Choose edit, or put the arguments back."
+        )
+    if kind in ("approve", "edit") and message.strip():
+        raise FormFault(
+            f"Nobody would read the message about {call.name}: {kind} takes none. Choose reject or "
+            "respond, or delete the message."
+        )
     if kind == "edit":
-        args = _json(form.get(f"args-{number}", ""), f"the arguments of {call.name}")
+        args = _json(written or "", f"the arguments of {call.name}")
         if not isinstance(args, dict):
             raise FormFault(f"The arguments of {call.name} are an object of JSON: {{…}}.")
         return {"type": kind, "edited_action": {"name": call.name, "args": args}}
     if kind == "respond" or (kind == "reject" and message):
         return {"type": kind, "message": message}
     return {"type": kind}
+
+
+def _is_as_shown(written: str, args: str) -> bool:
+    """Whether the field of a call's arguments has what the page put into it."""
+    if written.replace("\r\n", "\n").strip() == visible(args).strip():
+        return True
+    try:
+        return bool(json.dumps(_parsed(written)) == json.dumps(json.loads(args)))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _json(text: str, what: str) -> Any:

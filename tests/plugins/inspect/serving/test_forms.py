@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import attrs
@@ -10,6 +11,7 @@ from starlette.requests import Request
 
 from interpstack_inspect.api import AskedCall, Question
 from interpstack_inspect.serving.forms import FormFault, answer_of, read_form
+from interpstack_inspect.shown.texts import visible
 
 CALL = AskedCall(name="pay", args="{}", allowed=["approve", "edit", "reject", "respond"])
 ASKED = Question(id="q", digest="d", calls=[CALL])
@@ -55,7 +57,8 @@ async def test_a_form_that_is_too_large_is_refused() -> None:
 @pytest.mark.parametrize(
     ("form", "decision"),
     [
-        ({"decision-0": "approve", "message-0": "m", "args-0": "?"}, {"type": "approve"}),
+        ({"decision-0": "approve", "message-0": " ", "args-0": "{\r\n}"}, {"type": "approve"}),
+        ({"decision-0": "reject", "args-0": "?"}, {"type": "reject"}),
         ({"decision-0": "reject"}, {"type": "reject"}),
         ({"decision-0": "reject", "message-0": "a\r\nb"}, {"type": "reject", "message": "a\nb"}),
         ({"decision-0": "respond", "message-0": ""}, {"type": "respond", "message": ""}),
@@ -74,6 +77,13 @@ def test_decisions(form: dict[str, str], decision: Any) -> None:
     [
         ({}, "Choose a decision for call 1, pay."),
         ({"decision-0": "pay"}, "pay can be decided with approve, edit, reject, respond only."),
+        ({"decision-0": "approve", "args-0": '{"a": 1}'}, "pay were changed, and approve makes"),
+        ({"decision-0": "approve", "args-0": ""}, "Choose edit, or put the arguments back"),
+        ({"decision-0": "approve", "message-0": "but"}, "message about pay: approve takes none"),
+        (
+            {"decision-0": "edit", "args-0": "{}", "message-0": "but"},
+            "message about pay: edit takes none",
+        ),
         ({"decision-0": "edit"}, "the arguments of pay is not JSON"),
         ({"decision-0": "edit", "args-0": "[1]"}, "an object of JSON"),
         ({"decision-0": "edit", "args-0": '{"a": NaN}'}, "NaN is not in JSON"),
@@ -85,6 +95,18 @@ def test_decisions(form: dict[str, str], decision: Any) -> None:
 def test_a_decision_that_is_missing_or_wrong(form: dict[str, str], message: str) -> None:
     with pytest.raises(FormFault, match=message):
         answer_of(ASKED, form)
+
+
+@pytest.mark.parametrize("value", ["a\tb\n", "\u202e", "\U000e0001", "\\u{e0001}", 10**30, 1.0])
+def test_arguments_that_nobody_changed_are_approved(value: Any) -> None:
+    args = json.dumps({"a": value}, ensure_ascii=False, indent=2)
+    asked = Question(id="q", digest="d", calls=[attrs.evolve(CALL, args=args)])
+    sent = visible(args).replace("\n", "\r\n")  # as the page shows them, and a browser sends them
+    form = {"decision-0": "approve", "args-0": sent}
+    assert answer_of(asked, form) == {"decisions": [{"type": "approve"}]}
+    changed = form | {"args-0": sent.replace("a", "b", 1)}
+    with pytest.raises(FormFault, match="were changed"):
+        answer_of(asked, changed)
 
 
 def test_each_call_has_a_decision_of_its_own() -> None:
