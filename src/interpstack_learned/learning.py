@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 VARIABLE: Final = "INTERPSTACK_TYPES"
 #: Seconds between two writes to the store.
 _PERIOD: Final = 5.0
-_Call = Callable[[dict[str, Any], CellContext], Awaitable[Any]]
 
 
 class NotAnAnswer(str):
@@ -175,7 +174,7 @@ class LearnedTypes:
         if known is not None and isinstance(known.call, _LearningCall) and known.call.of is tool:
             return known
         version = version_of(tool)
-        call = tool.call if self._writer is None else _LearningCall(tool, version, self._writer)
+        call = _LearningCall(tool, version, self._writer)
         made = attrs.evolve(tool, call=call, learned=self._known(tool.name, version))
         self._made[id(tool)] = made
         return made
@@ -218,16 +217,17 @@ class LearnedTypes:
 
 @attrs.frozen(eq=False, repr=False)
 class _LearningCall:
-    """Calls a tool, and looks at its answer."""
+    """Calls a tool, and looks at its answer if there is a place for what it learns."""
 
     of: HostTool
     version: str
-    writer: _TypesWriter
+    writer: _TypesWriter | None
 
     def __call__(self, given: dict[str, Any], context: CellContext) -> Awaitable[Any]:
-        return self._learned(self.of.call(given, context))
+        answering = self.of.call(given, context)
+        return answering if self.writer is None else self._learned(answering, self.writer)
 
-    async def _learned(self, answering: Awaitable[Any]) -> Any:
+    async def _learned(self, answering: Awaitable[Any], writer: _TypesWriter) -> Any:
         answer = await answering
         if not isinstance(answer, NotAnAnswer):
             try:
@@ -235,7 +235,7 @@ class _LearningCall:
             except RuntimeError as error:  # another thread changes it meanwhile
                 _log.info("nothing was learned from an answer of %r: %s", self.of.name, error)
             else:
-                self.writer.add(self.of.name, self.version, shape)
+                writer.add(self.of.name, self.version, shape)
         return answer
 
 

@@ -380,8 +380,9 @@ async def test_a_reviewed_type_is_used_as_it_is(tmp_path: Path) -> None:
     await learn(LearnedTypes(store), *range(9))
     for types in (LearnedTypes(types=path), LearnedTypes(store, types=str(path))):
         assert signature(types, tool()) == "search(): Promise<string> // seen 2 times"
-    one = tool(1)
-    assert await call(LearnedTypes(types=path).tool(one)) == 1  # and nothing is learned
+    one, types = tool(1), LearnedTypes(types=path)
+    assert types.tool(one) is types.tool(one)
+    assert await call(types.tool(one)) == 1  # and nothing is learned
 
 
 async def test_a_reviewed_type_without_a_count_has_no_comment(tmp_path: Path) -> None:
