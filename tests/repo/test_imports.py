@@ -20,10 +20,10 @@ _KERNEL = {"attr", "attrs", "pluggy", "interpstack"}
 #: Modules of the kernel that know nothing of sessions and stacks, by how their names begin.
 _CONTRACTS = (
     "interpstack.checks",
-    "interpstack.similar_names",
     "interpstack.contracts",
     "interpstack.guests",
     "interpstack.lazy",
+    "interpstack.similar_names",
     "interpstack.threads",
     "interpstack.values",
 )
