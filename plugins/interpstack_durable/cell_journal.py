@@ -99,6 +99,10 @@ class CellJournal(Journal):
         self._unwritten: dict[str, Any] = {}
         #: An entry whose write failed; the store may have it all the same.
         self._unsure: dict[str, Any] = {}
+        #: A step that the journal has, and that the guest of this run does not receive any more.
+        self._ahead: dict[str, Any] = {}
+        #: The highest number of a request in the steps.
+        self._made = 0
         self._began = 0.0
         self._computed: Computed | None = None
 
@@ -123,6 +127,8 @@ class CellJournal(Journal):
         self._steps = [entry for entry in entries if "now" in entry]
         for entry in entries:
             _check(entry)
+        for step in self._steps:
+            self._note_made(step)
 
     def replay(self, asked: Sequence[Request]) -> Step | None:
         if self._place == len(self._steps):
@@ -143,14 +149,15 @@ class CellJournal(Journal):
 
     async def record(self, asked: Sequence[Request], step: Step) -> None:
         await self._append(step_entry(asked, step, self._computed))
+        self._ahead = {}
 
     async def keep(self, asked: Sequence[Request] | None, ended: Step) -> None:
-        if self._unsure:
-            answered = answered_by(self._unsure)
-            left = tuple(one for one in ended.settlements if one.id not in answered)
-            ended = attrs.evolve(ended, settlements=left)
-            if "now" in self._unsure:  # that step has the requests
-                asked = None
+        known = frozenset[int]().union(*map(answered_by, (self._unsure, self._ahead)))
+        left = tuple(one for one in ended.settlements if one.id not in known)
+        ended = attrs.evolve(ended, settlements=left)
+        if self._ahead:  # that step has the requests
+            await self._append(undelivered_entry(None, ended, made=self._made))
+            return
         await self._append(undelivered_entry(asked, ended, self._computed))
 
     def undelivered(self, asked: Sequence[Request]) -> UndeliveredAnswers | None:
@@ -209,9 +216,15 @@ class CellJournal(Journal):
 
     async def _write(self, entry: dict[str, Any]) -> None:
         self._unsure = entry
+        if "now" in entry:
+            self._ahead = entry
+            self._note_made(entry)
         await self._store.append(self._count, entry)
         self._unsure = {}
         self._count += 1  # an entry that could not be stored leaves no gap
+
+    def _note_made(self, step: Entry) -> None:
+        self._made = max([self._made, *(request_id for request_id, *_ in step["asked"])])
 
     def _read_header(self, entry: Entry) -> float:
         if entry["cell"] != digest(self._cell.source):

@@ -352,7 +352,7 @@ class DurableRun(StepSource):
             await self.journal.check_answers()
         undelivered = self.journal.undelivered(self._asked)
         if undelivered is not None:
-            await self._pending.take_undelivered(undelivered.step)
+            await self._pending.take_undelivered(undelivered.step, undelivered.made)
             self._recorded = len(self.run.requests.settled)
         pausing = undelivered is not None and undelivered.pausing
         self._enter(RunState.PAUSING if pausing else RunState.RUNNING)

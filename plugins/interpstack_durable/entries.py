@@ -80,17 +80,27 @@ def step_entry(
 
 
 def undelivered_entry(
-    asked: Sequence[Request] | None, ended: Step, computed: Computed | None = None
+    asked: Sequence[Request] | None,
+    ended: Step,
+    computed: Computed | None = None,
+    made: int | None = None,
 ) -> dict[str, Any]:
     """Return the entry of undelivered answers, with the guest's requests since the last step.
 
     While the guest computes, its requests and the times of its computing are not available.
+
+    Args:
+        asked: The requests.
+        ended: The answers, and the amounts drawn by now.
+        computed: The times.
+        made: See `UndeliveredAnswers`.
     """
     undelivered = {
         "asked": [asked_entry(request) for request in asked or ()],
         **_answers(ended),
         "pausing": asked is not None,
         **_computed(None if asked is None else computed),
+        **({} if made is None else {"made": made}),
     }
     return {"kept": undelivered, **_drawn(ended)}
 
@@ -101,7 +111,10 @@ def read_undelivered(entries: Sequence[Entry]) -> UndeliveredAnswers | None:
         return None
     settled = tuple(answer for entry in entries for answer in read_answers(entry["kept"]))
     pausing = any(entry["kept"]["pausing"] for entry in entries)
-    return UndeliveredAnswers(Step(0.0, settled, entries[-1].get("drawn", {})), pausing)
+    made = entries[-1]["kept"].get("made")
+    if type(made) not in (int, type(None)):
+        raise ValueError("the number of a request is a whole number")
+    return UndeliveredAnswers(Step(0.0, settled, entries[-1].get("drawn", {})), pausing, made)
 
 
 def answered_by(entry: Entry) -> frozenset[int]:

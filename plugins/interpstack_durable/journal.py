@@ -47,10 +47,13 @@ class UndeliveredAnswers:
         step: A step with the answers.
         pausing: Whether the run was about to pause: the answers are then delivered after that
             pause.
+        made: The number of the last request that counts in the amounts of the step, if the guest
+            made others after the step before the answers; `None` if all count.
     """
 
     step: Step
     pausing: bool
+    made: int | None = None
 
 
 @attrs.frozen(kw_only=True)

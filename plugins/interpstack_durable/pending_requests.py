@@ -56,10 +56,16 @@ class PendingRequests:
         for request in unstarted.values():
             self.start(request)
 
-    async def replay(self, step: Step) -> None:
-        """Count the requests that a recorded step answers, and repeat their output."""
+    async def replay(self, step: Step, made: int | None = None) -> None:
+        """Count the requests that a recorded step answers, and repeat their output.
+
+        Args:
+            step: The step.
+            made: See `UndeliveredAnswers`.
+        """
+        asked = [one for one in self.unstarted.values() if made is None or one.id <= made]
         for guard in self.run.requests.guards:
-            guard.restored(step, tuple(self.unstarted.values()))
+            guard.restored(step, tuple(asked))
         for settlement in step.settlements:
             request = self.unstarted.pop(settlement.id, None)
             if request is not None:
@@ -77,11 +83,16 @@ class PendingRequests:
             await self.run.deliver(notification)
         return settlement
 
-    async def take_undelivered(self, undelivered: Step) -> None:
-        """Take answers that an earlier run recorded but did not pass to the guest."""
+    async def take_undelivered(self, undelivered: Step, made: int | None = None) -> None:
+        """Take answers that an earlier run recorded but did not pass to the guest.
+
+        Args:
+            undelivered: A step with the answers.
+            made: See `UndeliveredAnswers`.
+        """
         ours = [one for one in undelivered.settlements if one.id in self.unstarted]
         self.undelivered |= {one.id: self.unstarted[one.id] for one in ours}
-        await self.replay(undelivered)
+        await self.replay(undelivered, made)
         self.run.requests.settled.extend(ours)
 
     async def refuse(self, name: str, message: str) -> None:

@@ -557,6 +557,16 @@ async def test_no_record_takes_the_place_of_one_whose_acknowledgement_was_lost(
     assert host.done == [1, 2, 3]
 
 
+async def test_a_budget_holds_after_a_lost_acknowledgement(host: Host) -> None:
+    """Found by the simulation of seed 101: one call more than the budget was made."""
+    host.memory = LosingAnswers("cell", loses=1)
+    source = "await kit.free({n: 1}); await kit.free({n: 2}).catch(error => error.name)"
+    with pytest.raises(OSError, match="lost"):
+        await host.run(source, Account(Budget(requests=1)))
+    assert (await host.run(source, Account(Budget(requests=1)))).text == "BudgetExceeded"
+    assert host.done == [1]
+
+
 @pytest.mark.parametrize("loses", [1, 2])
 async def test_a_pause_whose_acknowledgement_was_lost_is_continued(host: Host, loses: int) -> None:
     host.memory = LosingAnswers("cell", loses=loses)

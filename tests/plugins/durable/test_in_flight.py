@@ -77,6 +77,7 @@ class Host:
         bridges = [
             Bridge(name="kit.slow", handler=self.slow, passes=(Waits,), concurrency=concurrency),
             Bridge(name="kit.gated", handler=self.gated, passes=(Waits,)),
+            Bridge(name="kit.quick", handler=lambda n: n),
         ]
         return InterpreterStack("quickjs", ["accounts", "durable"], bridges=bridges, limits=limits)
 
@@ -223,6 +224,39 @@ async def test_a_call_in_flight_is_charged_once(host: Host, process: str, suspen
         with account.use():
             assert (await host.run(stack, source)).text == "1,2 BudgetExceeded"
     assert account.used("requests") == 2
+
+
+async def test_a_late_result_counts_no_request_that_the_code_makes_after_the_pause(
+    host: Host,
+) -> None:
+    """The amounts of the late result are older than the request, which another process counts."""
+    source = """
+    const paid = kit.gated({n: 2}), slow = kit.slow({n: 1});
+    const both = kit.quick({n: 3}).then(() => kit.quick({n: 4}));
+    [await paid, await slow, await both.catch(error => error.name)].join()"""
+    budget = Budget(requests=3)
+    late: list[InFlightCalls] = []
+
+    async def leave(calls: InFlightCalls) -> None:
+        late.append(calls)
+
+    async def run(stack: Any) -> Outcome:
+        async with stack.session() as session:
+            journals = Journals(lambda _: host.memory, late_recorder_for=lambda _: leave)
+            session.bind(HostOffer(parts=[journals]))
+            with Account(budget).use():
+                outcome: Outcome = await session.eval(source)
+                return outcome
+
+    with host.stack() as stack:
+        with pytest.raises(Waits):
+            await run(stack)
+        host.go.set()
+        await late[0].record_late_results()
+    host.memory.decided = True
+    with host.stack() as other:
+        assert (await run(other)).text == "2,1,BudgetExceeded"
+    assert host.ended == [1]
 
 
 def test_a_call_of_a_closed_loop_is_made_again() -> None:
