@@ -95,7 +95,7 @@
   // Without `Intl`, QuickJS takes no notice of locales and of what is asked for beside them, such as a
   // time zone: an answer for another place is wrong, and nobody would see it.
   const { isArray } = Array, TypeErrorClass = TypeError;
-  const ADVICE = "QuickJS has no Intl: leave locales and options out, write the format in code, or use an engine that has Intl (v8, node)";
+  const ADVICE = "QuickJS has no Intl: leave locales and options out, write the format in code, add the plugin intl to the stack, or use an engine that has Intl (v8, node)";
   const isGiven = (value) => value !== undefined && !(isArray(value) && value.length === 0);
   // `before`: arguments in front of the locales.
   const refuseLocales = (owner, names, before) => {

@@ -51,6 +51,8 @@ class Guest(GuestMemory):
         #: Set by the realm: names and sources of modules, as look-ups.
         self.resolve_module: Callable[[str, str], str | None] = lambda base, specifier: None
         self.load_module: Callable[[str], str | None] = lambda name: None
+        #: What code that the host wrote gets for a text, by a function of `host_function`.
+        self.answer: Callable[[Guest, str], str] | None = None
 
     # -- memory ----------------------------------------------------------------------------
 
@@ -65,6 +67,30 @@ class Guest(GuestMemory):
             self.write(data, address)
             self.write(struct.pack("<I", len(data)), size)
         return address
+
+    def host_function(self, name: str) -> int:
+        """Handle of a new function that passes a text to `answer` and returns what that returns."""
+        data = name.encode()
+        address = self._allocate(data)
+        try:
+            return self.call("new_function", address, len(data))
+        finally:
+            self.call("qjs_free", address, len(data) + 1)
+
+    def asked(self, argument: int) -> int:
+        """Handle of the answer to a text that guest code asks; negative if there is none.
+
+        Called in the middle of a call of the guest, whose workspace is in use.
+        """
+        text = self.string(argument)
+        if self.answer is None or text is None:
+            return -1
+        data = self.answer(self, text).encode()
+        address = self._allocate(data)
+        try:
+            return self.call("new_string", address, len(data))
+        finally:
+            self.call("qjs_free", address, len(data) + 1)
 
     # -- calls -----------------------------------------------------------------------------
 

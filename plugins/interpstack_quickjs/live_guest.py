@@ -266,9 +266,17 @@ class LiveGuest:
         guest = Guest(self.limits.memory_bytes, spares.take(heap.size, template_of(heap.memory)))
         guest.resolve_module = self.modules.resolve
         guest.load_module = partial(_module, self.modules)  # no cycle: guests are large
+        guest.answer = _answer
         self.modules.keep_time_by(guest)
         guest.load(heap)
         return guest
+
+
+def _answer(guest: Guest, text: str) -> str:
+    """What the plugin `intl` asks for a guest, the only one that asks."""
+    from interpstack_quickjs.formatters import format_for  # loaded where `Intl` is used
+
+    return format_for(guest, text)
 
 
 def _module(modules: ModuleTable, name: str) -> str | None:

@@ -88,6 +88,39 @@ async def compute(engine: str) -> float:
     return await _warm(engine, "compute")
 
 
+_LOCALES = {
+    "number": "(1234.5).toLocaleString('de-DE', {style: 'currency', currency: 'EUR'})",
+    "date": "new Date(0).toLocaleDateString('de-DE', {timeZone: 'Europe/Berlin'})",
+}
+
+
+async def first_number(engine: str) -> float:
+    """The first format of a process, whose formatter is in the cache."""
+    return await _first_format(engine, "number")
+
+
+async def first_date(engine: str) -> float:
+    """The same for a date."""
+    return await _first_format(engine, "date")
+
+
+async def _first_format(engine: str, kind: str) -> float:
+    with InterpreterStack(engine, ["console", "intl"], limits=_LIMITS) as stack:
+        session = stack.session("bench")
+        filling = await asyncio.create_subprocess_exec(
+            sys.executable, __file__, engine, "fill_locales", stdout=asyncio.subprocess.DEVNULL
+        )
+        await filling.wait()
+        await _checked(session, "({a: 1})")
+        return await _checked(session, _LOCALES[kind])
+
+
+async def fill_locales(engine: str) -> float:
+    """Put the formatter into the cache."""
+    with InterpreterStack(engine, ["console", "intl"], limits=_LIMITS) as stack:
+        return await _checked(stack.session("bench"), _LOCALES["number"])
+
+
 async def two_at_once(engine: str) -> float:
     """How many times one cell's throughput two cells at once have; 2 at best, on two cores."""
     with _stack(engine) as stack:

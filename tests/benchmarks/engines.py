@@ -83,6 +83,10 @@ _ROWS = (
         only="process:quickjs",
         at_least=1.7,
     ),
+    EngineRow(
+        "first number for a locale in a process", "first_number", only="quickjs", at_most=0.04
+    ),
+    EngineRow("first date for a locale in a process", "first_date", only="quickjs", at_most=0.04),
     EngineRow("first result in a process that waits", "prestarted", only="node", at_most=0.015),
     EngineRow("1+1 in a warm session", "one_plus_one", only="node", at_most=0.001),
     EngineRow(

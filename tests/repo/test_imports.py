@@ -122,6 +122,7 @@ _APIS: dict[str, tuple[str, ...]] = {
     "interpstack_notebook": ("interpstack_display",),
     "interpstack_otel": ("interpstack_subagents",),
     "interpstack_pydantic_ai": ("interpstack_display", "interpstack_durable"),
+    "interpstack_quickjs": ("interpstack_intl",),
     "interpstack_sessions": ("interpstack_persistence",),
     "interpstack_workflows": ("interpstack_accounts", "interpstack_cli"),
 }

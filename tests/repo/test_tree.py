@@ -46,6 +46,9 @@ _TEXT = {
 }
 #: Written by tools, or by other people.
 _GENERATED = {
+    "formatter.bundle.js",
+    "guest.bundle.js",
+    "intl.LICENSES.txt",
     "package-lock.json",
     "web.js",
     "web.LICENSES.txt",

@@ -10,9 +10,10 @@ import hashlib
 import json
 import struct
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib.resources import files
+from typing import Final
 
 import attrs
 
@@ -24,10 +25,14 @@ from interpstack_quickjs.webassembly.runtime import guest_runtime
 from interpstack_quickjs.webassembly.templates import keep_template
 from interpstack_wasm.compiled import read_cached, write_cached
 
-__all__ = ["Base", "base_heaps"]
+__all__ = ["Base", "base_heaps", "built_base", "call_function", "stored_base"]
 
 #: Changes whenever the stored form or the code for fresh guests changes.
 _FORMAT = "base 10"
+
+
+#: Names of guest sources that get a function by which their code asks the host.
+ASKING: Final = frozenset({"interpstack:intl"})
 
 
 @attrs.frozen(repr=False)
@@ -87,41 +92,69 @@ def _load(sources: Sequence[GuestSource]) -> Base:
     parts.append(_builtins_source())
     parts += [f"{source.name}\0{source.source}" for source in sources]
     key = hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
-    name = f"base-{key[:32]}.bin"
+    return stored_base(f"base-{key[:32]}.bin", partial(_build, sources))
+
+
+def stored_base(name: str, build: Callable[[], Base]) -> Base:
+    """A base heap from the cache; one that is not there is built and stored.
+
+    Args:
+        name: Name of the file in the cache.
+        build: Makes the base heap.
+    """
     data = read_cached(name)
     base = None if data is None else _parse(data)
     if base is None:
-        base = _build(sources)
+        base = build()
         write_cached(name, _dump(base))
     keep_template(bytes(base.heap.memory))
     return base
 
 
 def _build(sources: Sequence[GuestSource]) -> Base:
-    from interpstack_quickjs.heap.allocator import find_allocator
     from interpstack_quickjs.heap.printed import find_printed
     from interpstack_quickjs.heap.rejections import track_rejections
 
     guest = Guest(None)
     try:
         install = _function(guest, kernel_source(), KERNEL_NAME)
-        kernel = _call(guest, install)
-        begin = _call(guest, _function(guest, _builtins_source(), "interpstack:builtins"), kernel)
+        kernel = call_function(guest, install)
+        builtins = _function(guest, _builtins_source(), "interpstack:builtins")
+        begin = call_function(guest, builtins, kernel)
         track_rejections(guest)
-        _call(guest, begin)
+        call_function(guest, begin)
         api = guest.get(kernel, "api")
         web = GuestSource("javascript", "interpstack:web", web_source())
         for source in (web, *sources):
-            _call(guest, _function(guest, source.source, source.name), api)
-        _call(guest, guest.get(kernel, "seal"))
-        handles = [guest.get(kernel, name) for name in ("dispatch", "next")]
-        guest.run_jobs()
-        guest.call("run_gc")
-        heap = guest.heap()
-        heap = attrs.evolve(heap, memory=bytes(heap.memory))
+            function = _function(guest, source.source, source.name)
+            asks = (guest.host_function(source.name),) if source.name in ASKING else ()
+            call_function(guest, function, api, *asks)
+        call_function(guest, guest.get(kernel, "seal"))
+        dispatch, following = (guest.get(kernel, name) for name in ("dispatch", "next"))
+        return built_base(guest, dispatch, following, find_printed)
     finally:
         guest.close()
-    handles += (find_printed(heap), find_allocator(heap.memory, heap.stack_pointer))
+
+
+def built_base(
+    guest: Guest, dispatch: int, following: int = 0, find: Callable[[Heap], int] | None = None
+) -> Base:
+    """The base heap that a guest has become.
+
+    Args:
+        guest: The guest, in which nothing runs.
+        dispatch: Handle of the function that answers commands.
+        following: Handle of the kernel's `next`.
+        find: Finds the console output in the heap; `None` if there is none.
+    """
+    from interpstack_quickjs.heap.allocator import find_allocator
+
+    guest.run_jobs()
+    guest.call("run_gc")
+    heap = guest.heap()
+    heap = attrs.evolve(heap, memory=bytes(heap.memory))
+    allocator = find_allocator(heap.memory, heap.stack_pointer)
+    handles = (dispatch, following, 0 if find is None else find(heap), allocator)
     return Base(_id(heap, handles), heap, *handles)
 
 
@@ -134,7 +167,12 @@ def _function(guest: Guest, source: str, name: str) -> int:
     return guest.evaluate_module(f"export default {source}", name)
 
 
-def _call(guest: Guest, function: int, *args: int) -> int:
+def call_function(guest: Guest, function: int, *args: int) -> int:
+    """Call a function of a guest that runs our own code.
+
+    Raises:
+        EngineFailure: It throws.
+    """
     status, handle = guest.invoke(function, *args)
     if status != STATUS_OK:
         parts = [guest.string(guest.get(handle, key)) for key in ("message", "stack")]

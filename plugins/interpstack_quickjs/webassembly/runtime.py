@@ -39,6 +39,12 @@ class _Importer(Protocol):
     def hand_over(self, text: str | None, size: int) -> int:
         """Copy a text into the guest's memory; `None` for none."""
 
+    def read(self, address: int, length: int) -> bytes:
+        """A copy of some memory of the guest."""
+
+    def asked(self, argument: int) -> int:
+        """Answer a question of guest code; the handle of the answer."""
+
 
 @attrs.frozen(eq=False, repr=False)
 class GuestRuntime:
@@ -111,7 +117,7 @@ def _make_linker(engine: wasmtime.Engine) -> wasmtime.Linker:
         )
 
     define("env", "host_interrupt", [], lambda: 1 if current.guest.poll_interrupt() else 0)
-    define("env", "host_call", [i32] * 5, lambda *_: -1)  # "failed": the kernel never uses it
+    define("env", "host_call", [i32] * 5, _call_host)
     define("env", "host_module_normalize", [i32] * 5, _resolve_module)
     define("env", "host_module_load", [i32] * 3, _load_module)
     for name, params in {
@@ -138,6 +144,17 @@ def _resolve_module(base: int, base_size: int, name: int, name_size: int, size: 
 def _load_module(name: int, name_size: int, size: int) -> int:
     guest: _Importer = current.guest
     return guest.hand_over(guest.load_module(guest.text(name, name_size)), size)
+
+
+def _call_host(name: int, name_size: int, this: int, count: int, arguments: int) -> int:
+    """Answer the call of a function that the host made; -1 makes the call throw."""
+    guest: _Importer = current.guest
+    if count < 1:
+        return -1
+    try:
+        return guest.asked(int.from_bytes(guest.read(arguments, 4), "little"))
+    except EngineFailure:  # the guest has no room for the answer
+        return -1
 
 
 def _zero_words(count: int) -> Callable[..., int]:

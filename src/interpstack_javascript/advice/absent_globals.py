@@ -14,6 +14,7 @@ _SHELL: Final = "there is no shell here{outside}"
 _PAGE: Final = "there is no page here; the value of the last expression is the answer"
 _STORE: Final = "nothing is stored here, but variables of the top level stay for later cells"
 _LIBRARY: Final = "no libraries are loaded here; write what you need of it"
+_LOCALES: Final = "the host has not added the plugin intl; write the format in code, with Date"
 _TEXT: Final = "the value of the last expression is the answer"
 
 #: By name; {outside} names the functions on offer.
@@ -32,6 +33,7 @@ _GLOBALS: Final = {
     **dict.fromkeys(("localStorage", "sessionStorage", "indexedDB"), _STORE),
     **dict.fromkeys(("_", "lodash", "moment", "dayjs", "$", "jQuery", "R", "z", "zod"), _LIBRARY),
     **dict.fromkeys(("cheerio", "d3", "Papa", "pd", "np", "numpy", "pandas", "math"), _LIBRARY),
+    **dict.fromkeys(("Intl", "Temporal"), _LOCALES),
     "module": "a cell exports nothing; later cells see its variables",
     "exports": "a cell exports nothing; later cells see its variables",
     "global": "globalThis is the global object",

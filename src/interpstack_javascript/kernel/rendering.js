@@ -137,6 +137,9 @@
     const name = prototype === null ? "[Object: null prototype]" : className(value, prototype, "Object");
     const tag = attempt((v) => v[symbolToStringTag], value);
     const tagged = typeof tag === "string" && tag !== "";
+    // What a value of `Temporal` holds is in no property.
+    const held = tagged && slice(tag, 0, 9) === "Temporal." ? attempt((v) => v.toJSON(), value) : undefined;
+    if (typeof held === "string") return withMembers(slice(tag, 0, 80) + " <" + clip(held, view) + ">", value, view, level);
     const shown = tagged && tag !== name ? name + " [" + slice(tag, 0, 80) + "]" : name;
     const isTagged = tagged && getOwnPropertyDescriptor(value, symbolToStringTag) === undefined; // and no prototype itself
     const parts = isTagged ? attributes(value, prototype, view, level) : list();

@@ -1,0 +1,2 @@
+// Before the polyfills: they look for what the engine has.
+globalThis.Intl = {};
