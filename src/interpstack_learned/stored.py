@@ -15,9 +15,9 @@ __all__ = ["add_types", "forget_types", "read_types"]
 #: The space of open stores, and the key of the table in one.
 SPACE: Final = "types"
 _KEY: Final = "learned types"
-#: Seconds of a claim, and seconds to wait for that of another process.
-_SECONDS: Final = 10.0
-_PATIENCE: Final = 2.0
+#: Seconds of a claim, and seconds to wait for others: longer, since a process may die with a claim.
+_SECONDS: Final = 5.0
+_PATIENCE: Final = 6.0
 
 
 def read_types(store: BlobStore) -> LearnedTable:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpstack import CellContext, HostTool
+from interpstack import CellContext, HostTool, LearnedSchema
 from interpstack_javascript.signatures import describe_tool, render_type
 from interpstack_javascript.typescript import strip_types
 
@@ -192,6 +192,18 @@ FIELDS = {"type": "object", "properties": {"q": {"type": "string"}}}
     ("fields", "expected"),
     [
         ({}, "t(): Promise<unknown>"),
+        (
+            {"learned": LearnedSchema(schema=FIELDS, seen=41)},
+            "t(): Promise<{ q?: string }> // seen 41 times",
+        ),
+        (
+            {"learned": LearnedSchema(schema=FIELDS, seen=1, partial=True)},
+            "t(): Promise<{ q?: string }> // seen once, there are more fields",
+        ),
+        (
+            {"learned": LearnedSchema(schema={}), "output_schema": {"type": "object"}},
+            "t(): Promise<unknown>",
+        ),
         ({"input_schema": FIELDS}, "t(input?: { q?: string }): Promise<unknown>"),
         (
             {"input_schema": {**FIELDS, "required": ["q"]}, "output_schema": {"type": "number"}},

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line
+from interpstack_schemas.walk import Compound, SchemaWalk, needed, one_line, says_nothing
 
 
 class Short(SchemaWalk):
@@ -171,3 +171,34 @@ def test_texts_of_schemas_are_put_on_one_line() -> None:
 def test_required_fields_are_names() -> None:
     assert needed({"required": ["a", 5]}) == {"a", "5"}
     assert needed({"required": "a"}) == needed({}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (None, True),
+        (True, True),
+        ({}, True),
+        ({"type": "object", "title": "Answer", "properties": {}}, True),
+        ({"type": "array", "items": {"type": "array"}}, True),
+        ({"type": "object", "additionalProperties": {"type": "array"}}, True),
+        (False, False),
+        ("object", False),
+        ({"type": "string"}, False),
+        ({"type": ["object", "null"]}, False),
+        ({"type": "object", "properties": {"a": {}}}, False),
+        ({"type": "array", "items": {"type": "string"}}, False),
+        ({"type": "array", "prefixItems": []}, False),
+        ({"type": "object", "additionalProperties": False}, False),
+        ({"anyOf": [{}]}, False),
+        ({"enum": [1]}, False),
+    ],
+)
+def test_schemas_that_say_nothing_of_a_value(schema: Any, expected: bool) -> None:
+    assert says_nothing(schema) is expected
+
+
+def test_a_schema_that_holds_itself_says_something() -> None:
+    schema: dict[str, Any] = {"type": "array"}
+    schema["items"] = schema
+    assert not says_nothing(schema)
