@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 VARIABLE: Final = "INTERPSTACK_TYPES"
 #: Seconds between two writes to the store.
 _PERIOD: Final = 5.0
+#: Tools whose warnings are remembered.
+_WARNINGS: Final = 1000
 
 
 class NotAnAnswer(str):
@@ -142,6 +144,7 @@ class LearnedTypes:
             self._end = weakref.finalize(self, self._writer.end, closes=owned)
         self._made: weakref.WeakValueDictionary[int, HostTool] = weakref.WeakValueDictionary()
         self._table = LearnedTable()
+        self._warned: set[tuple[str, str]] = set()
         self.refresh()
 
     def refresh(self) -> None:
@@ -204,8 +207,11 @@ class LearnedTypes:
         return LearnedSchema(schema=schema, seen=learned.shape.seen, partial=is_partial)
 
     def _check_versions(self, name: str, version: str) -> None:
+        """Log that the reviewed type of a tool is of another version, once for each."""
         other: ReviewedType | None = next((o for o in self._reviewed if o.tool == name), None)
-        if other is not None:
+        if other is not None and (name, version) not in self._warned:
+            if len(self._warned) < _WARNINGS:  # beyond, a warning may come again
+                self._warned.add((name, version))
             _log.warning(
                 "the reviewed type of the tool %r is of its version %s, and is not used for "
                 "version %s",

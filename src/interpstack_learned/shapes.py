@@ -346,6 +346,8 @@ class Shape:
             raise MalformedShape("the fields of a shape are not an object, or too many")
         if not all(map(is_field_name, fields)):
             raise MalformedShape("a shape has a field whose name is data")
+        if form.get("d", 1) != 1:
+            raise MalformedShape("a mark of a shape is another one than 1")
         has_parts = bool(fields or "v" in form or "d" in form)
         if objects > seen or (has_parts and not objects) or (fields and "d" in form):
             raise MalformedShape("the counts of a shape do not fit each other")
