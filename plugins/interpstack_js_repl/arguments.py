@@ -41,7 +41,7 @@ class InterpreterArguments(TypedDict, total=False):
     lock_timeout: float | None
     tool_errors: Literal["tell", "raise"]
     unhandled: Literal["tell", "raise", "ignore"]
-    check: Literal["names", "off"]
+    check: Literal["names", "types", "off"]
     late_tools: Collection[str]
     tools_only: bool
     attachments: Literal["auto", "always", "never"]

@@ -93,7 +93,8 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
             the code awaits or handles it: `tell` the model, with the status `error`; `raise` the
             first as the error of the eval; or `ignore` them.
         check: What is checked before anything of the code runs: `names` refuses calls of tools that
-            cannot succeed, such as unknown tools and wrong literal arguments; `off` checks nothing.
+            cannot succeed, such as unknown tools and wrong literal arguments; `types` finds wrong
+            types of values, too (extra `check`); `off` checks nothing.
         late_tools: Names in `ptc` and `interrupt_on` of tools that the agent gets in a later turn.
             All other names must be those of tools that the agent has when code runs.
         tools_only: Whether the model sees only the interpreter's own tool. The agent's other tools
@@ -163,7 +164,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         lock_timeout: float | None = None,
         tool_errors: Literal["tell", "raise"] = "tell",
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
-        check: Literal["names", "off"] = "names",
+        check: Literal["names", "types", "off"] = "names",
         late_tools: Collection[str] = (),
         tools_only: bool = False,
         attachments: Literal["auto", "always", "never"] = "auto",

@@ -237,7 +237,9 @@ class Options:
     unhandled: Literal["tell", "raise", "ignore"] = attrs.field(
         default="tell", validator=_one_of("tell", "raise", "ignore")
     )
-    check: Literal["names", "off"] = attrs.field(default="names", validator=_one_of("names", "off"))
+    check: Literal["names", "types", "off"] = attrs.field(
+        default="names", validator=_one_of("names", "types", "off")
+    )
     background: BackgroundOptions | None = attrs.field(default=None, converter=_background)
     tools_only: bool = attrs.field(default=False, validator=_flag)
     every_tool: bool = False

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from interpstack import ConfigurationError
+from interpstack_javascript.node_runtime import NETWORK_PERMISSION, NodeRuntime, find_node
 from interpstack_node.kernels.confine import CONFINES
 from interpstack_node.kernels.starting.sandbox import Sandbox, sandbox_faults
-from interpstack_node.runtime import NETWORK_PERMISSION, NodeRuntime, find_node
 
 __all__ = ["checks"]
 

@@ -22,6 +22,12 @@ from interpstack import (
     Realm,
 )
 from interpstack_javascript.kept_realms.kept_realms import KeptRealms
+from interpstack_javascript.node_runtime import (
+    NETWORK_PERMISSION,
+    REQUIRES_MODULES,
+    NodeRuntime,
+    find_node,
+)
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
@@ -29,7 +35,6 @@ from interpstack_node.modules.places import existing, packages_beside, places
 from interpstack_node.modules.questions import ModuleQuestions
 from interpstack_node.modules.resolvers import Resolvers
 from interpstack_node.realm import NodeRealm
-from interpstack_node.runtime import NETWORK_PERMISSION, REQUIRES_MODULES, NodeRuntime, find_node
 
 __all__ = ["NodeEngine"]
 

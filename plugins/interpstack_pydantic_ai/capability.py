@@ -135,7 +135,7 @@ class CodeInterpreter(AbstractCapability[AgentDepsT]):
         max_ptc_calls: int | None = 256,
         max_result_chars: int = 4000,
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
-        check: Literal["names", "off"] = "names",
+        check: Literal["names", "types", "off"] = "names",
         learn_types: bool | str | LearnedTypes | None = False,
         max_snapshot_bytes: int | None = None,
         snapshot_signing_key: bytes | None = None,

@@ -83,6 +83,7 @@ __all__ = [
     "CellExtension",
     "CellGuard",
     "CellRun",
+    "CellUnchecked",
     "Completion",
     "ConfigurationError",
     "EditorRules",

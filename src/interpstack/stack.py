@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from inspect import signature
 from types import NoneType
 from typing import Any, Literal
+
+from attrs import evolve
 
 from interpstack.cells.wrappers import Each
 from interpstack.checks import expect, shown
@@ -41,7 +43,8 @@ class InterpreterStack(SyncToo):
             the code awaits or handles it: `tell` adds a notice and counts them, `raise` makes the
             first of them the error of the cell, `ignore` says nothing.
         check: What is checked before anything of a cell runs: `names` refuses calls of bridges that
-            cannot succeed, such as unknown names and wrong literal arguments; `off` checks nothing.
+            cannot succeed, such as unknown names and wrong literal arguments; `types` finds wrong
+            types of values, too (extra `check`); `off` checks nothing.
         max_live_sessions: Sessions that stay live; beyond that, those idle longest hibernate to
             an image of their state, a few kilobytes for a small one.
 
@@ -59,7 +62,7 @@ class InterpreterStack(SyncToo):
         options: Mapping[str, Any] | None = None,
         unawaited: Literal["finish", "cancel"] = "finish",
         unhandled: Literal["tell", "raise", "ignore"] = "tell",
-        check: Literal["names", "off"] = "names",
+        check: Literal["names", "types", "off"] = "names",
         max_live_sessions: int = 8,
     ) -> None:
         for name, given in (("plugins", plugins), ("bridges", bridges)):
@@ -73,8 +76,8 @@ class InterpreterStack(SyncToo):
             raise ConfigurationError(
                 f"unhandled takes 'tell', 'raise' or 'ignore'; got {shown(unhandled)}"
             )
-        if check not in ("names", "off"):
-            raise ConfigurationError(f"check takes 'names' or 'off'; got {shown(check)}")
+        if check not in ("names", "types", "off"):
+            raise ConfigurationError(f"check takes 'names', 'types' or 'off'; got {shown(check)}")
         if type(max_live_sessions) is not int or max_live_sessions < 1:
             raise ConfigurationError(
                 f"max_live_sessions takes a whole number above 0; got {max_live_sessions!r}"
@@ -86,7 +89,9 @@ class InterpreterStack(SyncToo):
         self._manager = PluginManager(plugins)
         self._bridges = tuple(bridges)
         self.engine = self._make_engine(engine, dict(options or {}))
-        self._own_language = find_language(self.engine.runs, self._manager, more=False)
+        self._own_language = self._checked(
+            find_language(self.engine.runs, self._manager, more=False)
+        )
         BridgeRegistry(self._bridges, self._own_language)  # wrong names of the host come out here
         self._each: dict[str, Each] = {}
         self._pool = SessionPool(self, max_live_sessions)
@@ -113,7 +118,22 @@ class InterpreterStack(SyncToo):
     @cached_property
     def language(self) -> GuestLanguage:
         """The guest language of the engine; a neutral one where no plugin registers it."""
-        return find_language(self.engine.runs, self._manager)
+        return self._checked(find_language(self.engine.runs, self._manager))
+
+    def _checked(self, language: GuestLanguage) -> GuestLanguage:
+        """A language as the option `check` wants it: with declarations, for a check of types.
+
+        Raises:
+            ConfigurationError: There is no such check, or it is not installed.
+        """
+        if self.check != "types" or language.declares:
+            return language
+        if language.type_check is None:
+            raise ConfigurationError(
+                f"check='types' is not there for {language.title}; pass 'names' or 'off'"
+            )
+        language.type_check(BridgeSet(language=language))  # raises if it is not installed
+        return _with_declarations(language)
 
     def each(self, hook: str) -> Each:
         """For each plugin that implements a hook, in order, its name and a caller of the hook."""
@@ -172,3 +192,9 @@ class InterpreterStack(SyncToo):
         await self._pool.aclose()
         # In a thread that is there already: a process that is full may get no other one.
         await run_guest(self.engine.close, lambda: None)
+
+
+@lru_cache(maxsize=64)
+def _with_declarations(language: GuestLanguage) -> GuestLanguage:
+    """The language with declarations of tools; the same object each time."""
+    return evolve(language, declares=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from interpstack import BridgeSet, Cell, CellCheck, GuestError
 
@@ -42,10 +42,19 @@ class CallCheck(CellCheck):
     def refusal(
         self, cell: Cell, members: Callable[[Sequence[str]], Sequence[str]]
     ) -> GuestError | None:
-        from interpstack_javascript.checking import refusal  # loads the parser
+        from interpstack.guests import refused  # for cells with calls only
 
-        found = refusal(cell, self._bridges, self._roots, members)
-        if found is None:
+        faults = self.faults(cell, members)
+        return refused(cell, faults) if faults else None
+
+    def faults(
+        self, cell: Cell, members: Callable[[Sequence[str]], Sequence[str]]
+    ) -> Sequence[Any]:
+        """The calls of a cell that cannot succeed, as an `EarlyFault` each; see `refusal`."""
+        from interpstack_javascript.checking import faults_of  # loads the parser
+
+        found = faults_of(cell, self._bridges, self._roots, members)
+        if not found:
             if len(self._passed) >= _PASSED:
                 self._passed.clear()
             self._passed[cell.source, cell.language] = None

@@ -14,7 +14,7 @@ from typing import Any, Final
 from interpstack.contracts.bridges import BridgeSet
 from interpstack.contracts.errors import EngineFailure
 from interpstack.contracts.protocol import Cell, GuestError
-from interpstack.guests import EarlyFault, missing_function, refused
+from interpstack.guests import EarlyFault, missing_function
 from interpstack.values.decoding import UNDEFINED
 from interpstack.values.known_parts import UNKNOWN
 from interpstack_javascript.cells import CellTimeout, ThreadClock, escape
@@ -22,7 +22,7 @@ from interpstack_javascript.errors import SourceError
 from interpstack_javascript.named_calls import NamedCall, NamedCalls, calls_in
 from interpstack_javascript.preparation import index_of, read, read_as_module
 
-__all__ = ["refusal"]
+__all__ = ["faults_of", "is_hidden"]
 
 #: Seconds of computing for a cell.
 _SECONDS: Final = 0.25
@@ -38,13 +38,13 @@ _ADDING: Final = ("prototype", "Prototype", "__proto__")
 _GLOBAL: Final = ("globalThis", "this")
 
 
-def refusal(
+def faults_of(
     cell: Cell,
     bridges: BridgeSet,
     roots: frozenset[str],
     members: Callable[[Sequence[str]], Sequence[str]],
-) -> GuestError | None:
-    """The error of a cell with calls that cannot succeed; `None` if there are none.
+) -> Sequence[EarlyFault]:
+    """The calls of a cell that cannot succeed.
 
     Args:
         cell: The cell.
@@ -53,10 +53,9 @@ def refusal(
         members: See `CellCheck.refusal`.
     """
     if escape(cell.source) != cell.source:
-        return None
+        return ()
     found = _calls(cell.source, cell.language, roots)
-    faults = list(_faults(found, cell.source, bridges, members))
-    return refused(cell, faults) if faults else None
+    return list(_faults(found, cell.source, bridges, members))
 
 
 def _calls(source: str, language: str | None, roots: frozenset[str]) -> NamedCalls:
@@ -80,7 +79,7 @@ def _faults(
     members: Callable[[Sequence[str]], Sequence[str]],
 ) -> Iterator[EarlyFault]:
     roots = {call.path[0] for call in found.calls}
-    hidden = {root for root in roots if _is_hidden(root, source, bridges, members)}
+    hidden = {root for root in roots if is_hidden(root, source, bridges, members)}
     for call in found.calls:
         if call.path[0] in hidden:
             continue
@@ -94,7 +93,7 @@ def _faults(
             yield EarlyFault(index_of(source, call.start), error)
 
 
-def _is_hidden(
+def is_hidden(
     root: str,
     source: str,
     bridges: BridgeSet,

@@ -13,7 +13,14 @@ from uuid import UUID
 
 import attrs
 
-from interpstack import EditorRules, GuestLanguage, HostTool, PromptWords
+from interpstack import (
+    BridgeSet,
+    CellCheck,
+    EditorRules,
+    GuestLanguage,
+    HostTool,
+    PromptWords,
+)
 from interpstack_javascript.cell_check import CallCheck
 from interpstack_javascript.literals import literal
 from interpstack_javascript.signatures import describe_fields, describe_tool
@@ -78,6 +85,12 @@ def _follower() -> Any:
     from interpstack_javascript.nesting import Nesting  # loaded for editors only
 
     return Nesting()
+
+
+def _type_check(bridges: BridgeSet) -> CellCheck:
+    from interpstack_javascript.types.check import TypeCheck  # loaded for check="types" only
+
+    return TypeCheck(bridges)
 
 
 def _joined(sources: Sequence[str]) -> str:
@@ -161,6 +174,7 @@ TYPESCRIPT: Final = _JavaScript(
     },
     helper_prefix="$",
     cell_check=CallCheck,
+    type_check=_type_check,
     module_endings=(*_MODULES, ".cjs", ".cts", ".jsx", ".tsx"),
     module_entries=tuple(f"{stem}{end}" for stem in ("index", "main", "mod") for end in _MODULES),
     endless="for (;;) {}",

@@ -94,6 +94,7 @@ CASES = (
     Case("durable_parallel", 25, peer=False),
     Case("durable_sequential", 15, peer=False),
     Case("checked", 5, peer=False),
+    Case("checked_types", 5, peer=False),
     Case("traced", 5, peer=False),
     Case("rows_argument", 2, ours_per_round=8, bare=True),
     Case("agent_turn", 15, bare=True),
@@ -155,6 +156,13 @@ ROWS = (
         (_at_most(0.0005, "0.5 ms"),),
     ),
     Row("… to one that is new", "checked", "new", ms, (_at_most(0.0025, "2.5 ms"),)),
+    Row(
+        "check of types: added to a new cell of 2 KB with 20 calls",
+        "checked_types",
+        "new",
+        ms,
+        (_at_most(0.06, "60 ms"),),
+    ),
     Row(
         "plugin otel without an SDK, over no plugin: agent turn with one eval",
         "traced",

@@ -1,4 +1,4 @@
-"""What the check of calls adds to a cell: the same cells with it and without, taking turns."""
+"""What the checks add to a cell: the same cells with it and without, taking turns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from interpstack import InterpreterStack, Session, bridge
 
@@ -30,9 +30,11 @@ def _with_calls(number: int) -> str:
     return f"const which = 7, run = {number}, found = [];\n{notes}{{\n{calls}}}\nfound.length"
 
 
-async def added() -> Callable[[], Awaitable[dict[str, float]]]:
-    """Measures seconds that the check adds to one cell of each kind."""
-    checked = InterpreterStack("quickjs", bridges=[find]).session("bench")
+async def added(
+    check: Literal["names", "types"] = "names",
+) -> Callable[[], Awaitable[dict[str, float]]]:
+    """Measures seconds that a check adds to one cell of each kind."""
+    checked = InterpreterStack("quickjs", bridges=[find], check=check).session("bench")
     plain = InterpreterStack("quickjs", bridges=[find], check="off").session("bench")
     numbers = count()
 

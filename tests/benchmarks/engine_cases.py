@@ -171,7 +171,7 @@ async def bare_node(engine: str) -> float:
     """A Node that prints nothing, from its start to its end."""
     import subprocess
 
-    from interpstack_node.runtime import find_node
+    from interpstack_javascript.node_runtime import find_node
 
     path, found = find_node().path, []
     for _ in range(_REPEAT):

@@ -135,6 +135,12 @@ async def checked() -> Once:
     return await added()
 
 
+async def checked_types() -> Once:
+    from checked import added
+
+    return await added("types")
+
+
 async def traced() -> Once:
     from traced import traced
 

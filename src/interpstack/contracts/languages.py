@@ -121,6 +121,8 @@ class GuestLanguage(Value):
         helper_prefix: Begins names of functions that are not tools, as `_search` on `tools`.
         declares: Whether signatures are declarations that the engine checks calls against.
         cell_check: Makes the `CellCheck` of a `BridgeSet`; `None`: cells are not checked.
+        type_check: Makes the one that checks types, too, or raises a `ConfigurationError` that says
+            what is to be installed; `None`: there is no such check, or `declares` is true.
         module_endings: Endings of files that code may import.
         module_entries: Names of files that a folder of modules may start with, best first.
         endless: A cell that computes forever, to test limits; empty if there is none.
@@ -141,6 +143,7 @@ class GuestLanguage(Value):
     helper_prefix: str = "_"
     declares: bool = False
     cell_check: Callable[[Any], Any] | None = None
+    type_check: Callable[[Any], Any] | None = None
     module_endings: tuple[str, ...] = ()
     module_entries: tuple[str, ...] = ()
     endless: str = ""

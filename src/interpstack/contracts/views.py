@@ -23,7 +23,7 @@ class StackView(Protocol):
         limits: The limits of each cell.
         unawaited: `finish` or `cancel`: the treatment of requests that are open when a cell ends.
         unhandled: `tell`, `raise` or `ignore`: the treatment of failures that code does not handle.
-        check: `names` or `off`: what is checked before anything of a cell runs.
+        check: `names`, `types` or `off`: what is checked before anything of a cell runs.
     """
 
     limits: Limits

@@ -17,7 +17,7 @@ from interpstack.cells.render import render
 from interpstack.cells.wrappers import closing, notify_hibernation, transformed, wrapped_eval
 from interpstack.checks import expect
 from interpstack.contracts.bridges import BridgeSet
-from interpstack.contracts.cell_checks import CellCheck
+from interpstack.contracts.cell_checks import CellCheck, CellUnchecked
 from interpstack.contracts.engine import Capability, Realm
 from interpstack.contracts.errors import EngineFailure, SourceTooLarge
 from interpstack.contracts.languages import GuestLanguage
@@ -64,6 +64,7 @@ class _Runner:
     notices: list[str] = attrs.field(factory=list)
     _before: list[str] | None = None  #: those from before the last cell
     _check: tuple[BridgeSet | None, CellCheck | None] = (None, None)  #: of the bridges of the last
+    _known: weakref.ref[Realm] | None = None  #: the realm whose variables the check knows
 
     async def run(self, session: Session, cell: Cell, listener: ConsoleRelay | None) -> Outcome:
         """Run a cell to its end; an engine that breaks is an outcome, too."""
@@ -153,16 +154,35 @@ class _Runner:
 
     async def _refused(self, stack: StackView, start: Start, cell: Cell) -> GuestError | None:
         """The error of a cell that is not run, because it cannot be right."""
-        make = start.bridges.language.cell_check
+        check = self._check_for(stack, start)
+        if check is None or not check.looks_at(cell):
+            return None
+        try:
+            return await off_loop(partial(check.refusal, cell, start.realm.members))
+        except CellUnchecked as unchecked:
+            self.notices.append(str(unchecked))
+            return None
+
+    def _check_for(self, stack: StackView, start: Start) -> CellCheck | None:
+        language = start.bridges.language
+        make = language.type_check if stack.check == "types" else language.cell_check
         if make is None or stack.check == "off":
             return None
-        bridges, check = self._check
+        bridges, before = self._check
+        check = before
         if check is None or bridges is not start.bridges:
             check = make(start.bridges)
+            if before is not None:
+                check.follow(before)
             self._check = start.bridges, check
-        if not check.looks_at(cell):
-            return None
-        return await off_loop(partial(check.refusal, cell, start.realm.members))
+        if self._known is None or self._known() is not start.realm:
+            check.forget()
+            self._known = weakref.ref(start.realm)
+        return check
+
+    def forget(self) -> None:
+        """Forget which variables the check knows: they change without a cell."""
+        self._known = None
 
     async def _run(
         self, session: Session, start: Start, context: CellContext, extensions: Extensions
@@ -182,7 +202,11 @@ class _Runner:
             stack, resolve = session.stack, lambda n: find(specifier=n, session=session)
             more = (stack.unawaited, stack.unhandled, resolve, began)
             with guards.running():
+                known, self._known = self._known, None  # until the cell has ended
                 outcome = await run_cell(start, context, extensions, limits, *more)
+            if outcome.state == "kept" and known is not None and self._check[1] is not None:
+                self._check[1].ended(start.bare or context.cell, ok=outcome.error is None)
+                self._known = known
             extensions.steps.ended()
             return guards.finish(outcome, limits)
         except EngineFailure:
@@ -404,6 +428,7 @@ class Session(SyncToo):
             UnsupportedValue: One of them is not plain JSON.
         """
         await off_loop(partial(check_portable, values))
+        self._runner.forget()
         await self._ask(partial(load, values=values), changes=True)
 
     async def _ask(self, question: Callable[[Realm], _T], *, changes: bool = False) -> _T:

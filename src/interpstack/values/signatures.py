@@ -77,6 +77,7 @@ class Signature(Value):
     parameters: Mapping[str, tuple[Any, bool]]  #: annotation, and whether it is required
     more: Any  #: annotation of `**kwargs`; `None` without them
     skipped: bool  #: the function has the parameter that the host fills in
+    answer: Any = Any  #: annotation of what is returned
 
     @classmethod
     def of(
@@ -107,7 +108,7 @@ class Signature(Value):
                 raise BridgeError(f"bridge {name!r}: {one.name!r} cannot be passed by name")
             else:
                 parameters[one.name] = (hint | None if one.default is None else hint, not optional)
-        return cls(name, parameters, more, skipped)
+        return cls(name, parameters, more, skipped, hints.get("return", Any))
 
     def bind(self, value: Any, language: GuestLanguage) -> dict[str, Any]:
         """Keyword arguments from a guest's input; `language` has the words for messages.

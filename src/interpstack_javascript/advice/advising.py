@@ -39,7 +39,7 @@ from interpstack_javascript.parser.parsing import FUNCTIONS, Node, children, par
 from interpstack_javascript.readings import other_reading
 from interpstack_javascript.scripts import ENDLESS
 
-__all__ = ["Look", "advised", "noticed"]
+__all__ = ["Look", "advised", "hint_for_name", "noticed"]
 
 #: Asks the guest what it has along these paths; none where it cannot be asked.
 Look = Callable[[Sequence[Path]], Sequence[Looked]]
@@ -209,25 +209,38 @@ def _instead(
     name: str, member: str, program: Node, bridges: BridgeSet | None, answer: Looked
 ) -> str:
     own = answer.keys[: max(answer.count, 0)]
-    there = [key for key in answer.keys if not key.startswith("$") and key != "undefined"]
+    hint = ""
+    if name == "require" and (specifier := _required(program)):
+        hint = instead_of_module(specifier, shown_functions(bridges))
+    hint = hint or hint_for_name(name, bridges, answer.keys, member)
+    if hint:
+        return hint
+    if 0 < len(own) <= _SHOWN:
+        return f"the variables are {', '.join(map(cut, own))}"
+    return ""
+
+
+def hint_for_name(
+    name: str, bridges: BridgeSet | None, names: Sequence[str], member: str = ""
+) -> str:
+    """What is there instead of a name; empty if nothing is.
+
+    Args:
+        name: The missing name.
+        bridges: The functions on offer.
+        names: Names of the guest's variables.
+        member: The member of it that the code names.
+    """
+    there = [key for key in names if not key.startswith("$") and key != "undefined"]
     meant = function_named(name, bridges)
     if meant:
         return f"did you mean {meant}?"
-    functions = shown_functions(bridges)
-    if name == "require" and (specifier := _required(program)):
-        hint = instead_of_module(specifier, functions)
-        if hint:
-            return hint
-    hint = instead_of(name, functions, there)
+    hint = instead_of(name, shown_functions(bridges), there)
     if hint:
         return hint
     # As in `functions.search`, or else a name that is near.
     meant = (member and function_named(member, bridges)) or meant_name(name, bridges, there)
-    if meant:
-        return f"did you mean {meant}?"
-    if 0 < len(own) <= _SHOWN:
-        return f"the variables are {', '.join(map(cut, own))}"
-    return ""
+    return f"did you mean {meant}?" if meant else ""
 
 
 def _required(program: Node) -> str:

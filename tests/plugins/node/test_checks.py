@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from interpstack import ConfigurationError
+from interpstack_javascript.node_runtime import NodeRuntime, find_node
 from interpstack_node import checks
 from interpstack_node.kernels.starting.sandbox import Sandbox, choose_sandbox
-from interpstack_node.runtime import NodeRuntime, find_node
 
 
 def test_the_report_fits_the_engine() -> None:

@@ -34,7 +34,7 @@ receive()
 
 
 def _polled(monkeypatch: pytest.MonkeyPatch, node: str) -> Progress:
-    from interpstack_node import runtime
+    from interpstack_javascript import node_runtime as runtime
 
     monkeypatch.setattr(runtime, "_checked_version", lambda path: (24, 0, 0))
     engine = NodeEngine(node_path=node, prestarted=0, grace_seconds=0.3, message_bytes=2**20)

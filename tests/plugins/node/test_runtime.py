@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interpstack import ConfigurationError
-from interpstack_node import runtime
+from interpstack_javascript import node_runtime as runtime
 
 Program = Callable[[str, str], Path]
 

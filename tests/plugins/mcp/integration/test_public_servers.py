@@ -18,8 +18,8 @@ import pytest_asyncio
 from mcp_config import SUITE_SERVER, free_port, wait_for_port
 
 from interpstack import InterpreterStack, Limits
+from interpstack_javascript.node_runtime import find_node
 from interpstack_mcp.api import mcp
-from interpstack_node.runtime import find_node
 
 FOLDER = os.environ.get("INTERPSTACK_MCP_PACKAGES", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="needs the packages of `tox run -e mcp`")

@@ -14,10 +14,10 @@ from contextlib import suppress
 
 import psutil
 
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.starting.launch import KernelConfig
 from interpstack_node.kernels.starting.sandbox import choose_sandbox
-from interpstack_node.runtime import find_node
 
 #: A start takes longer only where the machine is busy.
 SECONDS = 0.04

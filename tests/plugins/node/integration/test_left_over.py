@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 from kernels import kernel_config
 
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.starting.sandbox import choose_sandbox
-from interpstack_node.runtime import find_node
 
 #: All in the environment `node` of tox; a sample in the suite.
 STARTS = 200 if os.environ.get("INTERPSTACK_LOAD") else 12

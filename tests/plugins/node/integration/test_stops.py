@@ -11,13 +11,13 @@ import pytest
 from kernels import kernel_config
 
 from interpstack import InterpreterStack
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node import execution
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.programs import guest_programs
 from interpstack_node.kernels.waiting import KernelWait
 from interpstack_node.modules.questions import ModuleQuestions
-from interpstack_node.runtime import find_node
 
 
 def _kernel() -> KernelProcess:

@@ -11,11 +11,11 @@ import attrs
 import pytest
 
 from interpstack import EngineFailure, InterpreterStack, Session
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node.engine import NodeEngine
 from interpstack_node.kernels.pool import KernelPool
 from interpstack_node.kernels.process import KernelProcess
 from interpstack_node.kernels.starting.launch import KernelConfig
-from interpstack_node.runtime import find_node
 
 
 def _config(memory_bytes: int | None = None) -> KernelConfig:

@@ -11,10 +11,10 @@ import pytest
 from kernels import GREETING, Fake, drive, end, kernel_config, started
 
 from interpstack import EngineFailure
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node.kernels.conversation import Callbacks
 from interpstack_node.kernels.process import KernelDied, KernelProcess
 from interpstack_node.kernels.waiting import converse
-from interpstack_node.runtime import find_node
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ import pytest
 from kernels import kernel_config
 
 from interpstack import EngineFailure
+from interpstack_javascript.node_runtime import find_node
 from interpstack_node.kernels import programs
 from interpstack_node.kernels.starting.sandbox import choose_sandbox
 from interpstack_node.kernels.waiting import KernelWait, converse_blocking
 from interpstack_node.modules.places import Places, places
 from interpstack_node.modules.resolvers import Resolvers
-from interpstack_node.runtime import find_node
 
 Ask = Callable[[str, str, str], Any]
 

@@ -36,7 +36,6 @@ NETWORK_PERMISSION: Final = (25, 0, 0)
 REQUIRES_MODULES: Final = (24, 8, 0)
 #: Environment variable with the path of a Node.
 VARIABLE: Final = "INTERPSTACK_NODE_PATH"
-_INSTALL: Final = "pip install 'interpstack[node]'"
 _VERSION: Final = re.compile(r"v(\d+)\.(\d+)\.(\d+)(?:[-+]\S*)?\s*", re.ASCII)
 _VERSION_SECONDS: Final = 20.0
 #: Characters of a foreign program's output that a message repeats.
@@ -58,13 +57,17 @@ class NodeRuntime:
     origin: str
 
 
-def find_node(node_path: str | None = None) -> NodeRuntime:
+def find_node(
+    node_path: str | None = None, *, user: str = "engine 'node'", extra: str = "node"
+) -> NodeRuntime:
     """The first Node that runs and is new enough.
 
     A path that the host names is used or refused; only where none is named does the search go on.
 
     Args:
         node_path: The engine's option.
+        user: What needs it, for the message.
+        extra: The extra of this project that installs one.
 
     Raises:
         EngineUnavailable: There is none; the message lists every place that was tried, and the
@@ -82,10 +85,11 @@ def find_node(node_path: str | None = None) -> NodeRuntime:
         if binding:
             break
     floor = ".".join(map(str, FLOOR[:2]))
+    option = "the option node_path or " if extra == "node" else ""
     raise EngineUnavailable(
-        f"engine 'node' needs Node {floor} or later, and found none. Tried: "
-        f"{'; '.join(refusals)}. Install one with: {_INSTALL}; or name one by the option "
-        f"node_path or the environment variable {VARIABLE}"
+        f"{user} needs Node {floor} or later, and found none. Tried: {'; '.join(refusals)}. "
+        f"Install one with: pip install 'interpstack[{extra}]'; or name one by {option}the "
+        f"environment variable {VARIABLE}"
     )
 
 
