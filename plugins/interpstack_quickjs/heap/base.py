@@ -11,7 +11,7 @@ import json
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -92,7 +92,7 @@ def _load(sources: Sequence[GuestSource]) -> Base:
     parts.append(_builtins_source())
     parts += [f"{source.name}\0{source.source}" for source in sources]
     key = hashlib.sha256("\0\0".join(parts).encode()).hexdigest()
-    return stored_base(f"base-{key[:32]}.bin", partial(_build, sources))
+    return stored_base(f"base-{key[:32]}.bin", lambda: _build(sources))
 
 
 def stored_base(name: str, build: Callable[[], Base]) -> Base:
