@@ -47,7 +47,12 @@ from interpstack_agents.persistence import (
 )
 from interpstack_agents.presets import Preset
 from interpstack_agents.progress import ProgressEmitter
-from interpstack_agents.readable_calls import readable_json, readable_request, readable_wire
+from interpstack_agents.readable_calls import (
+    readable_arguments,
+    readable_json,
+    readable_request,
+    readable_wire,
+)
 from interpstack_agents.records import (
     Record,
     are_records,
@@ -125,6 +130,7 @@ __all__ = [
     "plain_input",
     "read_json_records",
     "read_texts",
+    "readable_arguments",
     "readable_json",
     "readable_request",
     "readable_wire",

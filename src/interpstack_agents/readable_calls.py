@@ -15,7 +15,7 @@ from typing import Any, Final
 from interpstack import UNDEFINED, Request, decode
 from interpstack_agents.marked_values import Mark
 
-__all__ = ["readable_json", "readable_request", "readable_wire"]
+__all__ = ["readable_arguments", "readable_json", "readable_request", "readable_wire"]
 
 
 def readable_json(value: Any, *, ascii_only: bool = False) -> str:
@@ -42,6 +42,12 @@ def readable_request(request: Request, *, ascii_only: bool = False) -> str:
         return readable_json(value, ascii_only=ascii_only)
     except (TypeError, ValueError):
         return json.dumps(request.wire, ensure_ascii=ascii_only, default=repr)
+
+
+def readable_arguments(request: Request) -> str:
+    """The arguments of a request as `readable_request` has them; empty if it was made without."""
+    text = readable_request(request)
+    return "" if text == readable_json(UNDEFINED) else text
 
 
 def readable_wire(text: str) -> str:

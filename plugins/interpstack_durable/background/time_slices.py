@@ -25,7 +25,7 @@ from interpstack import (
     Settlement,
 )
 from interpstack.checks import listed
-from interpstack_agents import readable_request
+from interpstack_agents import readable_arguments
 from interpstack_durable.in_flight import InFlightCalls
 from interpstack_durable.journal import Journal
 
@@ -227,7 +227,7 @@ def describe_request(request: Request) -> str:
     """Describe a request that the guest waits for, to a reader."""
     if request.bridge == TIMER:
         return "a timer"
-    text = readable_request(request)
+    text = readable_arguments(request)
     return f"{request.bridge}({text if len(text) <= _INPUT_CHARS else text[:_INPUT_CHARS] + '…'})"
 
 

@@ -25,6 +25,7 @@ from interpstack_langchain.background.cell_records import (
     CellRecord,
     ended_record,
     explain_expired,
+    running_ids,
 )
 from interpstack_langchain.background.terminations import ENDED, TERMINATED, CellOver, Termination
 from interpstack_langchain.evals.attachment_blocks import eval_content
@@ -245,7 +246,11 @@ class BackgroundEvals(Evals):
     ) -> ToolMessage:
         """Return the answer for a cell that, according to a state, cannot be continued."""
         turn = turn_of(state) if self.mode.scope == "turn" else None
-        text = _escaped(f"cell {cell:.60}: {explain_expired(state, cell, turn)}")
+        owner = owner_of(state, running.graph)
+        recent = self.background.recent(owner, running.place)  # the state does not have it yet
+        cells = dict.fromkeys([*running_ids(state, turn), *([recent] if recent else [])])
+        still = self.background.still(owner, running.calls.message, cells)
+        text = _escaped(f"cell {cell:.60}: {explain_expired(state, cell, still)}")
         return self._reply(f'<error type="CellGone">{text}</error>', update, running, "error")
 
     def _ends_elsewhere(self, cell: str, running: EvalCall) -> ToolMessage:

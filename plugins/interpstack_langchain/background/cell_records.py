@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -73,14 +73,20 @@ def running_ids(state: Mapping[str, Any], turn: str | None = None) -> list[str]:
     return [one.id for one in records if one is not None and turn in (None, one.turn)]
 
 
-def explain_expired(state: Mapping[str, Any], cell: str, turn: str | None = None) -> str:
-    """Explain why no cell with this id can be continued, and name the cells that can."""
+def explain_expired(state: Mapping[str, Any], cell: str, running: Sequence[str]) -> str:
+    """Explain why no cell with this id can be continued, and name the cells that can.
+
+    Args:
+        state: The state with the records of the cells.
+        cell: The id.
+        running: The ids of the cells that have not ended.
+    """
     stored = _records(state).get(cell)
     why = stored.get("ended") if isinstance(stored, Mapping) else None
     if why is None:
         why = "there is no such cell" if stored is None else "it ended with an earlier turn"
-    running = running_ids(state, turn)[:_MAX_LISTED]
-    rest = f"running: {', '.join(running)}" if running else "no cell is running"
+    listed = ", ".join(running[:_MAX_LISTED])
+    rest = f"running: {listed}" if listed else "no cell is running"
     return f"{why}; {rest}"
 
 

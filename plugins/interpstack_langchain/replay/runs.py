@@ -19,7 +19,7 @@ from interpstack import (
     Session,
     SessionState,
 )
-from interpstack_agents import readable_request
+from interpstack_agents import readable_arguments
 from interpstack_display.api import with_texts
 from interpstack_durable.api import ReplayDivergence, UnreadableJournal
 from interpstack_langchain.replay.read_only import RecordEnds, Rerun
@@ -150,4 +150,4 @@ def _in_flight(end: RecordEnds, timeline: Timeline) -> str:
 
 
 def _shown(request: Request) -> str:
-    return f"{request.bridge}({readable_request(request):.{_SHOWN_CHARS}})"
+    return f"{request.bridge}({readable_arguments(request):.{_SHOWN_CHARS}})"

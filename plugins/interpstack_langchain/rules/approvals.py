@@ -22,7 +22,7 @@ from langgraph.types import Interrupt
 
 from interpstack import CellContext, GuestException, Request
 from interpstack.values import same_json
-from interpstack_agents import escaped_text, readable_request
+from interpstack_agents import escaped_text, readable_arguments
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
@@ -318,7 +318,7 @@ def payload(
 
 def running_call(request: Request) -> dict[str, Any]:
     """Describe a call that is still running to the person who decides on other calls."""
-    text = readable_request(request)
+    text = readable_arguments(request)
     return {"name": request.bridge, "input": escaped_text(text[:_SHOWN_CHARS])}
 
 

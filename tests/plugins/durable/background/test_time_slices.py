@@ -68,6 +68,7 @@ def test_requests_are_shown_with_the_start_of_their_input() -> None:
     assert describe_request(Request(1, "tools.a", {"n": "ü"})) == 'tools.a({"n": "ü"})'
     wire = {"n": {"$": "bigint", "v": "3e8"}}
     assert describe_request(Request(1, "tools.a", wire)) == 'tools.a({"n": 1000})'
+    assert describe_request(Request(1, "tools.a", {"$": "undefined"})) == "tools.a()"
     assert len(describe_request(Request(1, "tools.a", "x" * 1000))) == len("tools.a()") + 201
 
 

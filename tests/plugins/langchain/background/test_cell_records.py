@@ -54,12 +54,17 @@ def test_anything_else_is_no_running_cell(stored: Any) -> None:
 @pytest.mark.parametrize("records", [None, [], "x"])
 def test_a_state_without_records(records: Any) -> None:
     assert CellRecord.of({CELLS: records}, "a1") is None
-    assert explain_expired({CELLS: records}, "a1") == "there is no such cell; no cell is running"
+    assert (
+        explain_expired({CELLS: records}, "a1", []) == "there is no such cell; no cell is running"
+    )
 
 
 def test_an_expired_cell_is_explained_with_the_running_ones() -> None:
     known = state(a1=RECORD.as_data(), b2=ended_record("it was terminated"))
-    assert explain_expired(known, "b2") == "it was terminated; running: a1"
-    assert explain_expired(known, "b2", "another turn") == "it was terminated; no cell is running"
-    why = explain_expired(known, "a1", "another turn")
+    assert explain_expired(known, "b2", running_ids(known)) == "it was terminated; running: a1"
+    assert (
+        explain_expired(known, "b2", running_ids(known, "another turn"))
+        == "it was terminated; no cell is running"
+    )
+    why = explain_expired(known, "a1", running_ids(known, "another turn"))
     assert why == "it ended with an earlier turn; no cell is running"

@@ -53,6 +53,13 @@ async def test_after_terminate_nothing_of_the_cell_runs(
     assert (bank.begun, bank.paid) == ([1], 0)
 
 
+async def test_a_cell_of_the_same_message_is_named(chat: Any, bank: Bank) -> None:
+    agent = chat()
+    first, other = await agent.run(together(call("eval", code=CODE), call("wait", id="nope")))
+    assert f"there is no such cell; running: {cell_of(first)}" in other
+    assert (bank.begun, bank.paid) == ([1], 0)
+
+
 @both
 async def test_a_cell_that_ended_by_itself_says_so(chat: Any, bank: Bank, use_async: bool) -> None:
     agent = chat()
