@@ -247,7 +247,8 @@ class BackgroundEvals(Evals):
         """Return the answer for a cell that, according to a state, cannot be continued."""
         turn = turn_of(state) if self.mode.scope == "turn" else None
         owner = owner_of(state, running.graph)
-        recent = self.background.recent(owner, running.place)  # the state does not have it yet
+        # The state does not have the cell of this message yet; of a known cell, `place` is its own.
+        recent = self.background.recent(owner, running.place) if running.cell is None else None
         cells = dict.fromkeys([*running_ids(state, turn), *([recent] if recent else [])])
         still = self.background.still(owner, running.calls.message, cells)
         text = _escaped(f"cell {cell:.60}: {explain_expired(state, cell, still)}")
