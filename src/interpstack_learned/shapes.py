@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, Self
 
@@ -229,30 +229,36 @@ class Shape:
 
     # -- bounds --------------------------------------------------------------------------------
 
-    def _parts(self) -> Iterable[Shape]:
-        yield from self.fields.values()
-        yield from (one for one in (self.items, self.values) if one is not None)
+    @property
+    def parts(self) -> list[Shape]:
+        """The shapes right below this one."""
+        return [
+            *self.fields.values(),
+            *(one for one in (self.items, self.values) if one is not None),
+        ]
 
     def size(self) -> int:
         """The number of its parts, itself included."""
-        return 1 + sum(part.size() for part in self._parts())
+        return 1 + sum(part.size() for part in self.parts)
+
+    def forget_parts(self) -> None:
+        """Forget what its lists and objects are made of."""
+        if self.items is not None or self.objects:
+            self.kinds.add(_ANY)
+        self.items, self.objects, self.fields, self.values = None, 0, {}, None
+        self.dictionary = False
 
     def _trim(self) -> None:
-        """Drop what lies deepest until the shape has few enough parts."""
-        for depth in range(_DEPTH, -1, -1):
-            if self.size() <= _NODES:
+        """Forget what lies deepest, so that the shape has few enough parts."""
+        level, count = [self], 1
+        while level:
+            below = [part for shape in level for part in shape.parts]
+            count += len(below)
+            if count > _NODES:
+                for shape in level:
+                    shape.forget_parts()
                 return
-            self.cut(depth)
-
-    def cut(self, depth: int) -> None:
-        """Forget what lists and objects at a depth are made of."""
-        if depth > 0:
-            for part in self._parts():
-                part.cut(depth - 1)
-        elif self.items is not None or self.objects:
-            self.kinds.add(_ANY)
-            self.items, self.objects, self.fields, self.values = None, 0, {}, None
-            self.dictionary = False
+            level = below
 
     # -- forms ---------------------------------------------------------------------------------
 

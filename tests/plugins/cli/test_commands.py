@@ -33,7 +33,7 @@ gone = shouting:gone
 other = other:command
 repl = broken:command
 """
-OWN = ["doctor", "engines", "plugins", "repl", "run"]
+OWN = ["doctor", "engines", "plugins", "repl", "run", "types"]
 PLUGINS = ["demo", "inspect", "mcp", "replay", "workflow"]
 
 
