@@ -17,7 +17,7 @@ import attrs
 
 from interpstack.checks import positive
 from interpstack_handles.contents import HandleRecord
-from interpstack_state import BlobStore, StateBusy, StateRejected, StoreThreads
+from interpstack_state import MAX_KEY_BYTES, BlobStore, StateBusy, StateRejected, StoreThreads
 
 __all__ = [
     "BlobHandles",
@@ -33,6 +33,8 @@ __all__ = [
 _MIB: Final = 2**20
 _BOUND: Final = positive(int, optional=False, of="HandleLimits")
 _FORM: Final = 1
+#: Bytes of a conversation's key that stands in the keys of its blobs.
+_KEY_BYTES: Final = MAX_KEY_BYTES - 60
 #: Seconds that a claim holds, and that a claim of another process is waited for.
 _CLAIM: Final = 30.0
 _FIRST_LOOK, _LAST_LOOK = 0.005, 0.2
@@ -246,8 +248,9 @@ class BlobHandles(HandleStorage):
             self.store.renew(claim.key, claim.token, 0)
 
     def _key(self, name: str = "") -> str:
-        # The keys of conversations may be as long as those of stores.
-        own = sha256(self.conversation.encode("utf-8", "surrogatepass")).hexdigest()
+        own, data = self.conversation, self.conversation.encode("utf-8", "surrogatepass")
+        if len(data) > _KEY_BYTES:  # it leaves no room for the rest of the key
+            own = sha256(data).hexdigest()
         return f"handle:{own}:{name}" if name else f"handles:{own}"
 
 

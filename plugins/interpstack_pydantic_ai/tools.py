@@ -35,7 +35,12 @@ from interpstack_agents import (
     StateJournal,
     call_for_code,
     check_edit,
+    has_handles,
+    read_handles,
     read_texts,
+    shown_arguments,
+    shown_handles,
+    with_handles,
 )
 from interpstack_pydantic_ai.values import message_for_code, plain_args, to_guest
 
@@ -86,6 +91,8 @@ class EvalRun:
         tool = self.tools.get(question.tool)
         if tool is None:
             raise UserError(f"code may not call {question.tool} any more")
+        if has_handles(read_handles(args)):
+            return  # the tool itself is asked about values that stay with the host
         check_edit(tool.tool_def.parameters_json_schema, args)
         tool.args_validator.validate_python(dict(args), context=self.ctx.validation_context)
 
@@ -127,7 +134,10 @@ class EvalRun:
                 raise GuestException(decision.message)
             if isinstance(decision, Approved):
                 approved = True
-                args = given if decision.args is None else read_texts(decision.args)
+                if decision.args is not None:
+                    changed = read_handles(read_texts(decision.args))
+                    asked = shown_arguments(given, context)
+                    args = with_handles(name, changed, asked, context)
         part = ToolCallPart(name, args, f"{self.ctx.tool_call_id}.{context.request_id}")
         try:
             value = await self._manager.handle_call(
@@ -197,6 +207,7 @@ def _question(
 ) -> CallQuestion:
     try:
         said = plain_args(metadata or {})
-        return CallQuestion.of(context.call_key, name, plain_args(given), said)
+        shown = shown_handles(shown_arguments(given, context))
+        return CallQuestion.of(context.call_key, name, plain_args(shown), said)
     except ValueError as error:
         raise GuestException(str(error), name="TypeError") from error

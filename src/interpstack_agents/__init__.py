@@ -61,6 +61,13 @@ from interpstack_agents.records import (
     read_json_records,
     token_of,
 )
+from interpstack_agents.shown_handles import (
+    has_handles,
+    read_handles,
+    shown_arguments,
+    shown_handles,
+    with_handles,
+)
 from interpstack_agents.shown_texts import escaped_text, has_half, read_texts, shown_texts
 from interpstack_agents.tool_bridges import (
     as_single_field,
@@ -118,6 +125,7 @@ __all__ = [
     "escaped_text",
     "found_tools",
     "has_half",
+    "has_handles",
     "has_many_parts",
     "interpreter_section",
     "joined",
@@ -128,6 +136,7 @@ __all__ = [
     "persistence_mode",
     "persistence_modes",
     "plain_input",
+    "read_handles",
     "read_json_records",
     "read_texts",
     "readable_arguments",
@@ -135,10 +144,13 @@ __all__ = [
     "readable_request",
     "readable_wire",
     "shared_key",
+    "shown_arguments",
+    "shown_handles",
     "shown_texts",
     "token_of",
     "tool_fault",
     "tool_handler",
     "tool_input",
     "unknown_field",
+    "with_handles",
 ]

@@ -19,7 +19,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
 from interpstack import CellContext, ConfigurationError, GuestException, Outcome
-from interpstack_agents import ProgressEmitter
+from interpstack_agents import ProgressEmitter, shown_arguments, with_handles
 from interpstack_durable.api import ReplayDivergence, TimeSlice, UnreadableJournal, journal_of
 from interpstack_langchain.background.cell_records import CellRecord
 from interpstack_langchain.durability.checkpoint_stores import CheckpointStore
@@ -28,7 +28,6 @@ from interpstack_langchain.evals.watched import Watched
 from interpstack_langchain.langgraph_internals.task_writes import TaskWrites
 from interpstack_langchain.rules.approvals import Approvals, UnfitAnswer, admitted
 from interpstack_langchain.rules.call_limits import CallLimits
-from interpstack_langchain.rules.handle_arguments import shown_arguments, with_handles
 from interpstack_langchain.state.not_restored import StateNotRestored
 from interpstack_langchain.state.owners import running_graph
 from interpstack_langchain.tools.native_calls import NativeCall, running_native_call
@@ -278,7 +277,8 @@ class EvalCall:
             tool = native_tool(self._tool(call["name"]))
         if call is asked:
             return tool, given
-        return tool, call["args"] if own is None else with_handles(call, asked, own)
+        args = call["args"]
+        return tool, args if own is None else with_handles(call["name"], args, shown, own)
 
     def _tool(self, name: str) -> BaseTool:
         """A tool of the agent that a reviewer named."""

@@ -22,11 +22,10 @@ from langgraph.types import Interrupt
 
 from interpstack import CellContext, GuestException, Request
 from interpstack.values import same_json
-from interpstack_agents import escaped_text, readable_arguments
+from interpstack_agents import escaped_text, readable_arguments, readable_request, with_handles
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy
-from interpstack_langchain.rules.handle_arguments import described, with_handles
 from interpstack_langchain.rules.pause_notes import read_decision
 from interpstack_langchain.rules.shown_values import (
     digestible,
@@ -240,7 +239,9 @@ def _question_of(
 ) -> dict[str, Any] | None:
     """The question of one policy about a call; `None` if it has none."""
     asked, context = made or (call, None)
-    whole = call["args"] if context is None else with_handles(call, asked, context)
+    whole = call["args"]
+    if context is not None:  # a rule sees the values: code could hide from it by keeping one
+        whole = with_handles(call["name"], whole, asked["args"], context)
     shown: ToolCall = {**call, "args": plain(whole)}
     try:
         payload = _reviewed(policy, shown, running)
@@ -254,11 +255,35 @@ def _question_of(
         return None
     changed = not same_json(shown["args"], plain(whole))
     if context is not None and not changed:
-        payload = described(payload, call, shown["args"])
+        payload = _described(payload, call, shown["args"])
     question = {"digest": _digest(call), "payload": _stored(payload)}
     if changed:  # what a rule made is shown, and made
         question["changed"] = {"name": call["name"], "args": storable(shown["args"])}
     return question
+
+
+def _described(payload: Mapping[str, Any], call: ToolCall, whole: Any) -> dict[str, Any]:
+    """A question about a call, with what is shown of handles in place of their values.
+
+    Args:
+        payload: The question of a rule, which saw the values.
+        call: The call, with stand-ins.
+        whole: The arguments that the rule saw.
+    """
+    shown, seen = str(storable(call["args"])), str(whole)
+    requests = [
+        {
+            **one,
+            "args": call["args"],
+            **(
+                {"description": one["description"].replace(seen, shown)}
+                if "description" in one
+                else {}
+            ),
+        }
+        for one in payload["action_requests"]
+    ]
+    return {**payload, "action_requests": requests}
 
 
 def _reviewed(policy: Policy, shown: ToolCall, running: Running) -> Mapping[str, Any] | None:

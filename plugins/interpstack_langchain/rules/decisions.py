@@ -13,7 +13,7 @@ import attrs
 from langchain_core.tools import BaseTool
 
 from interpstack import GuestException
-from interpstack_langchain.rules.handle_arguments import has_handles
+from interpstack_agents import has_handles
 from interpstack_langchain.rules.human_decisions import human_decision
 from interpstack_langchain.rules.shown_values import read, storable
 from interpstack_langchain.tools.task_tool import without_schema

@@ -11,20 +11,22 @@ the form of `shown_texts`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from interpstack import BigInt, StandIn
-from interpstack_agents import Mark, has_half, read_texts, shown_texts
+from interpstack import BigInt
+from interpstack_agents import (
+    Mark,
+    has_half,
+    read_handles,
+    read_texts,
+    shown_handles,
+    shown_texts,
+)
 
-__all__ = ["digestible", "plain", "read", "shown_handle", "storable", "unstorable_key"]
+__all__ = ["digestible", "plain", "read", "storable", "unstorable_key"]
 
-#: What a person reads of a value that stays with the host.
-_FACTS: Final = ("type", "size", "digest", "name", "shape", "preview")
-#: The whole text of a stand-in that was read from it.
-_WHOLE: Final = "text"
 #: Bits of an integer in a checkpoint, beside its sign.
 _STORED_BITS: Final = 63
 #: Python takes long to write longer integers as decimals, and refuses to.
@@ -59,12 +61,12 @@ def plain(value: Any) -> Any:
 
 def storable(value: Any) -> Any:
     """A plain value as people and checkpoints see it: large integers and halves marked."""
-    return shown_texts(_STORED.marked(_HANDLES.marked(value)))
+    return shown_texts(_STORED.marked(shown_handles(value)))
 
 
 def digestible(value: Any) -> Any:
     """The form of a guest's value that `json.dumps` writes, the same for no two plain values."""
-    return _WRITTEN.marked(_HANDLES.marked(plain(value)))
+    return _WRITTEN.marked(shown_handles(plain(value)))
 
 
 def unstorable_key(value: Any) -> str | None:
@@ -83,25 +85,7 @@ def unstorable_key(value: Any) -> str | None:
 
 def read(value: Any) -> Any:
     """The plain value that `storable` was given."""
-    return _HANDLES.read(_STORED.read(read_texts(value)))
-
-
-def shown_handle(value: StandIn) -> str:
-    """A value that stays with the host, as a person reads it who decides about a call."""
-    if _WHOLE in value.about:  # it comes from such a text
-        return str(value.about[_WHOLE])
-    # Code chooses names and contents, so these are quoted.
-    about = {key: json.dumps(item, ensure_ascii=False) for key, item in value.about.items()}
-    facts = [value.id, *(f"{key} {about[key]}" for key in _FACTS if key in about)]
-    return ", ".join(facts)
-
-
-def _text_of_handle(value: Any) -> str | None:
-    return shown_handle(value) if isinstance(value, StandIn) else None
-
-
-def _handle_of(text: str) -> StandIn:
-    return StandIn(text.partition(",")[0], {_WHOLE: text})
+    return read_handles(_STORED.read(read_texts(value)))
 
 
 def _text_of(bits: int, value: Any) -> str | None:
@@ -118,6 +102,5 @@ def _value_of(digits: str) -> int | None:
         return None
 
 
-_HANDLES: Final = Mark("handle", _text_of_handle, _handle_of)
 _STORED: Final = Mark("bigint", partial(_text_of, _STORED_BITS), _value_of)
 _WRITTEN: Final = Mark("bigint", partial(_text_of, _LONG_BITS), _value_of)

@@ -403,6 +403,20 @@ async def test_an_encrypted_store_has_ciphertext_and_detects_changes() -> None:
     assert [blob for blob in blobs if b"secret" in blob] == []
 
 
+async def test_conversations_have_handles_of_their_own_however_long_their_keys_are() -> None:
+    store = MemoryStore()
+    handles = Handles(store)
+    keys = ["a", "a:b", "x" * 1000, "x" * 999 + "y"]
+    with InterpreterStack("quickjs", [handles]) as stack:
+        for key in keys:
+            assert (await stack.session(key).eval(f"await keep('{key[-1]}', 'mine')")).ok
+    for key in keys:
+        (record,) = await handles.of(key).records()
+        assert await handles.of(key).content(record) == key[-1].encode()
+        await handles.of(key).clear()
+    assert list(store.blobs()) == []
+
+
 async def test_damage_of_a_content_is_found() -> None:
     store = MemoryStore()
     with InterpreterStack("quickjs", [Handles(store)]) as stack:

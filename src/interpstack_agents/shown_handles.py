@@ -1,21 +1,41 @@
 """Values that stay with the host, as arguments of calls that people decide about.
 
-A person sees a handle, with the digest of its content, and the decision holds for that. The rules
-that ask see the values themselves: code could hide from them by keeping a value otherwise.
+A person sees `{"$handle": "…"}` with the digest of the content, and the decision holds for that. An
+object whose only key is `$handle`, with any number of `$`, is shown with one more of them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any
-
-from langchain_core.messages import ToolCall
+from typing import Any, Final
 
 from interpstack import CellContext, GuestException, StandIn
-from interpstack_agents import plain_input
-from interpstack_langchain.rules.shown_values import shown_handle, storable
+from interpstack_agents.marked_values import Mark
+from interpstack_agents.tool_bridges import plain_input
 
-__all__ = ["described", "has_handles", "shown_arguments", "with_handles"]
+__all__ = [
+    "has_handles",
+    "read_handles",
+    "shown_arguments",
+    "shown_handles",
+    "with_handles",
+]
+
+#: What a person reads of a value that stays with the host.
+_FACTS: Final = ("type", "size", "digest", "name", "shape", "preview")
+#: The whole text of a stand-in that was read from it.
+_WHOLE: Final = "text"
+
+
+def shown_handles(tree: Any) -> Any:
+    """A tree of plain data and stand-ins as people see it; no two trees have the same form."""
+    return _HANDLES.marked(tree)
+
+
+def read_handles(tree: Any) -> Any:
+    """The tree that `shown_handles` was given, with stand-ins for `with_handles`."""
+    return _HANDLES.read(tree)
 
 
 def shown_arguments(given: dict[str, Any], context: CellContext) -> dict[str, Any]:
@@ -41,26 +61,29 @@ def shown_arguments(given: dict[str, Any], context: CellContext) -> dict[str, An
     }
 
 
-def with_handles(call: ToolCall, asked: ToolCall, context: CellContext | None) -> dict[str, Any]:
+def with_handles(
+    name: str, args: Mapping[str, Any], asked: Mapping[str, Any], context: CellContext | None
+) -> dict[str, Any]:
     """The arguments of a call with the values in place of their stand-ins.
 
     Args:
-        call: The call, as a decision may have changed it.
-        asked: The call that the decision was about.
+        name: Name of the tool.
+        args: The arguments, as a decision may have changed them.
+        asked: The arguments that the decision was about.
         context: The context of the call.
 
     Raises:
         GuestException: A decision has changed what is shown of a handle.
     """
-    known = {} if context is None else _stand_ins(asked["args"])
+    known = {} if context is None else _stand_ins(asked)
     put_in = {} if context is None else context.put_in
 
     def real(value: Any) -> Any:
         if isinstance(value, StandIn):
             own = known.get(value.id)
-            if own is None or value.id not in put_in or shown_handle(own) != shown_handle(value):
+            if own is None or value.id not in put_in or _text_of(own) != _text_of(value):
                 raise GuestException(
-                    f"a reviewer changed a handle in this call of {call['name']}; an edit replaces "
+                    f"a reviewer changed a handle in this call of {name}; an edit replaces "
                     "a handle by a value, or leaves it as it is"
                 )
             return put_in[value.id]
@@ -68,36 +91,12 @@ def with_handles(call: ToolCall, asked: ToolCall, context: CellContext | None) -
             return {key: real(item) for key, item in value.items()}
         return [real(item) for item in value] if isinstance(value, list) else value
 
-    return {key: real(item) for key, item in call["args"].items()}
+    return {key: real(item) for key, item in args.items()}
 
 
 def has_handles(args: Any) -> bool:
     """Whether arguments have stand-ins for values that stay with the host."""
     return bool(_stand_ins(args))
-
-
-def described(payload: Mapping[str, Any], call: ToolCall, whole: Any) -> dict[str, Any]:
-    """A question about a call, with what is shown of handles in place of their values.
-
-    Args:
-        payload: The question of a rule, which saw the values.
-        call: The call, with stand-ins.
-        whole: The arguments that the rule saw.
-    """
-    shown, seen = str(storable(call["args"])), str(whole)
-    requests = [
-        {
-            **one,
-            "args": call["args"],
-            **(
-                {"description": one["description"].replace(seen, shown)}
-                if "description" in one
-                else {}
-            ),
-        }
-        for one in payload["action_requests"]
-    ]
-    return {**payload, "action_requests": requests}
 
 
 def _stand_ins(value: Any) -> dict[str, StandIn]:
@@ -112,3 +111,21 @@ def _stand_ins(value: Any) -> dict[str, StandIn]:
         elif isinstance(one, list):
             waiting += one
     return found
+
+
+def _text_of(value: Any) -> str | None:
+    if not isinstance(value, StandIn):
+        return None
+    if _WHOLE in value.about:  # it comes from such a text
+        return str(value.about[_WHOLE])
+    # Code chooses names and contents, so these are quoted.
+    about = {key: json.dumps(item, ensure_ascii=False) for key, item in value.about.items()}
+    facts = [value.id, *(f"{key} {about[key]}" for key in _FACTS if key in about)]
+    return ", ".join(facts)
+
+
+def _stand_in_of(text: str) -> StandIn:
+    return StandIn(text.partition(",")[0], {_WHOLE: text})
+
+
+_HANDLES: Final = Mark("handle", _text_of, _stand_in_of)
