@@ -31,12 +31,13 @@ pytestmark = pytest.mark.timeout(600)  # engines and models start beside the loa
 @pytest.fixture
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of an example's folder, where it may write."""
-    skipped = shutil.ignore_patterns("__pycache__", "shop", "desk")
+    skipped = shutil.ignore_patterns("__pycache__", "shop", "desk", "report")
     return Path(shutil.copytree(EXAMPLES / request.param, tmp_path / "example", ignore=skipped))
 
 
 data_agent = pytest.mark.parametrize("example", ["data-agent"], indirect=True)
 map_agent = pytest.mark.parametrize("example", ["map-agent"], indirect=True)
+report_agent = pytest.mark.parametrize("example", ["report-agent"], indirect=True)
 
 
 def commands(folder: Path) -> list[str]:
@@ -349,3 +350,44 @@ def test_a_real_model_reads_the_parts(example: Path) -> None:
     assert answered == len(readers) >= 3
     assert all(25_000 < size < 50_000 for size in readers)
     assert result(output, "causes") == {"billing": 7 * answered}
+
+
+# -- report agent -------------------------------------------------------------------------------
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@report_agent
+def test_big_values_reach_the_report_and_neither_the_code_nor_the_model(example: Path) -> None:
+    install, start = commands(example)
+    assert install == "pip install '../../..[langchain]'"
+    output = ran(example, start)
+    about_as_shown(example, output, "turns and read N", "Its code read N", "and received N")
+    assert number(r"took N turns", output) == 4
+    made = ran(
+        example,
+        "python -c 'import json, make_data as m;"
+        " print(json.dumps({p: m.readings_of(p) for p in m.PLANTS}))'",
+    )
+    plants: dict[str, list[dict[str, Any]]] = json.loads(made)
+    assert len(made) > 6_000_000
+    report = (example / "report" / "report.md").read_text("utf-8")
+    assert report.rstrip() in output
+    for plant, rows in plants.items():
+        assert len(rows) == 35_040
+        # The whole value arrived, in its order.
+        written = table(example / "report" / f"{plant}.csv")
+        assert written == [{name: str(value) for name, value in row.items()} for row in rows]
+        total = sum(row["kwh"] for row in rows)
+        # At noon it is never dark, unless the plant has failed.
+        (day,) = {
+            row["time"][:10] for row in rows if row["time"].endswith("T12:00") and not row["kwh"]
+        }
+        pattern = f"{plant}: N kWh; no power for 6 hours from {day} 09:00"
+        assert number(pattern, report) == pytest.approx(total, abs=1)
+    failures = table(example / "report" / "failures.csv")
+    assert [row["plant"] for row in failures] == list(plants)
+    assert {row["quarters"] for row in failures} == {"24"}
