@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 #: Modules of the kernel that plugins may import beside the names of `interpstack` itself.
-KERNEL_MODULES: Final = ("checks", "guests", "values")
+KERNEL_MODULES: Final = ("checks", "guests", "similar_names", "values")
 
 
 def public_modules(root: Path) -> set[str]:
