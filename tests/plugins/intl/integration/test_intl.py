@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from interpstack import InterpreterStack, Limits, Session, bridge
+from interpstack import BridgeRegistry, Cell, Image, InterpreterStack, Limits, Session, bridge
+from interpstack_intl.api import guest_source
+from interpstack_quickjs.engine import QuickJSEngine
 
 # -- the surface -----------------------------------------------------------------------------------
 
@@ -182,6 +184,49 @@ async def test_what_code_keeps_is_small_and_goes_on_in_another_process() -> None
     assert process.returncode == 0
     assert json.loads(shown) == used.text
     assert used.text == '["2,00\xa0€", "3,00\xa0€", "1.3.2024"]'
+
+
+async def test_where_only_values_are_restored_the_error_names_what_is_lost() -> None:
+    async with InterpreterStack(plugins=["intl"]).session() as session:
+        await session.eval(_KEPT + "const n = 1")
+        values = await session.values()
+    async with InterpreterStack(plugins=["intl"]).session() as session:
+        await session.load(values)
+        assert (await session.eval("n")).text == "1"
+        for name, kind in (("euro", "NumberFormat"), ("format", "function"), ("day", "PlainDate")):
+            error = (await session.eval(name)).error
+            assert error is not None
+            assert f"'{name}' was not restored" in error.message
+            assert f"(type: {kind})" in error.message
+
+
+_CLOCK = """
+const format = new Intl.DateTimeFormat('en', {dateStyle: 'short', timeStyle: 'long'});
+[format.format(), new Date().toLocaleString('de'), Temporal.Now.instant().toString()]
+"""
+
+
+def _run(before: str) -> tuple[str, Image]:
+    """A cell at a moment in 2023, after another guest of this thread has formatted."""
+    registry = BridgeRegistry()
+    registry.source(guest_source())
+    bridges = registry.freeze()
+    for code in (before, _CLOCK):
+        realm = QuickJSEngine().open(Limits(), bridges)
+        completion = realm.start(Cell(source=code, seed=1)).poll(1_700_000_000.25, 5.0).completion
+        image = realm.image()
+        realm.close()
+        assert completion is not None
+        assert completion.error is None
+    return completion.text, image
+
+
+def test_a_cell_that_runs_again_with_its_clock_gives_the_same_to_the_last_byte() -> None:
+    first, second = _run("(1).toLocaleString('de')"), _run("new Date().toLocaleString('ja')")
+    assert first == second
+    assert first[0] == (
+        '["11/14/23, 10:13:20 PM UTC", "14.11.2023, 22:13:20", "2023-11-14T22:13:20.252Z"]'
+    )
 
 
 # -- who does not use it ---------------------------------------------------------------------------
