@@ -59,6 +59,7 @@ class _FileFunction:
         name: In Python's spelling.
         run: Does what it says.
         takes: Checks of the arguments, by name, in order.
+        answers: JSON Schema of the answers; `None` if they are none of JSON.
         needed: The number of arguments that have to be there.
         writes: Whether it changes files.
     """
@@ -66,6 +67,7 @@ class _FileFunction:
     name: str
     run: Callable[[_FileCall], Awaitable[Any]]
     takes: Mapping[str, Callable[[Any], Any]]
+    answers: Mapping[str, Any] | None = None
     needed: int = 1
     writes: bool = False
 
@@ -94,6 +96,7 @@ def file_bridges(
             raw=True,
             positional=True,
             yields=True,
+            answers=function.answers,
             listed=not refused,
             tool="" if refused else source.tools.get(function.name, ""),
             passes=source.passes,
@@ -325,14 +328,33 @@ def _shown_entry(entry: FileEntry) -> dict[str, Any]:
 
 
 _PATH: Final = {"path": checked_path}
+_STRING: Final = {"type": "string"}
+_STRINGS: Final = {"type": "array", "items": _STRING}
+_ENTRY_FIELDS: Final = ("name", *(one.name for one in attrs.fields(FileEntry)))
+_ENTRY: Final = {
+    "type": "object",
+    "properties": {name: _STRING if name in ("name", "path") else {} for name in _ENTRY_FIELDS},
+    "required": list(_ENTRY_FIELDS),
+}
 
 _FUNCTIONS: Final = (
-    _FileFunction(name="read", run=_read, takes=_PATH),
+    _FileFunction(name="read", run=_read, takes=_PATH, answers=_STRING),
     _FileFunction(name="read_bytes", run=_read_bytes, takes=_PATH),
-    _FileFunction(name="read_lines", run=_read_lines, takes={**_PATH, "from": _line, "to": _line}),
-    _FileFunction(name="list", run=_list, takes=_PATH, needed=0),
-    _FileFunction(name="glob", run=_glob, takes={"pattern": _pattern, **_PATH}),
-    _FileFunction(name="stat", run=_stat, takes=_PATH),
+    _FileFunction(
+        name="read_lines",
+        run=_read_lines,
+        takes={**_PATH, "from": _line, "to": _line},
+        answers=_STRINGS,
+    ),
+    _FileFunction(
+        name="list",
+        run=_list,
+        takes=_PATH,
+        answers={"type": "array", "items": _ENTRY},
+        needed=0,
+    ),
+    _FileFunction(name="glob", run=_glob, takes={"pattern": _pattern, **_PATH}, answers=_STRINGS),
+    _FileFunction(name="stat", run=_stat, takes=_PATH, answers=_ENTRY),
     _FileFunction(
         name="write", run=_write, takes={**_PATH, "content": _content}, needed=2, writes=True
     ),

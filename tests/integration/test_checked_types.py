@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from interpstack import (
     bridge,
 )
 from interpstack.guests import NOT_RUN
+from interpstack_files.api import Files
 from interpstack_javascript import node_runtime
 from interpstack_javascript.types.doctor import checks
 from interpstack_javascript.types.service import CheckerService, CheckerSilent, checker
@@ -126,6 +128,18 @@ async def test_the_error_names_places_types_and_what_is_near(
         assert (await session.eval("typeof n")).text == "undefined"
 
 
+async def test_a_cell_that_does_not_compile_is_left_to_the_run(session: Session) -> None:
+    for source in (
+        "[1].map((q) => await (f(q)))",
+        "function g() { await missing; }\ng()",
+        "const = 5",
+    ):
+        error = (await session.eval(source)).error
+        assert error is not None
+        assert error.name == "SyntaxError"
+        assert not error.message.startswith(NOT_RUN)
+
+
 async def test_variables_of_earlier_cells_have_the_types_that_they_got(session: Session) -> None:
     async def fails(source: str) -> bool:
         error = (await session.eval(source)).error
@@ -198,6 +212,30 @@ async def test_tools_are_checked_by_their_schemas_also_after_they_change(
         assert error is not None
         assert error.message.endswith("has no 'id'; it has key")
     assert noted == ["called"] * 2
+
+
+async def test_the_answers_of_files_are_declared(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo")
+    plugins = ["console", Files(tmp_path)]
+    with InterpreterStack("quickjs", plugins, check="types") as stack:
+        session = stack.session("one")
+        right = (
+            "const text = await files.read('a.txt'), lines = await files.readLines('a.txt');\n"
+            "const [entry] = await files.list();\n"
+            "[text.length, lines[0].length, entry.name, (await files.stat('a.txt')).size]"
+        )
+        assert (await session.eval(right)).text == '[7, 3, "a.txt", 7]'
+        for wrong, words in (
+            ("files.read('a.txt').length", "; write (await files.read(…)).length"),
+            ("text.lenght", "text is a string; it has no 'lenght'; did you mean length?"),
+            ("lines[0].trimm()", "lines[0] is a string; it has no 'trimm'; did you mean trim?"),
+            ("entry.nam", "entry has no 'nam'; it has "),
+            ("(await files.glob('*'))[0].name", " is a string; it has no 'name'"),
+        ):
+            error = (await session.eval(wrong)).error
+            assert error is not None, wrong
+            assert error.message.startswith(NOT_RUN)
+            assert words in error.message
 
 
 HOSTILE = {

@@ -276,4 +276,5 @@ TYPED_RIGHT: Final = (
     "const list: number[] = [];\nlist.push(...hits.map((hit) => hit.score));\nlist.length",
     "const pick = <T,>(list: T[], at: number): T => list[at];\npick(hits, 0).title",
     "enum Color { Red, Blue }\nColor.Red",
+    "const wide = '😀';\n{wide, b: '😀'}",
 )

@@ -266,9 +266,9 @@ def _unchecked(why: str) -> CellUnchecked:
 
 @lru_cache(maxsize=_PASSED)
 def _plain(source: str, language: str | None) -> tuple[str, int] | None:
-    """A cell as JavaScript at the same places, and the place from which all is two units further.
+    """The units of a cell as JavaScript at the same places; `None` if it cannot be read.
 
-    `None` if it cannot be read.
+    Beside them, the place from which all is two units further.
     """
     if escape(source) != source:
         return None
@@ -281,7 +281,7 @@ def _plain(source: str, language: str | None) -> tuple[str, int] | None:
             edits = type_edits(reading.program, units, pause=clock.pause)
     except (SourceError, TypeScriptError, CellTimeout):
         return None
-    text = _blanked(source, units, edits)
+    text = _blanked(units, edits)
     final = reading.final
     if text is None or final is None:
         return None if text is None else (text, len(units) + 1)
@@ -289,10 +289,8 @@ def _plain(source: str, language: str | None) -> tuple[str, int] | None:
     return f"{text[:start]};({text[start:end]}){text[end:]}", start
 
 
-def _blanked(source: str, units: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
-    """The source with types blanked; `None` if code would stand in their place."""
-    if not edits:
-        return source
+def _blanked(units: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
+    """The units of a source with types blanked; `None` if code would stand in their place."""
     parts, at = [], 0
     for start, end, text in edits:
         if len(text) > end - start:

@@ -14,6 +14,8 @@ const NOT_ITERABLE = new Set([2461, 2488, 2495, 2548, 2549]);
 const MISMATCH = new Set([2322, 2345, 2353, 2412, 2559, 2561, 2588, 2739, 2740, 2741, 2769, 2820]);
 const NO_OVERLOAD = 2769;
 const UNREACHABLE = 7027;
+// `await` in a function that is not async: the cell does not run, and the run says what to write.
+const AWAIT_IN_FUNCTION = new Set([1308, 2311]);
 // Faults that are answered.
 const MOST = 40;
 const CHARS = 60;
@@ -111,6 +113,7 @@ export class Faults {
   }
 
   all() {
+    if (this.diagnostics.some(one => AWAIT_IN_FUNCTION.has(one.code))) return [];
     for (const one of this.diagnostics) {
       if (one.code === UNREACHABLE) this.places.dead.push([one.start, one.start + one.length]);
     }
