@@ -194,6 +194,19 @@ async def test_rules_see_the_value_of_a_handle(chat: Any, posted: Posted) -> Non
     assert posted == ["harmless"]
 
 
+async def test_a_handle_may_be_the_whole_input(chat: Any, posted: Posted) -> None:
+    conversation = chat(interrupt_on={"send": True, "post": True})
+    code = "await tools.send(await keep('some text', 'a'))"
+    (found,) = (await conversation.turn(code))["__interrupt__"]
+    assert "some text" in found.value["action_requests"][0]["args"]["text"]["$handle"]
+    assert "sent 9" in answer_of(await conversation.decide({"type": "approve"}))
+    code = "await tools.post(await keep({rows: [1, 2], note: 'n'}, 'b'))"
+    (found,) = (await conversation.turn(code))["__interrupt__"]
+    assert found.value["action_requests"][0]["args"] == {"rows": [1, 2], "note": "n"}
+    assert "posted 2 n" in answer_of(await conversation.decide({"type": "approve"}))
+    assert posted == ["some text", [1, 2]]
+
+
 async def test_an_object_that_looks_like_a_handle_is_shown_as_one_that_does(chat: Any) -> None:
     conversation = chat(interrupt_on={"post": True})
     code = "await tools.post({rows: [{$handle: 'h_x, type \"table\"'}]})"
