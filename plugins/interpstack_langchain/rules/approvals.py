@@ -22,7 +22,7 @@ from langgraph.types import Interrupt
 
 from interpstack import CellContext, GuestException, Request
 from interpstack.values import same_json
-from interpstack_agents import escaped_text, readable_arguments, readable_request, with_handles
+from interpstack_agents import escaped_text, readable_arguments, with_handles
 from interpstack_durable.api import ReplayDivergence
 from interpstack_langchain.langgraph_internals.call_scopes import entered, scope
 from interpstack_langchain.rules.approval_rules import ApprovalRules, Policy

@@ -185,7 +185,7 @@ class TypeCheck(CellCheck):
             offset = index_of(cell.source, unit if unit < added_at else max(unit - 2, added_at))
             if offset in known or index_of(cell.source, max(int(one.get("from", 0)), 0)) in known:
                 continue
-            text = _TOLD[one["kind"]](self, one, members)
+            text = _MESSAGES[one["kind"]](self, one, members)
             if text:
                 name = "ReferenceError" if one["kind"] == "name" else "TypeError"
                 faults.append(EarlyFault(offset, GuestError(name, text)))
@@ -250,7 +250,7 @@ class TypeCheck(CellCheck):
         return f"{bridge.name}{what} takes {takes}; got {_KINDS[first['kind']]}"
 
 
-_TOLD: Final[Mapping[str, Callable[[TypeCheck, Mapping[str, Any], _Members], str]]] = {
+_MESSAGES: Final[Mapping[str, Callable[[TypeCheck, Mapping[str, Any], _Members], str]]] = {
     "call": TypeCheck._call,  # noqa: SLF001
     "input": TypeCheck._input,  # noqa: SLF001
     "iterate": TypeCheck._iterate,  # noqa: SLF001
@@ -343,6 +343,6 @@ def _value(given: Any, kinds: list[Mapping[str, str]], number: int | None = None
 
 def _read(answer: Mapping[str, Any]) -> tuple[Sequence[Mapping[str, Any]], _CellTypes]:
     """The faults and the rest of an answer."""
-    faults = [one for one in answer["faults"] if one["kind"] in _TOLD]
+    faults = [one for one in answer["faults"] if one["kind"] in _MESSAGES]
     variables = {str(k): str(v) for k, v in answer["variables"].items()}
     return faults, _CellTypes(variables, tuple(map(str, answer["added"])))
