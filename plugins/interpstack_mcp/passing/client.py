@@ -23,7 +23,8 @@ from interpstack_mcp.passing.calls import PassedRequest, is_modern
 from interpstack_mcp.passing.idling import IdleTimer
 from interpstack_mcp.passing.names import Names, Uris
 from interpstack_mcp.passing.sending import SendQueue
-from interpstack_mcp.passing.upstream import LISTS, Upstream, allows_level
+from interpstack_mcp.passing.upstream import LISTS, Upstream
+from interpstack_mcp.serving.clients import allows_level
 
 __all__ = ["RESOURCE_NOT_FOUND", "PassingClient"]
 

@@ -32,8 +32,9 @@ from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.calls import PassedRequest, is_modern
 from interpstack_mcp.passing.questions import Downstream, Questions, refusal
 from interpstack_mcp.passing.sending import SendQueue
+from interpstack_mcp.serving.clients import allows_level
 
-__all__ = ["LISTS", "Upstream", "allows_level"]
+__all__ = ["LISTS", "Upstream"]
 
 _log = logging.getLogger("interpstack.mcp")
 #: The lists of the protocol: the request, the field of the answer, the capability, and what
@@ -49,17 +50,6 @@ LISTS: Final[Mapping[str, tuple[str, str, str, str]]] = {
         "uriTemplate",
     ),
 }
-#: Levels of log messages, the least serious first.
-_LEVELS: Final = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
 #: Fields of `_meta` that are for one connection, and begin so.
 _RESERVED: Final = "io.modelcontextprotocol/"
 _LOG_LEVEL: Final = f"{_RESERVED}logLevel"
@@ -78,11 +68,6 @@ _CHANGES: Final = frozenset(
     }
 )
 _Notification = types.Notification[dict[str, Any], str]
-
-
-def allows_level(wanted: str, level: str) -> bool:
-    """Whether a client wants log messages of a level."""
-    return not wanted or _LEVELS.index(level) >= _LEVELS.index(wanted)
 
 
 @attrs.define(eq=False)

@@ -16,10 +16,29 @@ from interpstack.checks import positive
 from interpstack_mcp.serving.oauth import owner_of
 from interpstack_mcp.serving.runs import ServedCell
 
-__all__ = ["Beside", "Client", "Clients", "ServerLimits", "client_key", "names_sessions"]
+__all__ = [
+    "Beside",
+    "Client",
+    "Clients",
+    "ServerLimits",
+    "allows_level",
+    "client_key",
+    "names_sessions",
+]
 
 _COUNT: Final = positive(int, optional=False, of="ServerLimits")
 _SECONDS: Final = positive(float, optional=False, of="ServerLimits")
+#: Levels of log messages, the least serious first.
+_LEVELS: Final = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -57,6 +76,11 @@ def names_sessions(ctx: Any) -> bool:
     return ctx.request is not None and ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
+def allows_level(wanted: str, level: str) -> bool:
+    """Whether a client wants log messages of a level."""
+    return not wanted or _LEVELS.index(level) >= _LEVELS.index(wanted)
+
+
 class Beside(Protocol):
     """Something of a client's that ends with it, beside its session."""
 
@@ -86,6 +110,7 @@ class Client:
         runs: Cells whose outcome the client has not got yet, by id.
         texts: Large results, by URI.
         used: When the client was heard of last.
+        level: The least serious level of the log messages that it wants; empty for all.
     """
 
     key: str
@@ -95,6 +120,7 @@ class Client:
     runs: dict[str, ServedCell] = attrs.field(factory=dict)
     texts: OrderedDict[str, tuple[str, str]] = attrs.field(factory=OrderedDict)
     used: float = attrs.field(factory=time.monotonic)
+    level: str = ""
     _beside: dict[type, Beside] = attrs.field(factory=dict, init=False)
 
     @property
@@ -112,7 +138,8 @@ class Client:
 
     def wants_logs(self, level: str) -> bool:
         """Whether the client wants log messages of a level."""
-        return all(one.wants_logs(level) for one in self._beside.values())
+        beside = self._beside.values()
+        return allows_level(self.level, level) and all(one.wants_logs(level) for one in beside)
 
     def add(self, run: ServedCell) -> None:
         """Take a new cell.

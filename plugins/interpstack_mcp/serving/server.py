@@ -118,6 +118,10 @@ class CodeServer:
         made.middleware.append(explained_faults)
         if self._gateway is not None:
             self._gateway.extend(made)
+        else:  # declares that there are log messages: the console of a running cell
+            made.add_request_handler(
+                "logging/setLevel", types.SetLevelRequestParams, self._set_level
+            )
         return made
 
     def is_busy(self, session: str) -> bool:
@@ -156,6 +160,10 @@ class CodeServer:
             text = types.TextContent(text=sendable(str(error)))
             return types.CallToolResult(content=[text], is_error=True)
         return _named_session(answer, client) if named else answer
+
+    async def _set_level(self, ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        (await self._clients.client(*client_key(ctx))).level = params.level
+        return types.EmptyResult()
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         client = None if names_sessions(ctx) else await self._clients.client(*client_key(ctx))

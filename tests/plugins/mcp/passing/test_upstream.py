@@ -20,7 +20,7 @@ from interpstack_mcp.configuration import read_servers
 from interpstack_mcp.connections.failures import Lost
 from interpstack_mcp.limits import McpLimits
 from interpstack_mcp.passing.client import PassingClient
-from interpstack_mcp.passing.upstream import allows_level
+from interpstack_mcp.serving.clients import allows_level
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 both = pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -105,6 +105,23 @@ async def test_progress_and_output_are_sent_on_the_way(serve: Any) -> None:
     assert "".join(heard).split() == ["one", "two"]
 
 
+async def test_output_is_a_log_that_the_server_declares_and_the_client_may_refuse(
+    serve: Any,
+) -> None:
+    heard: list[str] = []
+
+    async def log(params: Any) -> None:
+        heard.append(params.data)
+
+    client = await serve().client(mode="legacy", logging_callback=log)
+    assert client.server_capabilities.logging is not None
+    for level in ("warning", "info"):
+        with pytest.warns(match="logging capability is deprecated"):
+            await client.set_logging_level(level)
+        await run(client, f"console.log('{level}'); await tools.pay({{to: 'Ann'}})")
+    assert "".join(heard).split() == ["info"]
+
+
 @both
 async def test_approvals_come_before_effects(serve: Any, mode: str) -> None:
     served, asked = serve("tools.pay"), []
