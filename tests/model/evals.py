@@ -11,25 +11,21 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-import random
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import attrs
 from tests.model.loop import HOST, Host, SimLoop
-from tests.model.protocol import Event
 from tests.model.stores import Faults, StoreClient, StoreServer
+from tests.model.watching import SeenEngine, World, digest_of
 
 from interpstack import (
     Bridge,
-    Cell,
     CellContext,
-    Execution,
     GuestException,
     HostOffer,
     InterpreterStack,
-    Settlement,
 )
 from interpstack_accounts.api import Account, Budget
 from interpstack_agents import (
@@ -43,16 +39,15 @@ from interpstack_agents import (
 from interpstack_agents.approvals import Approved, Denied
 from interpstack_durable.api import BackgroundCells, Journals
 from interpstack_state import StateBusy, StateTaken
-from interpstack_testing import FakeEngine
 
-__all__ = ["EvalWorld", "Plan"]
+__all__ = ["PATIENCE", "EvalWorld", "Plan"]
 
 #: The run, the conversation and the eval have these names.
 _RUN, _CONVERSATION, _EVAL = "eval", "c", "e"
 _JOURNAL = f"eval:{_CONVERSATION}:{_EVAL}"
 _LEASE_SECONDS = 10.0
 #: Tries of the operator after the last fault until the run counts as stuck.
-_PATIENCE = 40
+PATIENCE = 40
 
 
 @attrs.frozen
@@ -61,6 +56,7 @@ class Plan:
 
     Attributes:
         source: The code.
+        world: Whether it runs in `evals` or in `agents`.
         deaths: Callbacks of a process after which the process dies, one for each process in turn.
         stalls: By the number of the process, after which callback it stops for how many seconds.
         offsets: How wrong the clocks of the machines are, in seconds.
@@ -68,10 +64,11 @@ class Plan:
         troubled: How many attempts of the operator have faults.
         budget: The number of calls that the run may make; `None` for no limit.
         slices: Seconds of a time slice, for a cell in the background; `None` for another.
-        people: How people behave: shares of rejections, stale pages, double runs, cancellations.
+        people: How people behave: shares of rejections, stale pages, double runs and others.
     """
 
     source: str
+    world: str = "evals"
     deaths: Sequence[int] = ()
     stalls: Mapping[int, tuple[int, float]] = attrs.field(factory=dict)
     offsets: Sequence[float] = (0.0, 0.0)
@@ -80,64 +77,6 @@ class Plan:
     budget: int | None = None
     slices: float | None = None
     people: Mapping[str, float] = attrs.field(factory=dict)
-
-
-class _SeenExecution(Execution):
-    """An execution whose answers are noted in the trace."""
-
-    def __init__(self, inner: Execution, seed: int, world: EvalWorld) -> None:
-        self._inner, self._seed, self._world = inner, seed, world
-
-    def poll(self, now: float, cpu_seconds: float | None) -> Any:
-        return self._inner.poll(now, cpu_seconds)
-
-    def settle(self, settlements: Sequence[Settlement]) -> None:
-        for one in settlements:
-            said = _digest([json.loads(one.text), one.error and one.error.message])
-            self._world.note("deliver", key=f"{self._seed % 997}:{one.id}", digest=said)
-        self._inner.settle(settlements)
-
-    def abort(self, reason: str) -> Any:
-        return self._inner.abort(reason)
-
-    def undo(self) -> None:
-        self._inner.undo()
-
-    def interrupt(self) -> None:
-        self._inner.interrupt()
-
-    def listen(self, hear: Any) -> None:
-        self._inner.listen(hear)
-
-
-class _SeenEngine(FakeEngine):
-    """The fake engine, whose guests are watched by a world."""
-
-    def __init__(self, world: EvalWorld) -> None:
-        super().__init__()
-        self._world = world
-
-    def open(self, *given: Any) -> Any:
-        realm, world = super().open(*given), self._world
-        start = realm.start
-
-        def starting(cell: Cell) -> Execution:
-            world.note("resume" if world.began else "begin")
-            world.began = True
-            return _SeenExecution(start(cell), cell.seed, world)
-
-        realm.start = starting  # type: ignore[method-assign]
-        return realm
-
-
-def _digest(value: Any) -> str:
-    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=4).hexdigest()
-
-
-def _key(context: CellContext) -> str:
-    """A short name for `CellContext.call_key`, which still differs between evals."""
-    seed, _, number = context.call_key.partition(":")
-    return f"{int(seed, 16) % 997}:{number}"
 
 
 @attrs.define(eq=False)
@@ -150,41 +89,27 @@ class _Process:
     ended: asyncio.Future[None]
 
 
-@attrs.define(eq=False)
-class EvalWorld:
+@attrs.define(eq=False, kw_only=True)
+class EvalWorld(World):
     """One eval on two hosts, and the person who approves its calls.
 
     Attributes:
         plan: What happens.
-        chance: Decides everything else.
-        trace: What happened.
-        began: Whether the code has ever begun.
     """
 
     plan: Plan
-    chance: random.Random
-    trace: list[Event] = attrs.field(factory=list)
-    began: bool = attrs.field(default=False, init=False)
-    _loop: SimLoop = attrs.field(init=False)
+    run: str = _RUN
     _server: StoreServer = attrs.field(init=False)
     _processes: dict[str, _Process] = attrs.field(factory=dict, init=False)
     _lives: int = attrs.field(default=0, init=False)
     _questions: dict[str, str] = attrs.field(factory=dict, init=False)
-    _tokens: dict[str, str] = attrs.field(factory=dict, init=False)
     _pages: list[list[dict[str, Any]]] = attrs.field(factory=list, init=False)
     _decided: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _settled: bool = attrs.field(default=False, init=False)
 
     @property
     def budgets(self) -> dict[str, int]:
         return {} if self.plan.budget is None else {_RUN: self.plan.budget}
-
-    def note(self, kind: str, **data: Any) -> None:
-        """Add an event to the trace."""
-        if self._loop.is_over:
-            return  # clean-up code of processes that have died
-        host = HOST.get()
-        life = "" if host is None else str(host)
-        self.trace.append(Event(kind, _RUN, life, data, self._loop.now))
 
     # -- what the store sees ---------------------------------------------------------------
 
@@ -218,14 +143,14 @@ class EvalWorld:
         seed = int.from_bytes(blake2b(_JOURNAL.encode(), digest_size=16).digest(), "big")
         answers = []
         for number, value, error, *_ in part.get("settled", ()):
-            said = _digest([json.loads(value), error and error[1]])
-            answers.append((f"{seed % 997}:{number}", said))
+            said = digest_of([json.loads(value), error and error[1]])
+            answers.append((self.key(seed, number), said))
         step = [key for key, _ in answers] if "now" in entry else []
         asked = max((one[0] for one in part.get("asked", ())), default=0)
         self.note(
             "record",
             index=index,
-            entry=_digest(entry),
+            entry=digest_of(entry),
             answers=answers,
             step=step,
             asked=asked,
@@ -234,8 +159,7 @@ class EvalWorld:
     # -- processes -------------------------------------------------------------------------
 
     def died(self, host: Host) -> None:
-        """Note that a process has died."""
-        self.trace.append(Event("die", "", str(host), {}, self._loop.now))
+        super().died(host)
         process = self._processes.pop(host.name)
         if not process.ended.done():
             process.ended.set_result(None)
@@ -259,9 +183,9 @@ class EvalWorld:
                 host,
                 Conversations(client, lease_seconds=_LEASE_SECONDS),
                 InterpreterStack(
-                    _SeenEngine(self), ["accounts", "console", "durable"], bridges=bridges
+                    SeenEngine(self), ["accounts", "console", "durable"], bridges=bridges
                 ),
-                self._loop.create_future(),
+                self.loop.create_future(),
             )
         return self._processes[name]
 
@@ -272,7 +196,7 @@ class EvalWorld:
 
     async def _pay(self, n: int, context: CellContext) -> Any:
         question = CallQuestion.of(context.call_key, "pay", {"n": n})
-        self._questions[question.id] = _key(context)
+        self._questions[question.id] = self.key(context.cell.seed, context.request_id)
         decision = context.host.get(question.id)
         if decision is None:
             raise DecisionNeeded([question])
@@ -281,10 +205,12 @@ class EvalWorld:
         return await self._made(n, context, gated=True)
 
     async def _made(self, n: int, context: CellContext, *, gated: bool) -> Any:
-        self.note("call", key=_key(context), number=context.request_id, gated=gated)
+        number = context.request_id
+        key = self.key(context.cell.seed, number)
+        self.note("call", key=key, number=number, gated=gated)
         if self.chance.random() < 0.8:
             await asyncio.sleep(self.chance.choice([0.01, 0.2, 2.0, 20.0]) * self.chance.random())
-        self.note("answer", key=_key(context))
+        self.note("answer", key=key)
         if n % 5 == 4:
             raise ValueError(f"no {n}")
         return n * 10
@@ -298,8 +224,10 @@ class EvalWorld:
             if "answer" in data:
                 return str(data["answer"])
             opened = data.get("open") or {"questions": []}
+            asked = [CallQuestion.from_dict(one) for one in opened["questions"]]
+            if asked and not decisions:
+                raise DecisionNeeded(asked)  # nothing of the code runs before a decision
             if decisions:
-                asked = [CallQuestion.from_dict(one) for one in opened["questions"]]
                 check_decisions(asked, decisions, lambda question, args: None)
             try:
                 outcome = await self._ran(process, conversation, decisions)
@@ -337,10 +265,10 @@ class EvalWorld:
 
     async def drive(self, loop: SimLoop) -> None:
         """Let the run begin, answer its questions and start it again until it has ended."""
-        self._loop = loop
+        self.loop = loop
         faults = Faults(self.chance, *self.plan.faulty)
         self._server = StoreServer(faults, self._saw)
-        people, attempts, patience = self.plan.people, 0, _PATIENCE
+        people, attempts, patience = self.plan.people, 0, PATIENCE
         while patience:
             attempts += 1
             troubled = attempts <= self.plan.troubled
@@ -348,17 +276,14 @@ class EvalWorld:
                 faults.calm()
                 patience -= 1
             names = self.chance.sample("AB", 2)
-            runs = names if troubled and self._odd(people.get("double", 0)) else names[:1]
+            runs = names if troubled and self.odd(people.get("double", 0)) else names[:1]
             ends = [asyncio.ensure_future(self._attempt(name, troubled)) for name in runs]
-            if any([await end for end in ends]):
-                if self._odd(0.5):  # another process reports the same end
+            if any([await end for end in ends]) or self._settled:
+                if self.odd(0.5):  # another process reports the same end
                     await self._attempt(names[1], troubled=False)
                 return
             await asyncio.sleep(self.chance.random() * self.chance.choice([0.1, 3.0, 60.0]))
         self.note("stuck", why=f"{attempts} attempts")
-
-    def _odd(self, share: float) -> bool:
-        return self.chance.random() < share
 
     async def _attempt(self, name: str, troubled: bool) -> bool:
         """Start the run once; True if it has ended."""
@@ -366,12 +291,15 @@ class EvalWorld:
         decisions = self._decide(troubled)
         context = contextvars.copy_context()
         context.run(HOST.set, process.host)
-        task = self._loop.create_task(self._reported(process, decisions), context=context)
-        cancel = troubled and self._odd(self.plan.people.get("cancel", 0))
+        task = self.loop.create_task(self._reported(process, decisions), context=context)
+        cancel = troubled and self.odd(self.plan.people.get("cancel", 0))
         waits: set[Any] = {task, process.ended}
+        leaves = troubled and not cancel and self.plan.people.get("impatient", 0)
         seconds = self.chance.random() * 3 if cancel else None
+        if leaves:  # the operator starts another process meanwhile
+            seconds = _LEASE_SECONDS + self.chance.random() * 20
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done() and not process.ended.done():
+        if not task.done() and not process.ended.done() and not leaves:
             self.note("cancel")
             context.run(task.cancel)
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -395,6 +323,7 @@ class EvalWorld:
             self.note("error", name=type(error).__name__, text=str(error))
         else:
             self.note("settle", end=end)
+            self._settled = True
             return True
         return False
 
@@ -403,7 +332,7 @@ class EvalWorld:
         if not self._pages:
             return {}
         page = self._pages[-1]
-        if troubled and self._odd(self.plan.people.get("stale", 0)):
+        if troubled and self.odd(self.plan.people.get("stale", 0)):
             page = self.chance.choice(self._pages)
         if not page:  # the questions that the store has
             row = self._server.state.read(f"conversation:{_CONVERSATION}")
@@ -414,8 +343,8 @@ class EvalWorld:
         self.note("show", questions=[(one["id"], self._questions[one["id"]]) for one in page])
         made: dict[str, Any] = {}
         for one in page:
-            rejects = self._odd(self.plan.people.get("reject", 0))
-            again = self._decided.get(one["id"]) if self._odd(0.7) else None
+            rejects = self.odd(self.plan.people.get("reject", 0))
+            again = self._decided.get(one["id"]) if self.odd(0.7) else None
             made[one["id"]] = again or (Denied("no") if rejects else Approved())
         self._decided |= made
         said = {

@@ -121,6 +121,7 @@ class SimLoop(asyncio.BaseEventLoop):
         task = _Task(coroutine, loop=self, **options)
         self._numbers += 1
         task.number = self._numbers
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
         self._tasks.append(task)
         return task
 
@@ -204,8 +205,6 @@ class SimLoop(asyncio.BaseEventLoop):
         """Close the coroutines that never ended; nothing that they do matters any more."""
         self.is_over = True
         pending = [task for task in self._tasks if not task.done()]
-        for task in pending:
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
         for task in pending:
             coroutine: Any = task.get_coro()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,9 +31,11 @@ class EvalPlan:
     @classmethod
     def of(cls, program: Sequence[Tree], plan: Plan) -> EvalPlan:
         """The plan for a program."""
-        return cls(tuple(program), attrs.evolve(plan, source=source(program)))
+        return cls(tuple(program), attrs.evolve(plan, source=source(program, plan.world)))
 
 
+#: The most callbacks of a process before it dies, of which one is drawn.
+_DEATHS = {"evals": (20, 120, 500), "agents": (100, 400, 900)}
 _HEAD = """seen = []
 async def safe(call):
     try:
@@ -42,10 +45,11 @@ async def safe(call):
 """
 
 
-def source(program: Sequence[Tree]) -> str:
+def source(program: Sequence[Tree], world: str) -> str:
     """The code of a program, for the fake engine."""
     lines = [line for tree in program for line in _statement(tree)]
-    return _HEAD + "\n".join([*lines, "seen"])
+    text = _HEAD + "\n".join([*lines, "seen"])
+    return text if world == "evals" else text.replace("kit.", "tools.")
 
 
 def _statement(tree: Tree) -> list[str]:
@@ -99,12 +103,33 @@ def _program(chance: random.Random) -> list[Tree]:
     return [statement(1) for _ in range(chance.randint(1, 5))]
 
 
-def eval_plan(seed: int) -> EvalPlan:
-    """The plan of a seed."""
+def _numbered(program: Sequence[Tree]) -> list[Tree]:
+    """The program without loops, and with another number in each call, by which calls are known."""
+    numbers = itertools.count(1)
+    found: list[Tree] = []
+    for tree in program:
+        match tree:
+            case ("loop", _, *inner):
+                found += inner
+            case _:
+                found.append(tree)
+    return [_with_numbers(tree, numbers) for tree in found]
+
+
+def _with_numbers(tree: Tree, numbers: Iterator[int]) -> Tree:
+    kind, *parts = tree
+    return (
+        kind,
+        *((part[0], next(numbers)) if isinstance(part, tuple) else part for part in parts),
+    )
+
+
+def eval_plan(seed: int, world: str = "evals") -> EvalPlan:
+    """The plan of a seed in a world."""
     chance = random.Random(f"plan {seed}")
     troubled = chance.choice([0, 2, 4, 8])
     deaths = [
-        chance.randint(1, chance.choice([20, 120, 500])) for _ in range(chance.choice([0, 1, 2, 4]))
+        chance.randint(1, chance.choice(_DEATHS[world])) for _ in range(chance.choice([0, 1, 2, 4]))
     ]
     stalls = {}
     if chance.random() < 0.3:
@@ -112,6 +137,7 @@ def eval_plan(seed: int) -> EvalPlan:
     jumps = chance.random() < 0.3
     plan = Plan(
         source="",
+        world=world,
         deaths=deaths if troubled else (),
         stalls=stalls,
         offsets=(chance.uniform(-90, 90), chance.uniform(-5, 5)) if jumps else (0.0, 0.0),
@@ -124,16 +150,22 @@ def eval_plan(seed: int) -> EvalPlan:
             "stale": chance.choice([0, 0.3]),
             "double": chance.choice([0, 0.4]),
             "cancel": chance.choice([0, 0, 0.3]),
+            "plain": chance.choice([0, 0.5, 1]),
+            "nothing": chance.choice([0, 0.2]),
         },
     )
-    return EvalPlan.of(_program(chance), plan)
+    program = _program(chance)
+    if stalls and chance.random() < 0.7:
+        plan = attrs.evolve(plan, people={**plan.people, "impatient": 1})
+    return EvalPlan.of(program if world == "evals" else _numbered(program), plan)
 
 
 def smaller(given: EvalPlan) -> Iterator[EvalPlan]:
     """Plans with less in them, the smallest first."""
     program, plan = given.program, given.plan
     for index in range(len(program)):
-        yield EvalPlan.of([*program[:index], *program[index + 1 :]], plan)
+        if len(program) > 1:
+            yield EvalPlan.of([*program[:index], *program[index + 1 :]], plan)
         match program[index]:
             case ("all", *calls) if len(calls) > 1:
                 fewer = [("all", *calls[:n], *calls[n + 1 :]) for n in range(len(calls))]

@@ -83,7 +83,8 @@ class StoreClient(StateStore):
         except (StateTaken, StateRejected) as refusal:
             server.saw("refused", *args, refusal)
             raise
-        server.saw(name, *args, length=length, **named)
+        if name != "delete" or result:
+            server.saw(name, *args, length=length, **named)
         if faults.after and faults.chance.random() < faults.after:
             server.saw("fault", f"the answer to {name} is lost")
             raise StoreUnavailable(f"{name}: the answer of the database was lost")

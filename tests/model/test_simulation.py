@@ -9,19 +9,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.model.evals import Plan
-from tests.model.plans import EvalPlan
+from tests.model.mutants import MUTANTS, planted
+from tests.model.plans import EvalPlan, eval_plan
 from tests.model.protocol import INVARIANTS, Broken, Event, judge
-from tests.model.simulate import Ended, exhaustive, run_seed
+from tests.model.simulate import Ended, exhaustive, found, run_plan, run_seed, shrunk
 
 ROOT = Path(__file__).parents[2]
 #: Seeds of the quick suite; `tox -e simulate` has more.
-SEEDS = range(60)
+SEEDS, AGENT_SEEDS = range(60), range(12)
+#: Planted faults, and seeds of which one finds each.
+QUICK = {
+    "records-are-not-awaited": range(3),
+    "replay-ends-early": range(3),
+    "undelivered-answers-are-forgotten": range(10),
+    "errors-are-replayed-as-values": range(10),
+    "calls-in-flight-are-forgotten": range(10),
+    "one-question-for-a-tool": range(5),
+    "budgets-begin-anew-in-each-run": range(20),
+    "claims-are-given-to-everybody": range(3),
+    "plain-answers-count-for-unseen-questions": range(41, 44),
+}
 #: A search, two calls side by side of which one needs an approval, and a call after it.
 SMALL = [("await", ("free", 1)), ("all", ("free", 2), ("pay", 3)), ("await", ("free", 6))]
 
@@ -53,6 +65,30 @@ def test_random_plans_keep_the_invariants() -> None:
         kinds |= {event.kind for event in ended.trace}
     everything = {"ask", "show", "decide", "die", "cancel", "fault", "suspend", "resume"}
     assert kinds >= everything, "these seeds try everything"
+
+
+def test_agents_with_random_plans_keep_the_invariants() -> None:
+    kinds: set[str] = set()
+    for seed in AGENT_SEEDS:
+        ended = run_seed(seed, "agents")
+        check(ended, f"seed {seed}")
+        kinds |= {event.kind for event in ended.trace}
+    assert kinds >= {"ask", "show", "decide", "die", "fault", "suspend", "resume"}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_planted_fault_is_found(name: str) -> None:
+    hit = found(MUTANTS[name], QUICK[name])
+    assert hit is not None
+    seed, broken = hit
+    assert broken.invariant in MUTANTS[name].breaks
+    assert run_seed(seed, MUTANTS[name].world).broken is None, "it is the fault that was found"
+
+
+def test_planted_faults_break_invariants_that_there_are() -> None:
+    assert len(MUTANTS) >= 20
+    for fault in MUTANTS.values():
+        assert {*fault.breaks} <= INVARIANTS.keys()
 
 
 def test_a_process_may_die_at_every_await_of_a_small_program() -> None:
@@ -152,11 +188,14 @@ def test_the_page_has_the_invariants_of_the_model() -> None:
     assert {name: found.get(name) for name in INVARIANTS} == dict(INVARIANTS)
 
 
-def test_smaller_plans_are_smaller() -> None:
-    from tests.model.plans import eval_plan, smaller
-
-    for seed in range(20):
-        plan = eval_plan(seed)
-        for less in smaller(plan):
-            assert less != plan
-            assert len(attrs.astuple(less)[0]) <= len(attrs.astuple(plan)[0])
+def test_a_plan_that_fails_shrinks_to_a_smaller_one_that_fails() -> None:
+    fault = MUTANTS["undelivered-answers-are-forgotten"]
+    hit = found(fault, range(10))
+    assert hit is not None
+    seed, broken = hit
+    with planted(fault):
+        less = shrunk(eval_plan(seed), seed, broken.invariant, tries=40)
+        again = run_plan(less, seed)
+    assert again.broken is not None
+    assert again.broken.invariant == broken.invariant
+    assert len(less.plan.source) < len(eval_plan(seed).plan.source)
