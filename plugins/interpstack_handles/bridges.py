@@ -186,7 +186,7 @@ async def _text(exchange: HandleExchange, given: Mapping[str, Any], context: Cel
     if isinstance(value, bytes):
         raise TypeError(f"{_named(record)} holds bytes; read them with handles.bytes")
     if not isinstance(value, str):
-        value = await call_blocking(partial(_json_text, value))
+        value = await call_blocking(partial(_json_text, record, value))
     return await _part(exchange, value, given, "characters")
 
 
@@ -247,8 +247,13 @@ def _parsed(record: HandleRecord, text: str) -> Any:
         raise ValueError(f"the text of {_named(record)} is not JSON: {error}") from None
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))
+def _json_text(record: HandleRecord, value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except TypeError:  # such as a date
+        raise TypeError(
+            f"{_named(record)} holds values that JSON has not; read them with handles.json"
+        ) from None
 
 
 _PARTS: Final = ("handle", "from", "to")

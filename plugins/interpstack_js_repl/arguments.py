@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
 from interpstack.similar_names import did_you_mean
@@ -12,6 +12,9 @@ from interpstack_files.api import Files
 from interpstack_js_repl.guest_global import has_helpers
 from interpstack_langchain.api import BackgroundOptions, CostOf, PTCOption, WrongType
 from interpstack_learned import LearnedTypes
+
+if TYPE_CHECKING:
+    from interpstack_handles.api import Handles
 
 __all__ = ["InterpreterArguments", "check_others", "check_ready"]
 
@@ -47,7 +50,7 @@ class InterpreterArguments(TypedDict, total=False):
     attachments: Literal["auto", "always", "never"]
     background: bool | BackgroundOptions
     files: Literal["read-only", "read-write"] | bool | Files | None
-    handles: Any
+    handles: bool | Handles | None
     learn_types: bool | str | LearnedTypes | None
     value_bytes: int
     timers: int

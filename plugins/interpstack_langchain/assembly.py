@@ -35,6 +35,7 @@ from interpstack_langchain.tools.offer_builder import AgentOffers, OfferedTools
 from interpstack_langchain.tools.tool_names import ToolNames
 
 if TYPE_CHECKING:
+    from interpstack_handles.api import Handles
     from interpstack_langchain.background.background import Background
 
 __all__ = ["assembled"]
@@ -206,7 +207,7 @@ def _check_effects(asked: Options, fulfilled: Options, mode: Persistence) -> Non
             warnings.warn(f"{name} has no effect {why}", stacklevel=4)
 
 
-def _handles_of(handles: Any, channels: Channels, options: Options) -> object:
+def _handles_of(handles: Handles, channels: Channels, options: Options) -> object:
     """The part of offers by which code has handles."""
     # Loaded for agents whose code has handles.
     from interpstack_langchain.state.graph_handles import handles_in_graph

@@ -19,6 +19,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from interpstack_agents import PersistenceScope
 from interpstack_langchain.durability.spending import Spending
 from interpstack_langchain.evals.attachment_blocks import for_model
 from interpstack_langchain.evals.call_names import SiblingCalls
@@ -255,7 +256,7 @@ class Interpreter:
         owner = owner_of(state)
         if self.evals.spending is not None:
             self.evals.spending.end(turn_key(state))
-        over = passes(owner) or self.evals.mode.scope == "turn"
+        over = passes(owner) or self.evals.mode.scope == PersistenceScope.TURN
         if self.background is not None and over:
             await self.background.cell_locks.stop_all(owner)
         await self.evals.sessions.end_turn(self.evals.variables.owner(state, context), close=over)

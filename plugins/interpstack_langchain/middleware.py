@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import MethodType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -41,6 +41,9 @@ from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.wrapped_tools import with_native_tool
 from interpstack_learned import LearnedTypes
+
+if TYPE_CHECKING:
+    from interpstack_handles.api import Handles
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 
@@ -170,7 +173,7 @@ class CodeInterpreterMiddleware(AgentMiddleware[InterpreterState, Any, Any]):
         attachments: Literal["auto", "always", "never"] = "auto",
         background: bool | BackgroundOptions = False,
         files: Literal["read-only", "read-write"] | bool | Files | None = "read-only",
-        handles: Any = False,
+        handles: bool | Handles | None = False,
         learn_types: bool | str | LearnedTypes | None = False,
         value_bytes: int = 16 * 2**20,
         timers: int = 1000,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from langchain_core.tools import BaseTool
@@ -13,6 +13,9 @@ from interpstack.checks import shown
 from interpstack_agents import check_signing_key
 from interpstack_files.api import Files
 from interpstack_learned import LearnedTypes, learned_types
+
+if TYPE_CHECKING:
+    from interpstack_handles.api import Handles
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -178,7 +181,7 @@ def _are_files(instance: object, attribute: attrs.Attribute[Any], value: Any) ->
         )
 
 
-def _handles(value: Any) -> Any:
+def _handles(value: Any) -> Handles | None:
     """The `Handles` of an agent that has some, without loading the plugin for others."""
     if value is None or value is False:
         return None
@@ -249,7 +252,7 @@ class Options:
     files: Literal["read-only", "read-write", False] | Files = attrs.field(
         default="read-only", converter=_files, validator=_are_files
     )
-    handles: Any = attrs.field(default=None, converter=_handles)
+    handles: Handles | None = attrs.field(default=None, converter=_handles)
     learn_types: LearnedTypes | None = attrs.field(default=None, converter=learned_types)
     value_bytes: int = attrs.field(default=16 * 2**20, validator=_number(int, least=1))
     timers: int = attrs.field(default=1000, validator=_number(int, least=1))

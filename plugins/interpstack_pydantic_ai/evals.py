@@ -29,6 +29,7 @@ from interpstack_agents import (
     InterpreterFacts,
     LiveSessions,
     OfferBuilder,
+    PersistenceScope,
     Record,
     check_decisions,
     lifetime_of_variables,
@@ -229,7 +230,7 @@ class AgentEvals:
         memory: _EvalMemory,
     ) -> tuple[str, Outcome, Record | None]:
         """Run the code in the session of the conversation, or in one that ends with the eval."""
-        keeps = self.sessions.mode.scope != "call"
+        keeps = self.sessions.mode.scope != PersistenceScope.CALL
         owner = conversation.key if keeps else f"{conversation.key}:{call.key}"
         offer, saved = self._offer(run.tools), conversation.saved(memory.turn)
         try:

@@ -15,6 +15,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from interpstack import ConfigurationError, Outcome, render, run_sync
+from interpstack_agents import PersistenceScope
 from interpstack_display.api import with_attachment_notices
 from interpstack_durable.api import SeenOutput, StillRunning, TimeSlice, cut_off, free_kept_realm
 from interpstack_langchain.background.background import Background
@@ -87,7 +88,7 @@ class BackgroundEvals(Evals):
             turn=turn_of(state),
         )
         busy = [one for one in self.at_work(state, running) if one != cell.id]
-        if busy and self.mode.scope != "call":
+        if busy and self.mode.scope != PersistenceScope.CALL:
             return self._refused(busy[0], running)
         if fresh:
             return await Evals.run(self, code, running, fresh=True)
@@ -141,7 +142,7 @@ class BackgroundEvals(Evals):
     async def _in_order(self, running: EvalCall) -> Mapping[str, Any]:
         """Return the state, once the evals before this one in its message have ended."""
         state, done = await self._state(running)
-        if self.mode.scope != "call":
+        if self.mode.scope != PersistenceScope.CALL:
             await self.queue.wait(running.calls, running.request.runtime.config, done)
         return state
 
@@ -223,7 +224,7 @@ class BackgroundEvals(Evals):
         return self.background.still(owner, running.calls.message, cells)
 
     def _lives(self, cell: CellRecord, state: Mapping[str, Any]) -> bool:
-        return self.mode.scope != "turn" or cell.turn == turn_of(state)
+        return self.mode.scope != PersistenceScope.TURN or cell.turn == turn_of(state)
 
     def _way_on(self, cell: str) -> str:
         names = self.background
@@ -245,7 +246,7 @@ class BackgroundEvals(Evals):
         self, cell: str, update: Mapping[str, Any], state: Mapping[str, Any], running: EvalCall
     ) -> ToolMessage:
         """Return the answer for a cell that, according to a state, cannot be continued."""
-        turn = turn_of(state) if self.mode.scope == "turn" else None
+        turn = turn_of(state) if self.mode.scope == PersistenceScope.TURN else None
         owner = owner_of(state, running.graph)
         # The state does not have the cell of this message yet; of a known cell, `place` is its own.
         recent = self.background.recent(owner, running.place) if running.cell is None else None

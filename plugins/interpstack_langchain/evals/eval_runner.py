@@ -25,7 +25,7 @@ from interpstack import (
     SourceTooLarge,
     render,
 )
-from interpstack_agents import LiveSessions, Persistence, QueuePosition
+from interpstack_agents import LiveSessions, Persistence, PersistenceScope, QueuePosition
 from interpstack_display.api import with_attachment_notices
 from interpstack_durable.api import StillRunning, UnreadableJournal
 from interpstack_langchain.background.cell_records import running_ids
@@ -168,7 +168,7 @@ class Evals:
             seen = [bridge for bridge in bridges if bridge.awaited and not bridge.hidden]
             running.store.describe(offer_record(seen, self.stack.engine.language))
         try:
-            if self.mode.scope == "call":
+            if self.mode.scope == PersistenceScope.CALL:
                 async with self._alone(running), self.stack.session() as session:
                     session.bind(offer)
                     cell, heard = Cell(source=code), _heard(running)
@@ -247,9 +247,11 @@ class Evals:
 
     def at_work(self, state: Mapping[str, Any], running: EvalCall) -> list[str]:
         """Return the ids of the suspended cells that use the variables of a conversation."""
-        if self.mode.scope == "call":
+        if self.mode.scope == PersistenceScope.CALL:
             return []
-        return running_ids(state, turn_of(state) if self.mode.scope == "turn" else None)
+        return running_ids(
+            state, turn_of(state) if self.mode.scope == PersistenceScope.TURN else None
+        )
 
     def _refused(self, cell: str, running: EvalCall) -> ToolMessage:
         """Return the answer to an eval while a cell still uses the variables."""
