@@ -1,4 +1,4 @@
-"""The three modes."""
+"""The modes of this plugin, and the base class of modes with records of the same form."""
 
 from __future__ import annotations
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from interpstack import InterpstackError, PluginManager, SessionState
+from interpstack import InterpstackError
 from interpstack_accounts.api import read_spent
-from interpstack_agents import RecordRejected, persistence_mode
+from interpstack_agents import RecordRejected
 from interpstack_inspect.api import (
     Binding,
     EarlierAnswer,
@@ -23,7 +23,12 @@ from interpstack_inspect.api import (
     last_second,
 )
 from interpstack_langchain.durability.checkpoint_writes import recorded_spending
-from interpstack_langchain.replay.recorded_evals import Record, RecordedEval, records_before
+from interpstack_langchain.replay.recorded_evals import (
+    Record,
+    RecordedEval,
+    recorded_state,
+    records_before,
+)
 from interpstack_langchain.replay.serializers import reading
 from interpstack_langchain.replay.timeline import Timeline, read_timeline
 
@@ -126,8 +131,8 @@ def _with_state(
     if not earlier and not own:
         return record
     try:
-        before = _state(earlier, found, signing_key)
-        after = _state([*earlier, *own], found, signing_key) if own else None
+        before = recorded_state(earlier, found.owner, signing_key)
+        after = recorded_state([*earlier, *own], found.owner, signing_key) if own else None
     except RecordRejected as error:
         return attrs.evolve(record, notes=[*record.notes, f"Variables cannot be shown: {error}."])
     state = before if after is None else after
@@ -139,17 +144,6 @@ def _with_state(
         state_bytes=None if image is None else len(image.data),
         stored_bytes=sum(_bytes(one) for one in own) if own else None,
     )
-
-
-def _state(
-    records: Sequence[Record], found: RecordedEval, signing_key: bytes | None
-) -> SessionState:
-    if not records:
-        return SessionState()
-    # All modes have the same records, and to read them takes no engine.
-    mode = persistence_mode(PluginManager(["persistence"]), "thread")(signing_key=signing_key)
-    *earlier, last = records
-    return mode.load(last, found.owner, earlier)
 
 
 def _bytes(record: Record) -> int:

@@ -9,8 +9,8 @@ import attrs
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from interpstack import ConfigurationError
-from interpstack_agents import joined
+from interpstack import ConfigurationError, PluginManager, SessionState
+from interpstack_agents import joined, persistence_mode
 from interpstack_langchain.background.cell_records import CELLS, running_ids
 from interpstack_langchain.durability.checkpoint_writes import eval_key, recorded_entries
 from interpstack_langchain.evals.answer_marks import was_refused
@@ -29,6 +29,7 @@ __all__ = [
     "evals_of",
     "pick",
     "recorded_evals",
+    "recorded_state",
     "recorded_steps",
     "records_before",
 ]
@@ -179,6 +180,29 @@ def records_before(
         if not isinstance(record, Mapping) or record.get("turn", turn) == turn
     ]
     return records, after.get("interpreter_record") or []
+
+
+def recorded_state(
+    records: Sequence[Record], owner: str, signing_key: bytes | None
+) -> SessionState:
+    """The state of variables in the last of some records; an empty one without records.
+
+    The plugin's own modes have the same records, so any of them reads those of all. The records of
+    another plugin's mode are rejected, unless it derives from `RecordedMode`.
+
+    Args:
+        records: The records of a conversation, oldest first.
+        owner: The conversation, as records name it.
+        signing_key: The key that signed them; `None` without one.
+
+    Raises:
+        RecordRejected: The last record cannot be read.
+    """
+    if not records:
+        return SessionState()
+    mode = persistence_mode(PluginManager(["persistence"]), "thread")(signing_key=signing_key)
+    *earlier, last = records
+    return mode.load(last, owner, earlier)
 
 
 @attrs.frozen

@@ -12,13 +12,12 @@ from interpstack import (
     ConfigurationError,
     InterpreterStack,
     Limits,
-    PluginManager,
     Session,
     SessionState,
 )
-from interpstack_agents import Persistence, RecordRejected, are_records, persistence_mode
+from interpstack_agents import RecordRejected, are_records
 from interpstack_langchain.replay.read_only import NothingIsCalled, ReadOnlyStore, Rerun
-from interpstack_langchain.replay.recorded_evals import Record, RecordedEval
+from interpstack_langchain.replay.recorded_evals import Record, RecordedEval, recorded_state
 from interpstack_langchain.replay.runs import remarks, restore, run_again
 from interpstack_langchain.replay.timeline import Timeline
 
@@ -171,11 +170,8 @@ class Replayer:
     def _state(
         self, found: RecordedEval, records: Sequence[Record]
     ) -> tuple[SessionState, list[str]]:
-        if not records:
-            return SessionState(), []
-        *earlier, record = records
         try:
-            return self._mode().load(record, found.owner, earlier), []
+            return recorded_state(records, found.owner, self.signing_key), []
         except RecordRejected as error:
             return SessionState(), [f"Variables from before cannot be restored: {error}."]
 
@@ -203,11 +199,6 @@ class Replayer:
                 f"eval {found.number} was recorded in {recorded}, and engine {engine!r} runs "
                 f"{language}; name an engine for {recorded} with --engine"
             )
-
-    def _mode(self) -> Persistence:
-        # All modes have the same records, and to read them takes no engine.
-        mode = persistence_mode(PluginManager(["persistence"]), "thread")
-        return mode(signing_key=self.signing_key)
 
     def _stack(self, engine: str, helpers: Hashable | None = None) -> InterpreterStack:
         if (engine, helpers) not in self._stacks:
