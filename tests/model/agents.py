@@ -46,14 +46,16 @@ class SimLocks(DatabaseLocks):
 
     place = "the simulated database"
 
-    def __init__(self, held: dict[int, Host], host: Host) -> None:
+    def __init__(self, world: AgentWorld, host: Host) -> None:
         super().__init__()
-        self._held, self._host = held, host
+        self._world, self._held, self._host = world, world.held, host
 
     def take(self, number: int) -> bool:
         holder = self._held.get(number)
         if holder is not None and holder.alive and holder is not self._host:
             return False
+        if holder is not self._host:
+            self._world.note("take_over", seconds=0)  # a lock has no end of its own
         self._held[number] = self._host
         return True
 
@@ -75,7 +77,7 @@ class SaverClient(InMemorySaver):
         self._world = world
         self._turn = asyncio.Lock()
         #: What `_identified` returns for this checkpointer.
-        self.identity = ("simulated", str(host)), SimLocks(world.held, host)
+        self.identity = ("simulated", str(host)), SimLocks(world, host)
         for name in ("storage", "writes", "blobs"):
             setattr(self, name, getattr(world.server, name))
 
