@@ -160,6 +160,9 @@ class AgentEvals:
                     f"the eval of the call {ctx.tool_call_id!r:.80} was given up by an earlier "
                     "answer, which did not approve it; nothing of it runs"
                 )
+            waits = memory.questions(call)
+            if waits and not ctx.tool_call_approved:
+                raise ApprovalRequired(metadata_of(waits))  # nothing runs until somebody decides
             run = EvalRun(
                 ctx, tools, toolset, conversation.journal(call.key), _decisions(ctx, call, memory)
             )

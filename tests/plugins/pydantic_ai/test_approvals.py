@@ -379,6 +379,26 @@ async def test_results_that_are_sent_again_after_a_later_eval_run_nothing(
     assert till.done == done
 
 
+async def test_a_run_without_a_decision_asks_again_and_runs_nothing(interpreter: Make) -> None:
+    """Found by the simulation of seed 3624: other code of the cell went on."""
+    code = (
+        "const look = async () => { for (let n = 0; n < 5; n++) await tools.look({euros: n}) };"
+        "const others = look();"
+        "const paid = await tools.pay({euros: 9}); await others; paid"
+    )
+    till = Till(code, capabilities=interpreter())
+    run = await till.agent.run("go")
+    (question,) = questions(run.output)
+    done = [*till.done]
+    for _ in range(3):
+        run = await till.agent.run(message_history=run.all_messages())
+        assert [one.id for one in questions(run.output)] == [question.id]
+        assert till.done == done
+    run = await till.resumed(run, {question.id: True})
+    assert run.output == "<result>paid 9</result>"
+    assert sorted(till.done) == ["look 0", "look 1", "look 2", "look 3", "look 4", "pay 9"]
+
+
 async def test_decisions_for_an_eval_that_was_given_up_are_refused(interpreter: Make) -> None:
     till = Till(PAY, "1 + 1", capabilities=interpreter())
     run = await till.agent.run("go", conversation_id="c")
