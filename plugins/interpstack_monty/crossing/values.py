@@ -166,7 +166,8 @@ def answer(text: str) -> Any:
         wire = read_json(text)
     except (ValueError, RecursionError) as error:
         raise EngineFailure(f"an answer of the host cannot be read: {error}") from error
-    return wire if '"$"' not in text and "\\ud" not in text else to_guest(wire)
+    marks = ('"$"', _STAND_IN, "\\ud")
+    return to_guest(wire) if any(mark in text for mark in marks) else wire
 
 
 def to_guest(wire: Any) -> Any:
@@ -183,6 +184,11 @@ def _python(value: Any) -> Any:
     if isinstance(value, str):
         return _whole(value)
     if isinstance(value, dict):
+        if isinstance(value.get(_STAND_IN), str):  # would come back as another value
+            raise UnsupportedValue(
+                f"a dictionary has a text under {_STAND_IN!r}, the key that marks a value which "
+                "stays with the host; rename it on the host"
+            )
         return {_whole(key): _python(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_python(item) for item in value]
@@ -197,7 +203,8 @@ def _python(value: Any) -> Any:
     if isinstance(value, SetValue):
         return _set([_python(item) for item in value.items], value.frozen)
     if isinstance(value, StandIn):
-        return {**_python(dict(value.about)), _STAND_IN: _whole(value.id)}
+        about = {key: item for key, item in value.about.items() if key != _STAND_IN}
+        return {**_python(about), _STAND_IN: _whole(value.id)}
     if isinstance(value, ErrorValue):
         return exception_for(GuestError(value.name, value.message))
     if isinstance(value, dt.datetime) and value.tzinfo:

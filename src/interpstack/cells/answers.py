@@ -44,7 +44,26 @@ def _has_many_parts(wire: Any) -> bool:
 
 
 def _arguments(bridge: Bridge, request: Request, language: GuestLanguage) -> Any:
-    return bridge.arguments(request.wire if request.plain else decode(request.wire), language)
+    if request.plain:
+        return bridge.arguments(request.wire, language)
+    if _has_stand_in(request.wire):
+        raise UnsupportedValue(
+            "the input has a value that stays with the host, and no plugin of this stack can put "
+            "it in; add the plugin that made it"
+        )
+    return bridge.arguments(decode(request.wire), language)
+
+
+def _has_stand_in(wire: Any) -> bool:
+    parts = [wire]
+    for part in parts:
+        if type(part) is dict:
+            if part.get("$") == "standin":
+                return True
+            parts += part.values()
+        elif type(part) is list:
+            parts += part
+    return False
 
 
 async def exchanged_arguments(

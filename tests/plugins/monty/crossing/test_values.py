@@ -24,6 +24,7 @@ from interpstack import (
     Session,
     SetValue,
     UnsupportedValue,
+    bridge,
     decode,
     encode,
 )
@@ -367,3 +368,27 @@ async def test_a_stored_value_with_half_of_a_surrogate_pair_is_lost_with_that_re
     assert values["kept"] == "ok"
     assert values["half"]["$"] == "lost"
     assert "half of a surrogate pair" in values["half"]["v"]
+
+
+async def test_a_dictionary_that_looks_like_a_value_of_the_host_is_refused_both_ways() -> None:
+    taken: list[Any] = []
+
+    @bridge("kit.give")
+    async def give() -> Any:
+        return {"$standin": "h1", "x": 1}
+
+    @bridge("kit.take")
+    async def take(value: Any) -> None:
+        taken.append(value)
+
+    with InterpreterStack("monty", bridges=[give, take]) as stack, stack.session() as session:
+        given = await session.eval("await kit.give()")
+        assert given.error is not None
+        assert "the answer cannot enter the guest: a dictionary has a text under '$standin'" in (
+            given.error.message
+        )
+        passed = await session.eval("await kit.take(value=[{'$standin': 'h1'}])")
+        assert passed.error is not None
+        assert "a value that stays with the host" in passed.error.message
+        assert (await session.eval("await kit.take(value={'$standin': 1})")).ok
+    assert taken == [{"$standin": 1}]
