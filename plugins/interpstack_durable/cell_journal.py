@@ -224,7 +224,8 @@ class CellJournal(Journal):
         self._count += 1  # an entry that could not be stored leaves no gap
 
     def _note_made(self, step: Entry) -> None:
-        self._made = max([self._made, *(request_id for request_id, *_ in step["asked"])])
+        if step["asked"]:  # in the order of their numbers
+            self._made = max(self._made, step["asked"][-1][0])
 
     def _read_header(self, entry: Entry) -> float:
         if entry["cell"] != digest(self._cell.source):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from interpstack import Bridge, ConfigurationError, HostOffer, InterpreterStack
 from interpstack.similar_names import did_you_mean
 from interpstack_accounts.api import Budget
 from interpstack_files.api import Files
+from interpstack_handles.api import Handles
 from interpstack_js_repl.guest_global import has_helpers
 from interpstack_langchain.api import BackgroundOptions, CostOf, PTCOption, WrongType
 from interpstack_learned import LearnedTypes
-
-if TYPE_CHECKING:
-    from interpstack_handles.api import Handles
 
 __all__ = ["InterpreterArguments", "check_others", "check_ready"]
 

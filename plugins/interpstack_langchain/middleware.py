@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from langchain.agents.middleware.types import (
     AgentMiddleware,
@@ -27,6 +27,7 @@ from interpstack import (
 from interpstack_accounts.api import Budget
 from interpstack_agents import Preset
 from interpstack_files.api import Files
+from interpstack_handles.api import Handles
 from interpstack_langchain.assembly import assembled
 from interpstack_langchain.durability.spending import CostOf
 from interpstack_langchain.evals.eval_call import EvalCall
@@ -41,9 +42,6 @@ from interpstack_langchain.state.graph_state import InterpreterState
 from interpstack_langchain.tools.native_calls import running_native_call
 from interpstack_langchain.tools.wrapped_tools import with_native_tool
 from interpstack_learned import LearnedTypes
-
-if TYPE_CHECKING:
-    from interpstack_handles.api import Handles
 
 __all__ = ["CodeInterpreterMiddleware", "REPLMiddleware"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 from langchain_core.tools import BaseTool
@@ -12,10 +12,8 @@ from interpstack import ConfigurationError, Limits
 from interpstack.checks import shown
 from interpstack_agents import check_signing_key
 from interpstack_files.api import Files
+from interpstack_handles.api import Handles
 from interpstack_learned import LearnedTypes, learned_types
-
-if TYPE_CHECKING:
-    from interpstack_handles.api import Handles
 
 __all__ = ["BackgroundOptions", "Options", "PTCOption", "WrongType"]
 
@@ -182,11 +180,9 @@ def _are_files(instance: object, attribute: attrs.Attribute[Any], value: Any) ->
 
 
 def _handles(value: Any) -> Handles | None:
-    """The `Handles` of an agent that has some, without loading the plugin for others."""
+    """The `Handles` that the option means; `None` for none."""
     if value is None or value is False:
         return None
-    from interpstack_handles.api import Handles
-
     if value is True:
         return Handles()
     if not isinstance(value, Handles):

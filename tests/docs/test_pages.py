@@ -150,7 +150,7 @@ def _check_command(line: str) -> str | None:
     if program in checks:
         return checks[program](rest)
     known = {"cd", "createdb", "curl", "export", "git", "interpstack-example-server", "npm"}
-    known |= {"pytest", "python3"}
+    known |= {"pytest", "python", "python3"}
     return None if program in known else "an unknown program"
 
 

@@ -103,6 +103,7 @@ _APIS: dict[str, tuple[str, ...]] = {
         "interpstack_accounts",
         "interpstack_display",
         "interpstack_files",
+        "interpstack_handles",
         "interpstack_langchain",
     ),
     "interpstack_langchain": (

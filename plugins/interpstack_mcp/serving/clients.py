@@ -136,6 +136,10 @@ class Client:
             made = self._beside[kind] = make()
         return made
 
+    def set_level(self, level: str) -> None:
+        """Note the least serious level of the log messages that the client wants from now on."""
+        self.level = level
+
     def wants_logs(self, level: str) -> bool:
         """Whether the client wants log messages of a level."""
         beside = self._beside.values()

@@ -162,7 +162,8 @@ class CodeServer:
         return _named_session(answer, client) if named else answer
 
     async def _set_level(self, ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        (await self._clients.client(*client_key(ctx))).level = params.level
+        client = await self._clients.client(*client_key(ctx))
+        client.set_level(params.level)
         return types.EmptyResult()
 
     async def _list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:

@@ -251,9 +251,9 @@ _GAPS = {
     "a text that is spread": ("({...'ab', x: 1})", "{x: 1}"),
     "the length of a function": ("((a, ...[b]) => 1).length", "2"),
     "an iterator in for await": (
-        "let left; try { for await (const x of (function* () { try { yield Promise.reject(1) }"
-        " finally { left = 1 } })()) x } catch {} left",
-        "undefined",
+        "let left; try { for await (const x of {[Symbol.asyncIterator]: () => ({next: async () => 1,"
+        " return: async () => { left = 1; return {} }})}) x } catch {} left",
+        "1",
     ),
 }
 
