@@ -67,7 +67,9 @@ FAMILIES: Final[Mapping[str, int]] = {
     "tests/plugins/cli/running/": 3,
     "tests/plugins/cli/serving/": 5,
     "tests/plugins/durable/background/test_cells.py::": 2,
+    "tests/plugins/handles/": 3,
     "tests/plugins/inspect/": 2,  # whole in `inspect`
+    "tests/plugins/intl/": 3,
     "tests/plugins/js_repl/integration/test_attacks.py::": 8,
     "tests/plugins/js_repl/integration/": 4,
     "tests/plugins/js_repl/test_emitted.py::": 4,

@@ -55,8 +55,8 @@ def _render_error(error: GuestError, limit: int) -> str:
 def _origin(error: GuestError) -> str:
     """A line that names the failed call, if an error came from one that code did not catch."""
     tool, kind = error.data.get("tool"), error.data.get("kind")
-    if not isinstance(tool, str) or not tool:
-        return ""
+    if not isinstance(tool, str) or not tool or error.message.startswith(tool):
+        return ""  # many messages begin with the name
     prefix = f"{kind[:_TYPE_CHARS]} " if isinstance(kind, str) and kind else ""
     return f"\n({prefix}in {tool[:_TYPE_CHARS]})"
 

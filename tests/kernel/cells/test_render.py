@@ -29,6 +29,10 @@ _CUT = {"result_chars": 10, "console_chars": 5}
             '<error type="E">no\n(OSError in a.b)\nat cell:1</error>',
         ),
         (
+            Outcome(error=GuestError("E", "a.b: no", data={"tool": "a.b", "kind": "OSError"})),
+            '<error type="E">a.b: no</error>',
+        ),
+        (
             Outcome(error=GuestError("E", "no", data={"tool": "<b>", "kind": 5})),
             '<error type="E">no\n(in &lt;b&gt;)</error>',
         ),
